@@ -1,0 +1,434 @@
+"""The algebra: streams, windows that turn them into relations, SQL over relations, and the way back to streams.
+
+CQL's abstract semantics (thesis 2.1): a stream is a bag of timestamped tuples, a relation a bag that varies with time.
+Each node says what its relation holds at an instant, as a function of its inputs at that instant. Nodes are immutable
+and check themselves when they are built: a column that an input does not have, or two inputs that share a scope,
+cannot be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from penstock.algebra.expressions import Column, Expr, columns, require
+from penstock.algebra.functions import AggregateFunction, aggregate_type
+from penstock.types import BOOLEAN, Type
+
+Schema = tuple[Column, ...]
+
+
+class Relation:
+    """What all nodes share: a schema, inputs, and a copy of themselves over other inputs."""
+
+    __slots__ = ()
+
+    @property
+    def schema(self) -> Schema:
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return ()
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Relation:
+        require(not inputs, f"{type(self).__name__} has no inputs")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One occurrence of a declared stream in a query. Its columns have the occurrence's name as their scope."""
+
+    name: str
+    occurrence: str
+    schema: Schema
+    timestamp: Column
+
+    def __post_init__(self) -> None:
+        _require_own_columns(self.schema, self.occurrence)
+        require(self.timestamp in self.schema, "a stream is timestamped by one of its columns")
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """`[UNBOUNDED]`: all rows so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`[RANGE w]` at t: rows with t-w <= ts <= t. With SLIDE m: the same at floor(t/m)*m. In microseconds."""
+
+    width: int
+    slide: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self.width >= 0 and (self.slide is None or self.slide > 0), "a window does not reach forward")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """`[ROWS n]`: the n rows with the largest (ts, arrival)."""
+
+    count: int
+
+    def __post_init__(self) -> None:
+        require(self.count > 0, "a window holds a row")
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRows:
+    """`[PARTITION BY ... ROWS n]`: `[ROWS n]` of the rows with each value of `by`; NULLs are one value."""
+
+    by: tuple[Column, ...]
+    count: int
+
+    def __post_init__(self) -> None:
+        require(self.count > 0 and bool(self.by), "a partitioned window has columns and holds a row")
+
+
+WindowSpec = Unbounded | Range | Rows | PartitionRows
+
+NOW = Range(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Relation):
+    stream: Stream
+    spec: WindowSpec
+
+    def __post_init__(self) -> None:
+        if isinstance(self.spec, PartitionRows):
+            require(set(self.spec.by) <= set(self.stream.schema), "a window is partitioned by the stream's columns")
+
+    @property
+    def schema(self) -> Schema:
+        return self.stream.schema
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Relation):
+    """One occurrence of a static table: the same bag at every instant."""
+
+    name: str
+    occurrence: str
+    columns: Schema
+
+    def __post_init__(self) -> None:
+        _require_own_columns(self.columns, self.occurrence)
+
+    @property
+    def schema(self) -> Schema:
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Relation):
+    """The rows for which every predicate is true."""
+
+    input: Relation
+    predicates: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        require(bool(self.predicates), "a selection has a predicate")
+        _require_predicates(self.predicates, self.input.schema)
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Select:
+        (below,) = inputs
+        return Select(below, self.predicates)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column and the expression that computes it."""
+
+    column: Column
+    expr: Expr
+
+    def __post_init__(self) -> None:
+        require(self.column.type == self.expr.type, f"{self.column} is not {self.expr.type}")
+
+
+@dataclass(frozen=True, slots=True)
+class Project(Relation):
+    """Duplicate-preserving projection."""
+
+    input: Relation
+    outputs: tuple[Output, ...]
+
+    def __post_init__(self) -> None:
+        require(bool(self.outputs), "a projection has an output")
+        for output in self.outputs:
+            _require_columns(output.expr, self.input.schema)
+        _require_distinct(self.schema)
+
+    @property
+    def schema(self) -> Schema:
+        return tuple(output.column for output in self.outputs)
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Project:
+        (below,) = inputs
+        return Project(below, self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Relation):
+    """The n-way join: all combinations of a row of each input for which every predicate is true."""
+
+    operands: tuple[Relation, ...]
+    on: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        require(len(self.operands) > 1, "a join has two inputs or more")
+        _require_distinct(self.schema)
+        _require_predicates(self.on, self.schema)
+
+    @property
+    def schema(self) -> Schema:
+        return tuple(column for operand in self.operands for column in operand.schema)
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.operands
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Join:
+        return Join(inputs, self.on)
+
+
+@dataclass(frozen=True, slots=True)
+class SemiJoin(Relation):
+    """The rows of `left` for which some row of `right` makes every predicate true."""
+
+    left: Relation
+    right: Relation
+    on: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        _require_distinct(self.left.schema + self.right.schema)
+        _require_predicates(self.on, self.left.schema + self.right.schema)
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.left, self.right
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> SemiJoin:
+        left, right = inputs
+        return SemiJoin(left, right, self.on)
+
+
+@dataclass(frozen=True, slots=True)
+class AntiJoin(Relation):
+    """The rows of `left` for which no row of `right` makes every predicate true."""
+
+    left: Relation
+    right: Relation
+    on: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        _require_distinct(self.left.schema + self.right.schema)
+        _require_predicates(self.on, self.left.schema + self.right.schema)
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.left, self.right
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> AntiJoin:
+        left, right = inputs
+        return AntiJoin(left, right, self.on)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """An aggregate and the column that it fills. COUNT(*) has no argument."""
+
+    column: Column
+    function: AggregateFunction
+    argument: Expr | None
+    distinct: bool = False
+
+    def __post_init__(self) -> None:
+        typed = aggregate_type(self.function, None if self.argument is None else self.argument.type)
+        require(typed is not None and typed == self.column.type, f"{self.function.value} does not give {self.column}")
+        require(self.argument is not None or self.function is AggregateFunction.COUNT, "only COUNT takes *")
+        require(self.argument is not None or not self.distinct, "there is no COUNT(DISTINCT *)")
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Relation):
+    """One row per group; without keys just one row, even of nothing. NULLs are one group."""
+
+    input: Relation
+    keys: tuple[Output, ...]
+    aggregations: tuple[Aggregation, ...]
+
+    def __post_init__(self) -> None:
+        require(bool(self.keys or self.aggregations), "an aggregate has an output")
+        for key in self.keys:
+            _require_columns(key.expr, self.input.schema)
+        for aggregation in self.aggregations:
+            if aggregation.argument is not None:
+                _require_columns(aggregation.argument, self.input.schema)
+        _require_distinct(self.schema)
+
+    @property
+    def schema(self) -> Schema:
+        return tuple(key.column for key in self.keys) + tuple(a.column for a in self.aggregations)
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Aggregate:
+        (below,) = inputs
+        return Aggregate(below, self.keys, self.aggregations)
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct(Relation):
+    """Duplicate elimination; NULLs are alike."""
+
+    input: Relation
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Distinct:
+        return Distinct(*inputs)
+
+
+class SetOperator(Enum):
+    UNION = "UNION"
+    EXCEPT = "EXCEPT"
+    INTERSECT = "INTERSECT"
+
+
+@dataclass(frozen=True, slots=True)
+class SetOp(Relation):
+    """UNION, EXCEPT and INTERSECT of sets, or with `all` of bags; columns match by position, NULLs are alike."""
+
+    op: SetOperator
+    all: bool
+    left: Relation
+    right: Relation
+    columns: Schema
+
+    def __post_init__(self) -> None:
+        shapes = [_types(schema) for schema in (self.left.schema, self.right.schema, self.columns)]
+        require(shapes[0] == shapes[1] == shapes[2], f"{self.op.value} of different shapes")
+        _require_distinct(self.columns)
+
+    @property
+    def schema(self) -> Schema:
+        return self.columns
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.left, self.right
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> SetOp:
+        left, right = inputs
+        return SetOp(self.op, self.all, left, right, self.columns)
+
+
+class StreamKind(Enum):
+    ISTREAM = "ISTREAM"
+    DSTREAM = "DSTREAM"
+    RSTREAM = "RSTREAM"
+
+
+@dataclass(frozen=True, slots=True)
+class ToStream:
+    """A relation turned into a stream: what was inserted, what was deleted, or all that is there."""
+
+    kind: StreamKind
+    input: Relation
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A named continuous query. Without a ToStream at its root it gives its relation's change log."""
+
+    name: str
+    root: Relation | ToStream
+    allow_unbounded: bool = False
+
+    @property
+    def relation(self) -> Relation:
+        return self.root.input if isinstance(self.root, ToStream) else self.root
+
+    @property
+    def schema(self) -> Schema:
+        return self.root.schema
+
+
+def walk_relations(relation: Relation) -> Iterator[Relation]:
+    """The node and all below it, topmost first."""
+    yield relation
+    for node in relation.inputs:
+        yield from walk_relations(node)
+
+
+def rewrite_relation(relation: Relation, rule: Callable[[Relation], Relation]) -> Relation:
+    """The tree with `rule` applied to each node, lowest first."""
+    inputs = tuple(rewrite_relation(node, rule) for node in relation.inputs)
+    return rule(relation if inputs == relation.inputs else relation.with_inputs(inputs))
+
+
+def streams(relation: Relation) -> tuple[Stream, ...]:
+    """The occurrences of streams below a node, from left to right."""
+    return tuple(node.stream for node in walk_relations(relation) if isinstance(node, Window))
+
+
+def _types(schema: Schema) -> tuple[Type, ...]:
+    return tuple(column.type for column in schema)
+
+
+def _require_columns(expr: Expr, schema: Schema) -> None:
+    missing = columns(expr) - set(schema)
+    require(not missing, f"no column {', '.join(map(str, missing))} in ({', '.join(map(str, schema))})")
+
+
+def _require_predicates(predicates: tuple[Expr, ...], schema: Schema) -> None:
+    for predicate in predicates:
+        require(predicate.type == BOOLEAN, "a predicate is a boolean")
+        _require_columns(predicate, schema)
+
+
+def _require_distinct(schema: Schema) -> None:
+    names = {(column.scope, column.name) for column in schema}
+    require(len(names) == len(schema), f"a column stands twice in ({', '.join(map(str, schema))})")
+
+
+def _require_own_columns(schema: Schema, occurrence: str) -> None:
+    require(all(column.scope == occurrence for column in schema), f"columns of another scope than {occurrence}")
+    _require_distinct(schema)

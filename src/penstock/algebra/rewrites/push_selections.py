@@ -1,0 +1,138 @@
+"""Selections move down, to the rows that they are about.
+
+Assumes nothing; finds more once `merge_joins` has put predicates into joins. Leaves in a Join's `on` only conjuncts
+over two inputs or more, and no Select over a Select, SemiJoin, AntiJoin, Distinct or SetOp that it could pass. No
+selection passes a window, which must see all rows of its stream. A conjunct without columns stays where it is.
+"""
+
+from __future__ import annotations
+
+from penstock.algebra.expressions import Call, Column, Expr, columns, substitute, walk
+from penstock.algebra.relations import (
+    Aggregate,
+    AntiJoin,
+    Distinct,
+    Join,
+    Relation,
+    Schema,
+    Select,
+    SemiJoin,
+    SetOp,
+    rewrite_relation,
+)
+
+Predicates = tuple[Expr, ...]
+
+
+def push_selections(relation: Relation) -> Relation:
+    """The relation with every selection as low as it can be.
+
+    >>> from penstock.algebra.printing import plan_text
+    >>> from penstock.sql import bind_text
+    >>> query = bind_text('''
+    ...     CREATE STREAM s (a BIGINT, b BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+    ...     SELECT a, COUNT(*) AS n FROM s GROUP BY a HAVING a > 5 AND COUNT(*) > 2
+    ... ''').queries[0]
+    >>> print(plan_text(push_selections(query.relation)))
+    ...
+    """
+    return rewrite_relation(relation, _node)
+
+
+def _node(node: Relation) -> Relation:
+    match node:
+        case Select(below, predicates):
+            return _selected(below, predicates)
+        case Join():
+            return _join(node)
+        case SemiJoin() | AntiJoin():
+            return _semi_or_anti_join(node)
+    return node
+
+
+def _selected(relation: Relation, predicates: Predicates) -> Relation:
+    """The selection of a relation whose own selections are as low as they can be."""
+    match relation:
+        case Select(below, first):
+            return _selected(below, first + predicates)
+        case Join(operands):
+            pushed, kept = _into_operands(operands, predicates)
+            return _select(Join(pushed, relation.on), kept)
+        case SemiJoin(left, right, on) | AntiJoin(left, right, on):
+            # A row of theirs is a row of `left`, as often as there.
+            moving, kept = _split(predicates, left.schema)
+            return _select(type(relation)(_selected(left, moving), right, on), kept)
+        case Distinct(below):
+            # Rows that are alike satisfy a predicate alike.
+            moving, kept = _split(predicates, below.schema, of_alike=True)
+            return _select(Distinct(_selected(below, moving)), kept)
+        case Aggregate(below, keys) if keys:
+            # A group has rows, and all of them satisfy a predicate of its keys or none does. Without keys the one
+            # group would stay, of nothing.
+            moving, kept = _split(predicates, tuple(key.column for key in keys), of_alike=True)
+            values = {key.column: key.expr for key in keys}
+            lowered = _selected(below, _substituted(moving, values))
+            return _select(Aggregate(lowered, keys, relation.aggregations), kept)
+        case SetOp():
+            return _set_operation(relation, predicates)
+    return _select(relation, predicates)
+
+
+def _set_operation(node: SetOp, predicates: Predicates) -> Relation:
+    """All six operators give a row a multiplicity that depends only on its multiplicities left and right, and is 0 if
+    both are: a row that fails the predicate is in no side and in no result, and one that satisfies it is as before.
+    """
+    moving, kept = _split(predicates, node.columns, of_alike=True)
+    left = _selected(node.left, _substituted(moving, _renamed(node.columns, node.left.schema)))
+    right = _selected(node.right, _substituted(moving, _renamed(node.columns, node.right.schema)))
+    return _select(SetOp(node.op, node.all, left, right, node.columns), kept)
+
+
+def _join(node: Join) -> Join:
+    operands, on = _into_operands(node.operands, node.on)
+    return Join(operands, on)
+
+
+def _into_operands(operands: tuple[Relation, ...], predicates: Predicates) -> tuple[tuple[Relation, ...], Predicates]:
+    """The operands with the predicates that read only one of them, and those that are left."""
+    lowered: list[Relation] = []
+    for operand in operands:
+        moving, predicates = _split(predicates, operand.schema)
+        lowered.append(_selected(operand, moving))
+    return tuple(lowered), predicates
+
+
+def _semi_or_anti_join(node: SemiJoin | AntiJoin) -> Relation:
+    """A predicate of `right` says which rows of it count. One of `left` decides the row itself: for a SemiJoin, a row
+    that fails it is out; for an AntiJoin it would be in, so there the predicate stays.
+    """
+    of_right, on = _split(node.on, node.right.schema)
+    right = _selected(node.right, of_right)
+    if isinstance(node, AntiJoin):
+        return AntiJoin(node.left, right, on)
+    of_left, on = _split(on, node.left.schema)
+    return SemiJoin(_selected(node.left, of_left), right, on)
+
+
+def _select(relation: Relation, predicates: Predicates) -> Relation:
+    return Select(relation, predicates) if predicates else relation
+
+
+def _split(predicates: Predicates, schema: Schema, of_alike: bool = False) -> tuple[Predicates, Predicates]:
+    """The predicates that read columns of the schema and no others, and the rest.
+
+    With `of_alike` the first are the same for rows that are alike. All are but for POWER, the one function that tells
+    the equal values -0.0 and 0.0 apart, by the sign of infinity.
+    """
+    within = {p for p in predicates if (read := columns(p)) and read <= set(schema)}
+    if of_alike:
+        within = {p for p in within if not any(isinstance(e, Call) and e.function == "POWER" for e in walk(p))}
+    return tuple(p for p in predicates if p in within), tuple(p for p in predicates if p not in within)
+
+
+def _renamed(names: Schema, schema: Schema) -> dict[Column, Expr]:
+    return dict(zip(names, schema, strict=True))
+
+
+def _substituted(predicates: Predicates, values: dict[Column, Expr]) -> Predicates:
+    return tuple(substitute(predicate, values) for predicate in predicates)

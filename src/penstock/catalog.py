@@ -1,0 +1,179 @@
+"""What is declared: streams, tables, views, assertions, and what may be assumed of streams.
+
+The constraints are the papers': many-one joins (UNIQUE), k-constraints (RIDS, CA, OA of thesis chapter 6), punctuation
+schemes (Li et al.), assertions (Koudas et al.). A catalog is immutable: a declaration gives a new one. Names are looked
+up without regard to case, as Spark does, and keep the spelling of their declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from penstock.algebra.expressions import Expr
+from penstock.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A declared column. A virtual one is 001's conceptual attribute: assertions may speak of it, no row has it."""
+
+    name: str
+    type: Type
+    virtual: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WithinRows:
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
+class WithinTime:
+    microseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """k is left to k-Mon to find."""
+
+
+Within = WithinRows | WithinTime | Inferred
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """No two rows agree on these columns, so a join on them is many-one."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """RIDS(k): the row of `parent` that a row refers to comes at most k rows of `parent`, or that time, later."""
+
+    columns: tuple[str, ...]
+    parent: str
+    parent_columns: tuple[str, ...]
+    within: Within
+
+
+@dataclass(frozen=True, slots=True)
+class Clustered:
+    """CA(k): between two rows with the same values at most k rows have others."""
+
+    columns: tuple[str, ...]
+    within: Within
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """OA(k): a row that comes more than k rows, or that time, after another has no smaller value."""
+
+    column: str
+    within: Within
+
+
+@dataclass(frozen=True, slots=True)
+class Punctuated:
+    """A punctuation scheme: from time to time a punctuation says that no more row has certain values of `columns`.
+
+    The punctuations are the stream's own rows that satisfy `when` (an expression over columns of scope ""), or the rows
+    of another stream, whose columns `source_columns` hold the values.
+    """
+
+    columns: tuple[str, ...]
+    when: Expr | None = None
+    source: str | None = None
+    source_columns: tuple[str, ...] = ()
+    lifespan: int | None = None
+
+
+Constraint = Unique | Reference | Clustered | Ordered | Punctuated
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """`USING format OPTIONS (...)`: a Spark data source."""
+
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDef:
+    name: str
+    attributes: tuple[Attribute, ...]
+    timestamp: str
+    delay: int = 0
+    constraints: tuple[Constraint, ...] = ()
+    connector: Connector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableDef:
+    name: str
+    attributes: tuple[Attribute, ...]
+    constraints: tuple[Unique, ...] = ()
+    connector: Connector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ViewDef:
+    """A view is kept as the syntax of its query and bound anew at each use, so that each use has its own windows."""
+
+    name: str
+    query: Any
+    #: The names in its FROM clauses, in lower case.
+    reads: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TupleVariable:
+    stream: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionDef:
+    """For all rows `each` with `premise`, the conclusion holds: for some rows `some`, if there are any.
+
+    Expressions are over columns whose scope is the tuple variable's name.
+    """
+
+    name: str
+    each: tuple[TupleVariable, ...]
+    premise: tuple[Expr, ...]
+    some: tuple[TupleVariable, ...]
+    conclusion: tuple[Expr, ...]
+
+
+Definition = StreamDef | TableDef | ViewDef | AssertionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    definitions: Mapping[str, Definition] = field(default_factory=lambda: MappingProxyType({}))
+
+    def get(self, name: str) -> Definition | None:
+        return self.definitions.get(name.lower())
+
+    def having(self, definition: Definition) -> Catalog:
+        """The catalog with a definition added, or put in place of the one of that name."""
+        return replace(
+            self, definitions=MappingProxyType({**self.definitions, definition.name.lower(): definition})
+        )
+
+    def without(self, name: str) -> Catalog:
+        kept = {key: value for key, value in self.definitions.items() if key != name.lower()}
+        return replace(self, definitions=MappingProxyType(kept))
+
+    @property
+    def streams(self) -> tuple[StreamDef, ...]:
+        return tuple(d for d in self.definitions.values() if isinstance(d, StreamDef))
+
+    @property
+    def tables(self) -> tuple[TableDef, ...]:
+        return tuple(d for d in self.definitions.values() if isinstance(d, TableDef))

@@ -1,0 +1,257 @@
+"""DDL: declarations as written, to definitions of the catalog.
+
+A stream may refer to one that is declared further down, so references and sources of punctuations are checked when the
+whole text has been read: see `check_references`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from penstock.algebra.expressions import Column, Expr, conjuncts
+from penstock.catalog import (
+    AssertionDef,
+    Attribute,
+    Catalog,
+    Clustered,
+    Constraint,
+    Ordered,
+    Punctuated,
+    Reference,
+    StreamDef,
+    TableDef,
+    TupleVariable,
+    Unique,
+    ViewDef,
+    WithinRows,
+)
+from penstock.sql.diagnostics import Consequence, Diagnostics, did_you_mean, listed
+from penstock.sql.environment import Environment
+from penstock.sql.literals import bind_type
+from penstock.sql.queries import bind_query
+from penstock.sql.scalars import Context, bind_predicate
+from penstock.sql.scope import Item, Scope
+from penstock.sql.syntax import (
+    ClusteredClause,
+    ColumnDef,
+    ConstraintClause,
+    CreateAssertion,
+    CreateStream,
+    CreateTable,
+    CreateView,
+    Name,
+    Names,
+    OrderedClause,
+    PunctuatedClause,
+    ReferenceClause,
+    Tree,
+    UniqueClause,
+    VariableDef,
+)
+from penstock.types import Kind, common_type
+
+
+def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics) -> StreamDef:
+    attributes = _attributes(statement.elements, diagnostics)
+    timestamp = _timestamp(statement, attributes, diagnostics)
+    clauses = [element for element in statement.elements if not isinstance(element, ColumnDef)]
+    constraints = bind_constraints(clauses, attributes, diagnostics)
+    diagnostics.stop_if_failed()
+    return StreamDef(
+        statement.name.text, attributes, timestamp, statement.delay or 0, constraints, statement.connector
+    )
+
+
+def bind_table_def(statement: CreateTable, diagnostics: Diagnostics) -> TableDef:
+    attributes = _attributes(statement.elements, diagnostics)
+    constraints: list[Unique] = []
+    for element in statement.elements:
+        with diagnostics.gathering():
+            if isinstance(element, UniqueClause):
+                constraints.append(Unique(_column_names(element.columns, attributes, diagnostics)))
+            elif not isinstance(element, ColumnDef):
+                diagnostics.fail("of a table only UNIQUE can be said: nothing of it arrives", None, element.span)
+            elif element.virtual:
+                diagnostics.fail("only a stream has virtual columns", None, element.span)
+    diagnostics.stop_if_failed()
+    return TableDef(statement.name.text, attributes, tuple(constraints), statement.connector)
+
+
+def bind_view_def(statement: CreateView, env: Environment) -> ViewDef:
+    """The view is bound here only to be checked."""
+    bind_query(statement.query, env.names.fresh(statement.name.text), env)
+    env.diagnostics.stop_if_failed()
+    reads = frozenset(table.name.lower() for table in statement.query.find_all(exp.Table))
+    return ViewDef(statement.name.text, statement.query, reads)
+
+
+def bind_assertion_def(statement: CreateAssertion, env: Environment) -> AssertionDef:
+    scope = Scope()
+    each = _variables(statement.each, scope, env)
+    some = _variables(statement.some, scope, env)
+    env.diagnostics.stop_if_failed()
+    outer = Scope(scope.items[: len(each)])
+    premise = _assertion_predicates(statement.premise, outer, env) if statement.premise else ()
+    conclusion = _assertion_predicates(statement.conclusion, scope, env)
+    return AssertionDef(statement.name.text, each, premise, some, conclusion)
+
+
+def bind_constraints(
+    clauses: Sequence[ConstraintClause], attributes: tuple[Attribute, ...], diagnostics: Diagnostics
+) -> tuple[Constraint, ...]:
+    constraints: list[Constraint] = []
+    for clause in clauses:
+        with diagnostics.gathering():
+            constraints.append(_bind_constraint(clause, attributes, diagnostics))
+    return tuple(constraints)
+
+
+def check_references(
+    clauses: Sequence[ConstraintClause], stream: StreamDef, env: Environment
+) -> None:
+    """That what a stream's constraints refer to is there, with columns of fitting types."""
+    for clause in clauses:
+        with env.diagnostics.gathering():
+            if isinstance(clause, ReferenceClause):
+                _check_reference(clause, stream, env)
+            elif isinstance(clause, PunctuatedClause) and clause.source is not None:
+                source = _referred(clause.source, env)
+                if not isinstance(source, StreamDef):
+                    env.diagnostics.fail(f"punctuations come from a stream, and {source.name} is none", None, clause.source)
+                _check_pairs(clause.columns, stream, clause.source_columns, source, env)
+
+
+def _check_reference(clause: ReferenceClause, stream: StreamDef, env: Environment) -> None:
+    parent = _referred(clause.parent, env)
+    if clause.within is None and isinstance(parent, StreamDef):
+        hint = "write WITHIN n ROWS, WITHIN t SECONDS, or INFERRED; WITHIN 0 ROWS if the parent always comes first"
+        env.diagnostics.fail("FOREIGN KEY needs its k", hint, clause.span)
+    _check_pairs(clause.columns, stream, clause.parent_columns, parent, env)
+
+
+def _referred(name: Name, env: Environment) -> StreamDef | TableDef:
+    definition = env.catalog.get(name.text)
+    if isinstance(definition, (StreamDef, TableDef)):
+        return definition
+    if name.text.lower() in env.broken:
+        raise Consequence("", None, env.diagnostics.source, name.span)
+    known = [d.name for d in env.catalog.definitions.values() if isinstance(d, (StreamDef, TableDef))]
+    env.diagnostics.fail(f"there is no stream {name.text}", did_you_mean(name.text, known), name)
+
+
+def _check_pairs(
+    columns: Names, stream: StreamDef, others: Names, other: StreamDef | TableDef, env: Environment
+) -> None:
+    for name, other_name in zip(columns, others, strict=True):
+        mine = _attribute(name, stream.attributes, env.diagnostics)
+        its = _attribute(other_name, other.attributes, env.diagnostics)
+        if common_type(mine.type, its.type) is None:
+            message = f"{mine.name} is {mine.type}, and {other.name}.{its.name} is {its.type}"
+            env.diagnostics.fail(message, None, name)
+
+
+def _attributes(
+    elements: Sequence[ColumnDef | ConstraintClause], diagnostics: Diagnostics
+) -> tuple[Attribute, ...]:
+    attributes: list[Attribute] = []
+    for element in elements:
+        if isinstance(element, ColumnDef):
+            with diagnostics.gathering():
+                if any(a.name.lower() == element.name.text.lower() for a in attributes):
+                    diagnostics.fail(f"the column {element.name.text} is declared twice", None, element.name)
+                type_ = bind_type(element.type, diagnostics, element.span)
+                attributes.append(Attribute(element.name.text, type_, element.virtual))
+    if not diagnostics.errors and all(attribute.virtual for attribute in attributes):
+        diagnostics.fail("there is no column", "declare one: name TYPE", None)
+    return tuple(attributes)
+
+
+def _timestamp(statement: CreateStream, attributes: tuple[Attribute, ...], diagnostics: Diagnostics) -> str:
+    with diagnostics.gathering():
+        if statement.timestamp is None:
+            hint = "add TIMESTAMP BY column after the parenthesis"
+            diagnostics.fail("a stream needs the column of its timestamps", hint, statement.name)
+        attribute = _attribute(statement.timestamp, attributes, diagnostics)
+        if attribute.type.kind not in (Kind.TIMESTAMP, Kind.BIGINT):
+            hint = "declare it as TIMESTAMP, or as BIGINT if it counts microseconds"
+            diagnostics.fail(f"{attribute.name} is {attribute.type}, and no timestamp", hint, statement.timestamp)
+        return attribute.name
+    return ""
+
+
+def _bind_constraint(
+    clause: ConstraintClause, attributes: tuple[Attribute, ...], diagnostics: Diagnostics
+) -> Constraint:
+    def names(columns: Names) -> tuple[str, ...]:
+        return _column_names(columns, attributes, diagnostics)
+
+    match clause:
+        case UniqueClause():
+            return Unique(names(clause.columns))
+        case ReferenceClause():
+            parents = tuple(name.text for name in clause.parent_columns)
+            within = clause.within or WithinRows(0)
+            return Reference(names(clause.columns), clause.parent.text, parents, within)
+        case ClusteredClause():
+            return Clustered(names(clause.columns), clause.within)
+        case OrderedClause():
+            return Ordered(names((clause.column,))[0], clause.within)
+        case PunctuatedClause():
+            when = _own_predicate(clause.when, attributes, diagnostics) if clause.when else None
+            source = clause.source.text if clause.source else None
+            sources = tuple(name.text for name in clause.source_columns)
+            return Punctuated(names(clause.columns), when, source, sources, clause.lifespan)
+
+
+def _column_names(columns: Names, attributes: tuple[Attribute, ...], diagnostics: Diagnostics) -> tuple[str, ...]:
+    names: list[str] = []
+    for column in columns:
+        attribute = _attribute(column, attributes, diagnostics)
+        if attribute.name in names:
+            diagnostics.fail(f"{attribute.name} stands twice", None, column)
+        names.append(attribute.name)
+    return tuple(names)
+
+
+def _attribute(name: Name, attributes: tuple[Attribute, ...], diagnostics: Diagnostics) -> Attribute:
+    found = next((a for a in attributes if a.name.lower() == name.text.lower()), None)
+    if found is None:
+        diagnostics.stop_if_failed()
+        known = [attribute.name for attribute in attributes]
+        hint = did_you_mean(name.text, known) or f"columns are {listed(known)}"
+        diagnostics.fail(f"there is no column {name.text}", hint, name)
+    if found.virtual:
+        diagnostics.fail(f"{found.name} is virtual: no row has it", "CREATE ASSERTION speaks of virtual columns", name)
+    return found
+
+
+def _own_predicate(tree: Tree, attributes: tuple[Attribute, ...], diagnostics: Diagnostics) -> Expr:
+    """A predicate over a stream's own columns, whose scope is empty."""
+    columns = tuple((a.name, Column("", a.name, a.type)) for a in attributes if not a.virtual)
+    virtual = frozenset(a.name.lower() for a in attributes if a.virtual)
+    return bind_predicate(tree, Context(diagnostics, Scope([Item("", columns, virtual)])))
+
+
+def _variables(
+    variables: Sequence[VariableDef], scope: Scope, env: Environment
+) -> tuple[TupleVariable, ...]:
+    bound: list[TupleVariable] = []
+    for variable in variables:
+        with env.diagnostics.gathering():
+            stream = _referred(variable.stream, env)
+            if not isinstance(stream, StreamDef):
+                env.diagnostics.fail("an assertion is over streams", None, variable.stream)
+            if scope.item(variable.name.text) is not None:
+                env.diagnostics.fail(f"{variable.name.text} stands twice", None, variable.name)
+            name = variable.name.text
+            columns = tuple((a.name, Column(name, a.name, a.type)) for a in stream.attributes)
+            scope.items.append(Item(name, columns))
+            bound.append(TupleVariable(stream.name, name))
+    return tuple(bound)
+
+
+def _assertion_predicates(tree: Tree, scope: Scope, env: Environment) -> tuple[Expr, ...]:
+    context = Context(env.diagnostics, scope, "an assertion has no aggregate", "an assertion has no subquery")
+    return conjuncts(bind_predicate(tree, context))

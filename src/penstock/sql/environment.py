@@ -1,0 +1,87 @@
+"""What a query is bound in: the catalog, the names that are taken, and the queries of WITH that it can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from sqlglot import exp
+
+from penstock.algebra.relations import Relation
+from penstock.catalog import Catalog
+from penstock.sql.diagnostics import Diagnostics
+from penstock.sql.scope import Names
+from penstock.sql.syntax import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class CommonTable:
+    """A query of WITH, its columns' names if they are given, and the queries before it, which it may read."""
+
+    query: Tree
+    columns: tuple[str, ...]
+    before: Mapping[str, CommonTable]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    catalog: Catalog
+    diagnostics: Diagnostics
+    names: Names = field(default_factory=Names)
+    common: Mapping[str, CommonTable] = field(default_factory=dict)
+    #: Names whose declarations failed, in lower case.
+    broken: frozenset[str] = frozenset()
+
+    def fail(self, message: str, hint: str | None, place: Tree | None) -> NoReturn:
+        self.diagnostics.fail(message, hint, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A relation and the names under which the user sees its columns, which may repeat."""
+
+    relation: Relation
+    names: tuple[str, ...]
+
+
+def refuse_others(tree: Tree, known: set[str], env: Environment) -> None:
+    """Refuses by name what a tree has beyond the parts that we know."""
+    for key, value in tree.args.items():
+        if key not in known and value not in (None, False, []):
+            what, hint = _REFUSED_PARTS.get(key, (key.strip("_").upper().replace("_", " "), None))
+            place = value[0] if isinstance(value, list) else value
+            env.fail(f"{what} is not supported", hint, place if isinstance(place, exp.Expr) else tree)
+
+
+_UNORDERED = "a relation has no order; sort what reads the output"
+_PER_GROUPING = "write one query per grouping and UNION ALL them"
+
+_REFUSED_PARTS: dict[str, tuple[str, str | None]] = {
+    "all": ("GROUP BY ALL", "list the columns"),
+    "by_name": ("BY NAME", "list the columns in one order"),
+    "catalog": ("a catalog's name", "names have one part here"),
+    "cluster": ("CLUSTER BY", _UNORDERED),
+    "connect": ("CONNECT BY", None),
+    "cube": ("CUBE", _PER_GROUPING),
+    "db": ("a database's name", "names have one part here"),
+    "distribute": ("DISTRIBUTE BY", None),
+    "grouping_sets": ("GROUPING SETS", _PER_GROUPING),
+    "hint": ("a hint", None),
+    "into": ("SELECT INTO", "write CREATE QUERY name AS SELECT"),
+    "joins": ("a join in parentheses", "leave the parentheses out: inner joins may stand in any order"),
+    "kind": ("SELECT AS STRUCT or VALUE", None),
+    "laterals": ("LATERAL", None),
+    "limit": ("LIMIT", "a window such as [ROWS 10] keeps the latest rows of a stream"),
+    "method": ("NATURAL JOIN", "write JOIN ... USING (columns)"),
+    "offset": ("OFFSET", None),
+    "order": ("ORDER BY", _UNORDERED),
+    "pivots": ("PIVOT", None),
+    "qualify": ("QUALIFY", "filter in a query around this one"),
+    "rollup": ("ROLLUP", _PER_GROUPING),
+    "sample": ("TABLESAMPLE", None),
+    "sort": ("SORT BY", _UNORDERED),
+    "version": ("time travel", None),
+    "when": ("time travel", None),
+    "windows": ("WINDOW", "a stream's window stands behind its name: s [RANGE 1 HOUR]"),
+}

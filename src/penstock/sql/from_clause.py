@@ -1,0 +1,206 @@
+"""FROM: occurrences of streams, tables, views and subqueries, and the joins between them.
+
+Each occurrence gets a scope of its own, so a stream that stands twice is two relations. Comma and inner joins gather
+operands and predicates of one n-way join; LEFT SEMI and LEFT ANTI JOIN close over what stands before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.algebra.expressions import Column, Comparator, Expr, conjuncts
+from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
+from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
+from penstock.sql.diagnostics import Consequence, Diagnostics
+from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
+from penstock.sql.scalars import Context, bind_predicate, compare
+from penstock.sql.scope import Item, Scope
+from penstock.sql.sources import bind_stream, bind_table, refuse_window, unknown_source
+from penstock.sql.syntax import Tree
+
+#: Binds a subquery: its tree, the scope for its columns, and what it is bound in.
+BindSubquery = Callable[[Tree, str, Environment], Bound]
+
+#: Words that sqlglot takes for an alias where a clause was cut short.
+_NOT_ALIASES = frozenset({"GROUP", "ORDER", "WHERE", "HAVING", "LIMIT", "ON", "ALLOW", "WINDOW", "RANGE", "ROWS"})
+
+
+def bind_from(tree: exp.Select, scope: Scope, env: Environment, subquery: BindSubquery) -> Relation:
+    """The relation of a FROM clause; its items go into `scope`."""
+    from_ = tree.args.get("from_")
+    if from_ is None:
+        env.fail("a query reads a stream, and this one has no FROM", "write SELECT ... FROM stream", tree)
+    clause = _FromClause(scope, env, subquery)
+    clause.add(from_.this)
+    for join in tree.args.get("joins") or ():
+        clause.join(join)
+    env.diagnostics.stop_if_failed(scope.incomplete)
+    return clause.relation()
+
+
+class _FromClause:
+    """The joins of one FROM while they are gathered."""
+
+    def __init__(self, scope: Scope, env: Environment, subquery: BindSubquery) -> None:
+        self._scope = scope
+        self._env = env
+        self._subquery = subquery
+        self._operands: list[Relation] = []
+        self._on: list[Expr] = []
+
+    def relation(self) -> Relation:
+        if len(self._operands) == 1 and not self._on:
+            return self._operands[0]
+        return Join(tuple(self._operands), tuple(self._on))
+
+    def add(self, tree: Tree) -> None:
+        with self._gathering():
+            relation, item = self._bind(tree)
+            self._operands.append(relation)
+            self._scope.items.append(item)
+
+    def join(self, tree: exp.Join) -> None:
+        side, kind = (tree.args.get("side") or "").upper(), (tree.args.get("kind") or "").upper()
+        if kind in ("SEMI", "ANTI"):
+            with self._gathering():
+                self._semi_join(tree, side, kind)
+            return
+        if side or kind == "OUTER":
+            hint = "write the matches UNION ALL the rows with NOT EXISTS (...) and NULLs"
+            with self._gathering():
+                self._env.fail(f"{side or 'FULL'} OUTER JOIN is not supported", hint, tree.this)
+        before = list(self._scope.items)
+        self.add(tree.this)
+        with self._gathering():
+            refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
+            if using := tree.args.get("using"):
+                self._on += self._using(using, before, self._scope.items[-1])
+            self._on += self._predicates(tree.args.get("on"), self._scope)
+
+    def _gathering(self) -> _Gathering:
+        return _Gathering(self._scope, self._env.diagnostics)
+
+    def _semi_join(self, tree: exp.Join, side: str, kind: str) -> None:
+        refuse_others(tree, {"this", "on", "side", "kind"}, self._env)
+        if side != "LEFT" or not tree.args.get("on"):
+            self._env.fail(f"{kind} JOIN needs a condition", f"write LEFT {kind} JOIN ... ON condition", tree.this)
+        right, item = self._bind(tree.this)
+        both = replace(self._scope, items=[*self._scope.items, item])
+        join = SemiJoin if kind == "SEMI" else AntiJoin
+        self._operands = [join(self.relation(), right, tuple(self._predicates(tree.args["on"], both)))]
+        self._on = []
+
+    def _predicates(self, on: Tree | None, scope: Scope) -> tuple[Expr, ...]:
+        if on is None:
+            return ()
+        reach = "ON joins rows and has no subquery"
+        inner = replace(scope, outer=scope.outer, closed_because=scope.closed_because or "ON stands in FROM")
+        context = Context(self._env.diagnostics, inner, "ON joins rows and has no aggregate", reach)
+        return conjuncts(bind_predicate(on, context))
+
+    def _using(self, names: list[Tree], before: list[Item], item: Item) -> list[Expr]:
+        """JOIN ... USING (a): equal, and shown once."""
+        equalities: list[Expr] = []
+        for name in names:
+            left = self._using_column([c for i in before for c in i.named(name.name)], name)
+            right = self._using_column(item.named(name.name), name)
+            context = Context(self._env.diagnostics, self._scope)
+            equalities.append(compare(Comparator.EQ, left, right, name, context))
+            self._scope.merged.add(right)
+        return equalities
+
+    def _using_column(self, found: list[Column], name: Tree) -> Column:
+        found = [column for column in found if column not in self._scope.merged]
+        if len(found) != 1:
+            problem = "is ambiguous" if found else "is not"
+            self._env.fail(f"{name.name} {problem} on both sides of the join", "join with ON instead", name)
+        return found[0]
+
+    def _bind(self, tree: Tree) -> tuple[Relation, Item]:
+        if isinstance(tree, exp.Subquery):
+            return self._bind_derived(tree)
+        if not isinstance(tree, exp.Table) or not isinstance(tree.this, exp.Identifier):
+            self._env.fail("FROM reads streams, tables, views and subqueries", None, tree)
+        refuse_others(tree, {"this", "alias", "window"}, self._env)
+        alias = tree.args.get("alias")
+        if alias is not None and alias.columns:
+            self._env.fail("the columns of a stream keep their names", "rename them in the select list", alias)
+        qualifier = self._qualifier(tree)
+        common = self._env.common.get(tree.name.lower())
+        if common is not None:
+            return self._bind_common(common, tree, qualifier)
+        return self._bind_declared(tree, qualifier)
+
+    def _bind_declared(self, tree: exp.Table, qualifier: str) -> tuple[Relation, Item]:
+        env = self._env
+        match env.catalog.get(tree.name):
+            case StreamDef() as stream:
+                return bind_stream(stream, env.names.fresh(qualifier), qualifier, tree, env.diagnostics)
+            case TableDef() as table:
+                return bind_table(table, env.names.fresh(qualifier), qualifier, tree, env.diagnostics)
+            case ViewDef() as view:
+                refuse_window(tree, f"{view.name} is a view", env.diagnostics)
+                return self._derived(view.query, qualifier, (), replace(env, common={}))
+            case AssertionDef() as assertion:
+                env.fail(f"{assertion.name} is an assertion, which has no rows", None, tree)
+        if tree.name.lower() in env.broken:
+            raise Consequence("", None, env.diagnostics.source, env.diagnostics.whole)
+        unknown_source(tree, env.catalog, list(env.common), env.diagnostics)
+
+    def _bind_common(self, common: CommonTable, tree: exp.Table, qualifier: str) -> tuple[Relation, Item]:
+        refuse_window(tree, f"{tree.name} is a query of WITH", self._env.diagnostics)
+        return self._derived(common.query, qualifier, common.columns, replace(self._env, common=common.before))
+
+    def _bind_derived(self, tree: exp.Subquery) -> tuple[Relation, Item]:
+        refuse_others(tree, {"this", "alias", "window", "with_"}, self._env)
+        refuse_window(tree, "a subquery is a relation", self._env.diagnostics)
+        if isinstance(tree.this, exp.Table):
+            return self._bind_parenthesised(tree)
+        if not tree.alias:
+            self._env.fail("a subquery in FROM needs a name", "write (SELECT ...) AS name", tree)
+        names = tuple(column.name for column in tree.args["alias"].columns)
+        return self._derived(tree.this, self._qualifier(tree), names, self._env)
+
+    def _bind_parenthesised(self, tree: exp.Subquery) -> tuple[Relation, Item]:
+        """`(CarStr [PARTITION BY cid ROWS 1]) AS LastRep`: the alias may stand outside."""
+        table = tree.this.copy()
+        if tree.args.get("alias"):
+            table.set("alias", tree.args["alias"].copy())
+        return self._bind(table)
+
+    def _derived(
+        self, query: Tree, qualifier: str, renamed: tuple[str, ...], env: Environment
+    ) -> tuple[Relation, Item]:
+        bound = self._subquery(query, env.names.fresh(qualifier), env)
+        if renamed and len(renamed) != len(bound.names):
+            env.fail(f"{len(renamed)} names for {len(bound.names)} columns", None, query)
+        columns = zip(renamed or bound.names, bound.relation.schema, strict=True)
+        return bound.relation, Item(qualifier, tuple(columns))
+
+    def _qualifier(self, tree: Tree) -> str:
+        qualifier: str = tree.alias or tree.name
+        alias = tree.args.get("alias")
+        if alias is not None and not alias.this.args.get("quoted") and qualifier.upper() in _NOT_ALIASES:
+            self._env.fail(f"{qualifier} is not expected here", None, alias)
+        if self._scope.item(qualifier) is not None:
+            hint = f"give one of them another name: {tree.name or '(...)'} AS {qualifier}_2"
+            self._env.fail(f"{qualifier} stands twice in FROM", hint, tree)
+        return qualifier
+
+
+class _Gathering:
+    """Notes an error in FROM, and that names may now be missing from the scope."""
+
+    def __init__(self, scope: Scope, diagnostics: Diagnostics) -> None:
+        self._scope = scope
+        self._gather = diagnostics.gathering()
+
+    def __enter__(self) -> None:
+        self._gather.__enter__()
+
+    def __exit__(self, *error: object) -> bool:
+        self._scope.incomplete |= error[0] is not None
+        return bool(self._gather.__exit__(*error))  # type: ignore[arg-type]

@@ -1,0 +1,154 @@
+"""GROUP BY: which expressions are keys, which are aggregates, and that nothing else is left above the grouping.
+
+Expressions above a grouping are bound as if they stood below it, with each aggregate replaced by the column that it
+fills; then `lift` puts the key's column in place of each key. A column that remains is neither grouped nor aggregated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock import types
+from penstock.algebra.expressions import Case, Column, Expr, Literal, columns
+from penstock.algebra.functions import AggregateFunction, aggregate_type
+from penstock.algebra.relations import Aggregate, Aggregation, Output, Relation
+from penstock.sql.environment import Environment, refuse_others
+from penstock.sql.scalars import AGGREGATES, Context, bind_predicate, bind_scalar
+from penstock.sql.syntax import Tree
+
+
+class Grouping:
+    def __init__(self, below: tuple[Column, ...], label: str, context: Context) -> None:
+        #: The columns of FROM.
+        self.columns = below
+        self.label = label
+        #: What arguments and keys are bound in: below the grouping, where there are no aggregates.
+        self.below = replace(context, aggregate="an aggregate cannot stand inside another")
+        self.keys: list[Output] = []
+        self.aggregations: list[Aggregation] = []
+
+    def add_key(self, expr: Expr, name: str) -> None:
+        if all(key.expr != expr for key in self.keys):
+            self.keys.append(Output(Column(self.label, self._fresh(name), expr.type), expr))
+
+    def aggregate(self, call: exp.Anonymous, condition: Tree | None) -> Expr:
+        """The column of an aggregate, which is added if it is new."""
+        function = AGGREGATES[call.name.upper()]
+        argument, distinct = self._argument(function, call)
+        if condition is not None:
+            argument = self._filtered(function, argument, bind_predicate(condition, self.below))
+        type_ = aggregate_type(function, argument and argument.type)
+        if type_ is None:
+            given = argument.type if argument is not None else "*"
+            self.below.fail(f"{function.value} does not take {given}", None, call)
+        for known in self.aggregations:
+            if (known.function, known.argument, known.distinct) == (function, argument, distinct):
+                return known.column
+        column = Column(self.label, self._fresh(function.value.lower()), type_)
+        self.aggregations.append(Aggregation(column, function, argument, distinct))
+        return column
+
+    def lift(self, expr: Expr, place: Tree) -> Expr:
+        """An expression above the grouping, over the grouping's columns."""
+        key = next((key for key in self.keys if key.expr == expr), None)
+        if key is not None:
+            return key.column
+        if isinstance(expr, Column) and expr in self.columns:
+            self._neither_grouped_nor_aggregated(expr, place)
+        if not expr.parts or not columns(expr):
+            return expr
+        return expr.with_parts(tuple(self.lift(part, place) for part in expr.parts))
+
+    def relation(self, below: Relation) -> Relation:
+        return Aggregate(below, tuple(self.keys), tuple(self.aggregations))
+
+    def _argument(self, function: AggregateFunction, call: exp.Anonymous) -> tuple[Expr | None, bool]:
+        arguments, distinct = call.expressions, False
+        if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+            arguments, distinct = arguments[0].expressions, True
+        if len(arguments) != 1:
+            hints = {"MIN": "of several values take LEAST(a, b)", "MAX": "of several values take GREATEST(a, b)"}
+            message = f"{function.value} takes one argument, not {len(arguments)}"
+            self.below.fail(message, hints.get(function.value), call)
+        if isinstance(arguments[0], exp.Star):
+            if function is not AggregateFunction.COUNT or distinct:
+                self.below.fail("only COUNT takes *, and without DISTINCT", None, call)
+            return None, False
+        argument = bind_scalar(arguments[0], self.below)
+        # The largest of a bag and of its set are one, so MIN and MAX need not know of DISTINCT.
+        return argument, distinct and function not in (AggregateFunction.MIN, AggregateFunction.MAX)
+
+    def _filtered(self, function: AggregateFunction, argument: Expr | None, condition: Expr) -> Expr:
+        """FILTER (WHERE condition): NULL, which aggregates pass over, where the condition is not true."""
+        value = argument if argument is not None else Literal(1, types.INT)
+        return Case((condition,), (value,), Literal(None, value.type))
+
+    def _fresh(self, wanted: str) -> str:
+        taken = {output.column.name.lower() for output in (*self.keys, *self.aggregations)}
+        name, number = wanted, 1
+        while name.lower() in taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        return name
+
+    def _neither_grouped_nor_aggregated(self, column: Column, place: Tree) -> None:
+        named = (part for part in place.find_all(exp.Column) if part.name.lower() == column.name.lower())
+        hint = f"add {column} to GROUP BY, or take an aggregate such as MIN({column})"
+        self.below.fail(f"{column} is neither grouped nor aggregated", hint, next(named, place))
+
+
+def bind_keys(group: Tree | None, items: list[Tree], grouping: Grouping, env: Environment) -> Aliases:
+    """Adds the keys of GROUP BY, and gives the names that they have above it.
+
+    A key is an expression, the number or the name of an entry of the select list, or named itself with AS.
+    """
+    aliases: dict[str, Callable[[], Expr]] = {}
+    if group is None:
+        return aliases
+    refuse_others(group, {"expressions"}, env)
+    for tree in group.expressions:
+        with env.diagnostics.gathering():
+            named = tree.alias if isinstance(tree, exp.Alias) else None
+            tree = _key_tree(tree.this if named else tree, items, grouping.below)
+            expr = bind_scalar(tree, grouping.below)
+            if expr.type == types.NULL:
+                grouping.below.fail("NULL alone is no key", None, tree)
+            grouping.add_key(expr, named or (expr.name if isinstance(expr, Column) else "key"))
+            if named:
+                aliases[named.lower()] = _constant(expr)
+    return aliases
+
+
+Aliases = dict[str, Callable[[], Expr]]
+
+
+def _constant(expr: Expr) -> Callable[[], Expr]:
+    return lambda: expr
+
+
+def _key_tree(tree: Tree, items: list[Tree], below: Context) -> Tree:
+    """What a key stands for: entries of the select list may be grouped by their number or their name."""
+    if isinstance(tree, exp.Literal) and not tree.is_string and tree.name.isdecimal():
+        if not 1 <= int(tree.name) <= len(items):
+            below.fail(f"the select list has no entry {tree.name}", None, tree)
+        return _entry(items[int(tree.name) - 1], tree, below)
+    if isinstance(tree, exp.Column) and not tree.table and not below.scope.find(None, tree.name):
+        entry = next((item for item in items if isinstance(item, exp.Alias) and item.alias.lower() == tree.name.lower()), None)
+        if entry is not None:
+            return _entry(entry, tree, below)
+    return tree
+
+
+def _entry(item: Tree, place: Tree, below: Context) -> Tree:
+    if isinstance(item, exp.Star) or has_aggregate(item):
+        below.fail("this entry of the select list cannot be grouped by", None, place)
+    return item.this if isinstance(item, exp.Alias) else item
+
+
+def has_aggregate(tree: Tree) -> bool:
+    """Whether an aggregate is called in a tree, outside of subqueries."""
+    nodes = tree.walk(prune=lambda node: isinstance(node, (exp.Subquery, exp.Exists, exp.Select)))
+    return any(isinstance(node, exp.Anonymous) and node.name.upper() in AGGREGATES for node in nodes)

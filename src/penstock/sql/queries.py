@@ -1,0 +1,337 @@
+"""Queries: SELECT, set operations and subqueries, to relations.
+
+A query is bound from the inside out: FROM gives a relation and a scope, WHERE selects, GROUP BY aggregates, HAVING
+selects again, the select list projects. [NOT] EXISTS and [NOT] IN become semi-joins and anti-joins whose predicates are
+the subquery's correlated conditions; a scalar subquery of one row is joined in. Views and WITH are bound anew at each
+use, so that each use has occurrences, and windows, of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from penstock import types
+from penstock.algebra.expressions import Column, Expr, columns
+from penstock.algebra.relations import (
+    Aggregate,
+    Distinct,
+    Join,
+    Output,
+    Project,
+    Query,
+    Relation,
+    SetOp,
+    SetOperator,
+    StreamKind,
+    ToStream,
+)
+from penstock.sql.coercion import widen
+from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions
+from penstock.sql.diagnostics import did_you_mean
+from penstock.sql.dialect import StreamList
+from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
+from penstock.sql.from_clause import bind_from
+from penstock.sql.grouping import Grouping, bind_keys, has_aggregate
+from penstock.sql.scalars import Context, bind_scalar, refused_name
+from penstock.sql.scope import Scope
+from penstock.sql.statements import DIALECT
+from penstock.sql.syntax import Tree
+from penstock.types import common_type
+
+
+def bind_root(name: str, tree: Tree, env: Environment, allow_unbounded: bool) -> Query:
+    """A whole query: the only place where ISTREAM, DSTREAM and RSTREAM may stand."""
+    stream_list = _stream_list(_unwrapped(tree))
+    relation = bind_query(tree, "", env, outermost=True).relation
+    for column in relation.schema:
+        _check_output(column, env, tree)
+    root = ToStream(StreamKind[stream_list.args["kind"]], relation) if stream_list else relation
+    return Query(name, root, allow_unbounded)
+
+
+def _check_output(column: Column, env: Environment, tree: Tree) -> None:
+    if column.name.lower() in ("_ts", "_op"):
+        env.fail(f"{column.name} is a column of every output", f"name it otherwise: {column.name} AS x", tree)
+    if column.type == types.INTERVAL:
+        hint = "count it: UNIX_MICROS(a) - UNIX_MICROS(b)"
+        env.fail(f"the output {column.name} is an interval, which no sink can hold", hint, tree)
+    if column.type == types.NULL:
+        env.fail(f"the output {column.name} is NULL and nothing else", "give it a type: CAST(NULL AS STRING)", tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The query around a subquery, and why it is out of reach, if it is."""
+
+    scope: Scope | None = None
+    closed_because: str | None = None
+
+    def closed(self, because: str) -> Around:
+        return replace(self, closed_because=self.closed_because or because)
+
+
+def bind_query(
+    tree: Tree, label: str, env: Environment, around: Around = Around(), outermost: bool = False
+) -> Bound:
+    """A query whose columns get the scope `label`."""
+    env = _with_common_tables(tree, env)
+    if isinstance(tree, exp.Subquery):
+        refuse_others(tree, {"this", "alias", "with_"}, env)
+        return bind_query(tree.this, label, env, around, outermost)
+    if isinstance(tree, exp.SetOperation):
+        return _bind_set_operation(tree, label, env, around.closed("it is below a set operation"))
+    if not isinstance(tree, exp.Select):
+        env.fail(f"{refused_name(tree)} is not supported as a query", "a query starts with SELECT", tree)
+    return _bind_select(tree, label, env, around, outermost)
+
+
+def _unwrapped(tree: Tree) -> Tree:
+    while isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Query):
+        tree = tree.this
+    return tree
+
+
+def _with_common_tables(tree: Tree, env: Environment) -> Environment:
+    with_ = tree.args.get("with_")
+    if not with_:
+        return env
+    if with_.args.get("recursive"):
+        env.fail("WITH RECURSIVE is not supported", None, with_)
+    common = dict(env.common)
+    for table in with_.expressions:
+        if not isinstance(table.this, exp.Query):
+            env.fail("WITH takes queries", "write WITH name AS (SELECT ...)", table)
+        names = tuple(column.name for column in table.args["alias"].columns)
+        common[table.alias.lower()] = CommonTable(table.this, names, dict(common))
+    return replace(env, common=common)
+
+
+def _bind_set_operation(tree: exp.SetOperation, label: str, env: Environment, around: Around) -> Bound:
+    refuse_others(tree, {"this", "expression", "distinct", "with_"}, env)
+    left = bind_query(tree.this, env.names.fresh("left"), env, around)
+    right = bind_query(tree.expression, env.names.fresh("right"), env, around)
+    op = SetOperator[type(tree).__name__.upper()]
+    if len(left.names) != len(right.names):
+        env.fail(f"{op.value} of {len(left.names)} and {len(right.names)} columns", None, tree.expression)
+    types_ = []
+    for a, b, name in zip(left.relation.schema, right.relation.schema, left.names, strict=True):
+        type_ = common_type(a.type, b.type)
+        if type_ is None:
+            env.fail(f"{op.value} of {a.type} and {b.type} in {name}", "CAST one of them", tree.expression)
+        types_.append(type_)
+    schema = _columns(label, left.names, tuple(types_))
+    left_, right_ = (_cast_columns(side.relation, schema, env) for side in (left, right))
+    return Bound(SetOp(op, not tree.args.get("distinct"), left_, right_, schema), left.names)
+
+
+def _cast_columns(relation: Relation, schema: tuple[Column, ...], env: Environment) -> Relation:
+    """The relation with its columns widened to the types of `schema`."""
+    pairs = tuple(zip(relation.schema, schema, strict=True))
+    if all(column.type == target.type for column, target in pairs):
+        return relation
+    label = env.names.fresh("cast")
+    outputs = (Output(Column(label, target.name, target.type), widen(column, target.type)) for column, target in pairs)
+    return Project(relation, tuple(outputs))
+
+
+def _columns(label: str, names: tuple[str, ...], types_: tuple[types.Type, ...]) -> tuple[Column, ...]:
+    """Columns of one scope under the names that the user sees; a name that repeats gets a number."""
+    taken: set[str] = set()
+    schema = []
+    for name, type_ in zip(names, types_, strict=True):
+        unique, number = name, 0
+        while unique.lower() in taken:
+            number += 1
+            unique = f"{name}_{number}"
+        taken.add(unique.lower())
+        schema.append(Column(label, unique, type_))
+    return tuple(schema)
+
+
+_SELECT_PARTS = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"}
+
+
+def _bind_select(tree: exp.Select, label: str, env: Environment, around: Around, outermost: bool) -> Bound:
+    items, distinct = _select_items(tree, env, outermost)
+    scope = Scope(outer=around.scope, closed_because=around.closed_because)
+    source = bind_from(tree, scope, env, _derived(scope))
+    below = Stage(scope, env)
+    where = below.conditions(tree.args.get("where"), below.context("WHERE comes before grouping and has no aggregate"))
+    group, having = tree.args.get("group"), tree.args.get("having")
+    if group or having or any(has_aggregate(item) for item in items):
+        relation, outputs = _bind_grouped(tree, items, source, below, where)
+    else:
+        above = Stage(scope, env)
+        outputs = _bind_items(items, above.context(""), _as_it_is)
+        env.diagnostics.stop_if_failed()
+        relation = above.join_to(apply(where, below.join_to(source)))
+    names = tuple(name for name, _ in outputs)
+    schema = _columns(label, names, tuple(expr.type for _, expr in outputs))
+    projected = Project(relation, tuple(Output(c, expr) for c, (_, expr) in zip(schema, outputs, strict=True)))
+    return Bound(Distinct(projected) if distinct else projected, names)
+
+
+def _bind_grouped(
+    tree: exp.Select, items: list[Tree], source: Relation, below: Stage, where: list[Condition]
+) -> tuple[Relation, list[tuple[str, Expr]]]:
+    """GROUP BY, the aggregates and HAVING: the relation above them, and the select list over it."""
+    env, scope = below.env, below.scope
+    grouping = Grouping(source.schema, env.names.fresh("agg"), below.context(""))
+    aliases = bind_keys(tree.args.get("group"), items, grouping, env)
+    above = Stage(scope, env)
+    context = replace(above.context(grouping.aggregate), aliases=aliases)
+    outputs = _bind_items(items, context, grouping.lift)
+    chosen = {item.alias.lower(): item for item in items if isinstance(item, exp.Alias)}
+    computed = {name: (lambda item=item: bind_scalar(item.this, context)) for name, item in chosen.items()}
+    context = replace(context, aliases={**computed, **aliases})
+    having = above.conditions(tree.args.get("having"), context, grouping.lift)
+    env.diagnostics.stop_if_failed()
+    grouped = grouping.relation(apply(where, below.join_to(source)))
+    return apply(having, above.join_to(grouped)), outputs
+
+
+def _select_items(tree: exp.Select, env: Environment, outermost: bool) -> tuple[list[Tree], bool]:
+    """The select list, and whether it is DISTINCT."""
+    stream_list = _stream_list(tree)
+    if stream_list and not outermost:
+        kind = stream_list.args["kind"]
+        hint = f"apply it to the whole: SELECT {kind} * FROM (...) AS q"
+        env.fail(f"{kind} stands only on the outermost SELECT of a query", hint, stream_list)
+    refuse_others(tree, _SELECT_PARTS, env)
+    items = stream_list.expressions if stream_list else tree.expressions
+    if not items:
+        env.fail("the select list is empty", "write SELECT * for all columns", tree)
+    distinct = tree.args.get("distinct")
+    if distinct and distinct.args.get("on"):
+        env.fail("DISTINCT ON is not supported", "write GROUP BY", distinct)
+    return items, bool(distinct) or bool(stream_list and stream_list.args.get("distinct"))
+
+
+def _stream_list(tree: Tree) -> StreamList | None:
+    selected = tree.expressions if isinstance(tree, exp.Select) else []
+    return next((item for item in selected if isinstance(item, StreamList)), None)
+
+
+def _as_it_is(expr: Expr, place: Tree) -> Expr:
+    return expr
+
+
+def _derived(scope: Scope) -> Callable[[Tree, str, Environment], Bound]:
+    """Binds subqueries of FROM, which do not see the entries beside them."""
+    around = Around(scope, "a subquery in FROM sees only its own FROM")
+    return lambda tree, label, env: bind_query(tree, label, env, around)
+
+
+class Stage:
+    """Expressions that stand at one place of a SELECT, and the scalar subqueries in them, which are joined in there."""
+
+    def __init__(self, scope: Scope, env: Environment) -> None:
+        self.scope = scope
+        self.env = env
+        self._scalars: list[Relation] = []
+
+    def context(self, aggregate: Callable[[exp.Anonymous, Tree | None], Expr] | str) -> Context:
+        return Context(self.env.diagnostics, self.scope, aggregate, self._scalar)
+
+    def conditions(self, clause: Tree | None, context: Context, lift: Lift = _as_it_is) -> list[Condition]:
+        return bind_conditions(clause, context, lambda tree: bind_subquery(tree, self.scope, self.env), lift)
+
+    def join_to(self, relation: Relation) -> Relation:
+        return Join((relation, *self._scalars), ()) if self._scalars else relation
+
+    def _scalar(self, tree: exp.Subquery) -> Expr:
+        around = Around(self.scope, "it is in a scalar subquery")
+        bound = bind_query(tree, self.env.names.fresh("scalar"), self.env, around)
+        if len(bound.names) != 1:
+            self.env.fail(f"a scalar subquery has one column, not {len(bound.names)}", None, tree)
+        if not _has_one_row(bound.relation):
+            hint = "aggregate it without GROUP BY, as in (SELECT MAX(x) FROM ...), or join it"
+            self.env.fail("this subquery may have more rows than one, or none", hint, tree)
+        self._scalars.append(bound.relation)
+        return bound.relation.schema[0]
+
+
+def _has_one_row(relation: Relation) -> bool:
+    match relation:
+        case Project(input=below):
+            return _has_one_row(below)
+        case Join(operands=operands, on=()):
+            return all(_has_one_row(operand) for operand in operands)
+        case Aggregate(keys=()):
+            return True
+    return False
+
+
+def bind_subquery(tree: Tree, scope: Scope, env: Environment) -> Subquery:
+    """The subquery of EXISTS or IN. Whether its rows repeat does not matter, so DISTINCT is passed over."""
+    query = _unwrapped(tree)
+    if not isinstance(query, exp.Select) or query.args.get("with_") or _is_grouped(query):
+        around = Around(scope, "the subquery groups or combines rows")
+        bound = bind_query(tree, env.names.fresh("sub"), env, around)
+        return Subquery(bound.relation, bound.relation.schema, ())
+    items, _ = _select_items(query, env, outermost=False)
+    inner = Scope(outer=scope)
+    source = bind_from(query, inner, env, _derived(inner))
+    stage, above = Stage(inner, env), Stage(inner, env)
+    conditions = stage.conditions(query.args.get("where"), stage.context("WHERE has no aggregate"))
+    outputs = _bind_items(items, above.context(""), _as_it_is)
+    env.diagnostics.stop_if_failed()
+    own = [c for c in conditions if not isinstance(c, Expr) or columns(c) <= _reach(stage.join_to(source))]
+    correlated = tuple(c for c in conditions if isinstance(c, Expr) and c not in own)
+    relation = above.join_to(apply(own, stage.join_to(source)))
+    return Subquery(relation, tuple(expr for _, expr in outputs), correlated)
+
+
+def _reach(relation: Relation) -> frozenset[Column]:
+    return frozenset(relation.schema)
+
+
+def _is_grouped(query: exp.Select) -> bool:
+    grouped = query.args.get("group") or query.args.get("having")
+    return bool(grouped) or any(has_aggregate(item) for item in query.expressions)
+
+
+def _bind_items(
+    items: list[Tree], context: Context, lift: Lift
+) -> list[tuple[str, Expr]]:
+    """The select list: the name and the expression of each output."""
+    outputs: list[tuple[str, Expr]] = []
+    for item in items:
+        with context.diagnostics.gathering():
+            outputs += [(name, lift(expr, item)) for name, expr in _bind_item(item, context)]
+    return outputs
+
+
+def _bind_item(item: Tree, context: Context) -> list[tuple[str, Expr]]:
+    if isinstance(item, exp.Star):
+        return _bind_star(item, None, context)
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+        return _bind_star(item.this, item.table, context)
+    if isinstance(item, exp.Alias):
+        if not isinstance(item.args["alias"], exp.Identifier):
+            context.fail("this is not a name for a column", None, item)
+        return [(item.alias, bind_scalar(item.this, context))]
+    return [(output_name(item), bind_scalar(item, context))]
+
+
+def _bind_star(star: exp.Star, qualifier: str | None, context: Context) -> list[tuple[str, Expr]]:
+    if any(star.args.values()):
+        context.fail("SELECT * with changes is not supported", "list the columns", star)
+    scope = context.scope
+    if qualifier and scope.item(qualifier) is None:
+        known = [item.qualifier for item in scope.items]
+        context.fail(f"there is no {qualifier} in FROM", did_you_mean(qualifier, known), star)
+    return list(scope.visible(qualifier))
+
+
+def output_name(item: Tree) -> str:
+    """The name of an output that the user did not name: the column's, or the expression itself without qualifiers."""
+    if isinstance(item, exp.Column):
+        return str(item.name)
+    plain = item.copy()
+    for column in list(plain.find_all(exp.Column)):
+        column.set("table", None)
+    return str(DIALECT.generate(plain, normalize_functions="lower", comments=False))

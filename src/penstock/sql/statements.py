@@ -1,0 +1,486 @@
+"""The parser of statements: DDL in our own grammar, queries through the dialect.
+
+A file is cut into statements at its semicolons, and each is parsed by itself, so that an error in one does not hide
+those in the others.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import TokenError
+from sqlglot.tokens import Token, TokenType
+
+from penstock.catalog import Connector, Inferred, Within, WithinRows, WithinTime
+from penstock.errors import Source, Span, SqlError
+from penstock.sql.dialect import QueryGenerator, QueryParser, SyntaxFault
+from penstock.sql.syntax import (
+    AlterStream,
+    ClusteredClause,
+    ColumnDef,
+    ConstraintClause,
+    CreateAssertion,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    CreateView,
+    Creation,
+    Drop,
+    Name,
+    Names,
+    OrderedClause,
+    PunctuatedClause,
+    ReferenceClause,
+    Statement,
+    Tree,
+    UniqueClause,
+    VariableDef,
+)
+
+T = TypeVar("T")
+
+DROPPABLE = ("STREAM", "TABLE", "VIEW", "QUERY", "ASSERTION")
+CREATABLE = "STREAM, TABLE, VIEW, QUERY or ASSERTION"
+
+WITHIN_HINT = "write WITHIN n ROWS, WITHIN t SECONDS, or INFERRED to have k found while the query runs"
+
+
+class StatementParser(QueryParser):
+    """The grammar of statements. Each method reads what its name says and gives a value of `syntax`."""
+
+    def read_statement(self) -> Statement:
+        self._first = self._curr
+        if self._match(TokenType.CREATE):
+            return self.read_create_statement()
+        if self._match(TokenType.DROP):
+            return self.read_drop_statement()
+        if self._match(TokenType.ALTER):
+            return self.read_alter_statement()
+        query = self.read_query("a query")
+        return CreateQuery(self._span(), "CREATE", None, query, self.read_allow_unbounded())
+
+    def read_create_statement(self) -> Statement:
+        replace = self._match_text_seq("OR", "REPLACE")
+        kind = self._curr
+        self._advance()
+        creation: Creation = "CREATE OR REPLACE" if replace else "CREATE"
+        if self._match_text_seq("IF", "NOT", "EXISTS"):
+            creation = "CREATE IF NOT EXISTS"
+        match kind.text.upper() if kind else "":
+            case "STREAM":
+                return self.read_create_stream(creation)
+            case "TABLE":
+                return self.read_create_table(creation)
+            case "VIEW":
+                return self.read_create_view(creation)
+            case "QUERY":
+                return self.read_create_query(creation)
+            case "ASSERTION":
+                return self.read_create_assertion(creation)
+        self.fault(f"cannot create {kind.text if kind else 'nothing'}", f"CREATE makes a {CREATABLE}", kind)
+
+    def read_create_stream(self, creation: Creation) -> CreateStream:
+        name = self.read_name("the stream's name")
+        elements = self.read_elements()
+        timestamp: Name | None = None
+        delay: int | None = None
+        connector: Connector | None = None
+        while self._curr:
+            if timestamp is None and self._match_text_seq("TIMESTAMP"):
+                self._expect_words("BY")
+                timestamp = self.read_name("the timestamp's column")
+                if self._match_text_seq("DELAY"):
+                    delay = self.read_duration("DELAY")
+            elif connector is None and self._match(TokenType.USING):
+                connector = self.read_connector()
+            else:
+                self._unexpected("TIMESTAMP BY column [DELAY time] and USING format OPTIONS (...) follow the columns")
+        return CreateStream(self._span(), creation, name, elements, timestamp, delay, connector)
+
+    def read_create_table(self, creation: Creation) -> CreateTable:
+        name = self.read_name("the table's name")
+        elements = self.read_elements()
+        connector = self.read_connector() if self._match(TokenType.USING) else None
+        if self._match_text_seq("TIMESTAMP", advance=False):
+            self.fault("a table has no timestamp: it is the same at every instant", "CREATE STREAM makes a stream")
+        return CreateTable(self._span(), creation, name, elements, connector)
+
+    def read_create_view(self, creation: Creation) -> CreateView:
+        name = self.read_name("the view's name")
+        if self._match(TokenType.L_PAREN, advance=False):
+            self.fault("a view takes the names of its columns from its query", "name them there: SELECT a AS x")
+        self._expect(TokenType.ALIAS, "AS")
+        return CreateView(self._span(), creation, name, self.read_query("the view's query"))
+
+    def read_create_query(self, creation: Creation) -> CreateQuery:
+        name = self.read_name("the query's name")
+        allowed = self.read_allow_unbounded()
+        self._expect(TokenType.ALIAS, "AS")
+        query = self.read_query("the query")
+        allowed = self.read_allow_unbounded() or allowed
+        return CreateQuery(self._span(), creation, name, query, allowed)
+
+    def read_create_assertion(self, creation: Creation) -> CreateAssertion:
+        """`FOR stream variable, ... [WHERE premise] THEN [EXISTS stream variable, ... WHERE] conclusion`."""
+        name = self.read_name("the assertion's name")
+        self._expect_words("FOR")
+        each = self.read_variables()
+        premise = self.read_predicate("WHERE") if self._match(TokenType.WHERE) else None
+        self._expect(TokenType.THEN, "THEN")
+        some: tuple[VariableDef, ...] = ()
+        if self._match(TokenType.EXISTS):
+            some = self.read_variables()
+            self._expect(TokenType.WHERE, "WHERE")
+        conclusion = self.read_predicate("THEN" if not some else "WHERE")
+        return CreateAssertion(self._span(), creation, name, each, premise, some, conclusion)
+
+    def read_variables(self) -> tuple[VariableDef, ...]:
+        def variable() -> VariableDef:
+            stream = self.read_name("a stream's name")
+            self._match(TokenType.ALIAS)
+            named = self._curr and self._curr.token_type not in (TokenType.COMMA, TokenType.WHERE, TokenType.THEN)
+            return VariableDef(stream, self.read_name("a variable") if named else stream)
+
+        return self._separated(variable)
+
+    def read_drop_statement(self) -> Drop:
+        kind = self._curr
+        if not kind or kind.text.upper() not in DROPPABLE:
+            self.fault("cannot drop this", f"DROP takes a {CREATABLE}")
+        self._advance()
+        if_exists = bool(self._match_text_seq("IF", "EXISTS"))
+        name = self.read_name(f"the {kind.text.lower()}'s name")
+        return Drop(self._span(), kind.text.upper(), name, if_exists)
+
+    def read_alter_statement(self) -> AlterStream:
+        if not self._match_text_seq("STREAM"):
+            self.fault("cannot alter this", "write ALTER STREAM name ADD constraint")
+        name = self.read_name("the stream's name")
+        self._expect_words("ADD")
+        added = self._separated(self.read_required_constraint)
+        return AlterStream(self._span(), name, added)
+
+    def read_required_constraint(self) -> ConstraintClause:
+        constraint = self.read_constraint()
+        if constraint is None:
+            self.fault("this is not a constraint", CONSTRAINT_HINT)
+        return constraint
+
+    def read_elements(self) -> tuple[ColumnDef | ConstraintClause, ...]:
+        self._expect(TokenType.L_PAREN, "(")
+        elements = self._separated(self.read_element)
+        self._expect(TokenType.R_PAREN, ")")
+        return elements
+
+    def read_element(self) -> ColumnDef | ConstraintClause:
+        constraint = self.read_constraint()
+        if constraint is not None:
+            return constraint
+        start = self._curr
+        virtual = bool(start) and start.text.upper() == "VIRTUAL" and self._is_name_token(self._next)
+        if virtual:
+            self._advance()
+        name = self.read_name("a column's name")
+        type_ = self._parse_types()
+        if not isinstance(type_, exp.DataType):
+            self.fault(f"expected a type after {name.text}", token=self._curr)
+        if self._curr and self._curr.token_type not in (TokenType.COMMA, TokenType.R_PAREN):
+            self._refuse_column_option()
+        return ColumnDef(name, type_, self._span(start), virtual)
+
+    def _refuse_column_option(self) -> None:
+        words = self._curr.text.upper()
+        hints = {
+            "NOT": "leave NOT NULL out: every column may hold NULL",
+            "NULL": "leave NULL out: every column may hold NULL",
+            "PRIMARY KEY": "write UNIQUE (column) as an element of its own",
+            "UNIQUE": "write UNIQUE (column) as an element of its own",
+            "REFERENCES": "write FOREIGN KEY (column) REFERENCES ... as an element of its own",
+        }
+        self._unexpected(hints.get(words, "a column has a name and a type"))
+
+    def read_constraint(self) -> ConstraintClause | None:
+        start = self._curr
+        if self._is_start("UNIQUE", TokenType.L_PAREN):
+            self._advance()
+            columns = self.read_names()
+            return UniqueClause(self._span(start), columns)
+        if self._match(TokenType.FOREIGN_KEY):
+            return self.read_reference(start)
+        if self._match(TokenType.PRIMARY_KEY):
+            self.fault("PRIMARY KEY is not a constraint here", "write UNIQUE (column)", start)
+        if self._is_start("CLUSTERED", "BY"):
+            self._advance(2)
+            columns = self.read_names()
+            within = self.read_within("CLUSTERED BY")
+            return ClusteredClause(self._span(start), columns, within)
+        if self._is_start("ORDERED", "BY"):
+            self._advance(2)
+            columns = self.read_names()
+            if len(columns) > 1:
+                self.fault("ORDERED BY takes one column", "write one ORDERED BY for each column", start)
+            within = self.read_within("ORDERED BY")
+            return OrderedClause(self._span(start), columns[0], within)
+        if self._is_start("PUNCTUATED", "BY"):
+            self._advance(2)
+            return self.read_punctuated(start)
+        return None
+
+    def read_reference(self, start: Token) -> ReferenceClause:
+        columns = self.read_names()
+        self._expect(TokenType.REFERENCES, "REFERENCES")
+        parent = self.read_name("the stream that is referred to")
+        parent_columns = self.read_names()
+        if len(columns) != len(parent_columns):
+            self.fault(f"{len(columns)} columns cannot refer to {len(parent_columns)}", token=start)
+        ends = self._curr is None or not self._curr or self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN)
+        within = None if ends else self.read_within("FOREIGN KEY")
+        return ReferenceClause(self._span(start), columns, parent, parent_columns, within)
+
+    def read_punctuated(self, start: Token) -> PunctuatedClause:
+        columns = self.read_names()
+        when: Tree | None = None
+        source: Name | None = None
+        source_columns: Names = ()
+        if self._match(TokenType.WHEN):
+            when = self.read_predicate("WHEN")
+        elif self._match(TokenType.FROM):
+            source = self.read_name("the stream of punctuations")
+            source_columns = self.read_names()
+            if len(columns) != len(source_columns):
+                self.fault(f"{len(columns)} columns cannot take values from {len(source_columns)}", token=start)
+        lifespan = self.read_duration("LIFESPAN") if self._match_text_seq("LIFESPAN") else None
+        return PunctuatedClause(self._span(start), columns, when, source, source_columns, lifespan)
+
+    def read_within(self, after: str) -> Within:
+        if self._match_text_seq("INFERRED"):
+            return Inferred()
+        if not self._match_text_seq("WITHIN"):
+            self.fault(f"{after} needs its k", WITHIN_HINT)
+        # ROWS comes behind the number, so look before it is read: past a sign, too.
+        at = self._index + (1 if self._match(TokenType.DASH, advance=False) else 0) + 1
+        unit = self._tokens[at].text.upper() if at < len(self._tokens) else ""
+        if unit in ("ROW", "ROWS"):
+            k = self.read_count(f"the k of {after}", least=0)
+            self._advance()
+            return WithinRows(k)
+        return WithinTime(self.read_duration("WITHIN"))
+
+    def read_connector(self) -> Connector:
+        format_ = self.read_name("a format such as parquet, json, csv or kafka").text
+        if not self._match_text_seq("OPTIONS"):
+            return Connector(format_)
+        self._expect(TokenType.L_PAREN, "(")
+        options = self._separated(self.read_option)
+        self._expect(TokenType.R_PAREN, ")")
+        return Connector(format_, options)
+
+    def read_option(self) -> tuple[str, str]:
+        """`path 'data/bid'`, `kafka.bootstrap.servers = 'host:9092'` or `'header' true`."""
+        key = self._take_word("an option's name")
+        while self._match(TokenType.DOT):
+            key += f".{self._take_word('the rest of the option')}"
+        self._match(TokenType.EQ)
+        sign = "-" if self._match(TokenType.DASH) else ""
+        token = self._curr
+        if not token or token.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+            self.fault(f"expected a value for the option {key}", f"write {key} 'value'")
+        self._advance()
+        return key, sign + token.text
+
+    def _take_word(self, what: str) -> str:
+        token = self._curr
+        if not token or token.token_type in (TokenType.COMMA, TokenType.R_PAREN, TokenType.L_PAREN):
+            self.fault(f"expected {what}")
+        self._advance()
+        return token.text
+
+    def read_query(self, what: str) -> Tree:
+        if not self._at_query():
+            self.fault(f"expected {what}, which starts with SELECT", "statements are CREATE, ALTER, DROP and SELECT")
+        query = self._parse_select(nested=True)
+        query = self._parse_query_modifiers(self._parse_set_operations(query))
+        if not isinstance(query, exp.Query):
+            self.fault(f"expected {what}, which starts with SELECT")
+        return query
+
+    def _at_query(self) -> bool:
+        starts = (TokenType.SELECT, TokenType.L_PAREN, TokenType.WITH)
+        return bool(self._curr) and self._curr.token_type in starts
+
+    def read_predicate(self, after: str) -> Tree:
+        predicate = self._parse_disjunction()
+        if predicate is None:
+            self.fault(f"expected a condition after {after}")
+        return predicate
+
+    def read_allow_unbounded(self) -> bool:
+        return bool(self._match_text_seq("ALLOW", "UNBOUNDED"))
+
+    def read_names(self) -> Names:
+        """`(a, b)`, or just `a`."""
+        if not self._match(TokenType.L_PAREN):
+            return (self.read_name("a column's name"),)
+        names = self._separated(lambda: self.read_name("a column's name"))
+        self._expect(TokenType.R_PAREN, ")")
+        return names
+
+    def read_name(self, what: str) -> Name:
+        token = self._curr
+        if not self._is_name_token(token):
+            self.fault(f"expected {what}")
+        self._advance()
+        if self._match(TokenType.DOT, advance=False):
+            self.fault("names have one part here", "there are no databases or catalogs to name")
+        return Name(token.text, token_span(token), token.token_type is TokenType.IDENTIFIER)
+
+    def _is_name_token(self, token: Token | None) -> bool:
+        return bool(token) and (token.token_type is TokenType.IDENTIFIER or token.token_type in self.ID_VAR_TOKENS)
+
+    def _is_start(self, word: str, following: str | TokenType) -> bool:
+        token, after = self._curr, self._next
+        if not token or not after or token.token_type is TokenType.IDENTIFIER or token.text.upper() != word:
+            return False
+        if isinstance(following, TokenType):
+            return after.token_type is following
+        return bool(after.text.upper() == following)
+
+    def _separated(self, parse: Callable[[], T]) -> tuple[T, ...]:
+        items = [parse()]
+        while self._match(TokenType.COMMA):
+            items.append(parse())
+        return tuple(items)
+
+    def _expect(self, kind: TokenType, text: str) -> None:
+        if not self._match(kind):
+            self.fault(f"expected {text}")
+
+    def _expect_words(self, word: str) -> None:
+        if not self._match_text_seq(word):
+            self.fault(f"expected {word}")
+
+    def _unexpected(self, hint: str) -> None:
+        self.fault(f"{self._curr.text} is not expected here", hint)
+
+    def _span(self, start: Token | None = None) -> Span:
+        first = start or self._first
+        return Span(first.start, self._prev.end + 1)
+
+
+CONSTRAINT_HINT = (
+    "constraints are UNIQUE, FOREIGN KEY ... REFERENCES, CLUSTERED BY, ORDERED BY and PUNCTUATED BY"
+)
+
+
+class Penstock(Spark):
+    """The dialect."""
+
+    class Tokenizer(Spark.Tokenizer):
+        # 'it''s' is it's, as in Spark 4 and in standard SQL.
+        STRING_ESCAPES = ["\\", "'"]
+        # Without these a statement such as SHOW would be swallowed as an opaque command.
+        COMMANDS: set[TokenType] = set()
+
+    Parser = StatementParser
+    Generator = QueryGenerator
+
+
+DIALECT = Penstock()
+
+# sqlglot logs what it cannot parse; we say it ourselves.
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The statements of a text that could be parsed, the errors of the others, and the names that those declare."""
+
+    statements: tuple[Statement, ...]
+    errors: tuple[SqlError, ...]
+    broken: frozenset[str] = frozenset()
+
+
+def parse_script(source: Source) -> Parsed:
+    try:
+        tokens = DIALECT.tokenize(source.text)
+    except (TokenError, RecursionError):
+        return Parsed((), (_token_error(source),))
+    statements: list[Statement] = []
+    errors: list[SqlError] = []
+    broken: set[str] = set()
+    for chunk in _chunks(tokens):
+        try:
+            statements.append(_parse_chunk(source, chunk))
+        except SqlError as error:
+            errors.append(error)
+            broken.update(_declared(chunk))
+    return Parsed(tuple(statements), tuple(errors), frozenset(broken))
+
+
+def _declared(tokens: list[Token]) -> Iterator[str]:
+    """The name that a CREATE which could not be parsed would have declared."""
+    words = [token.text for token in tokens[:8]]
+    upper = [word.upper() for word in words]
+    for kind in ("STREAM", "TABLE", "VIEW"):
+        if upper[:1] == ["CREATE"] and kind in upper:
+            at = upper.index(kind) + 1
+            at += 3 if upper[at : at + 3] == ["IF", "NOT", "EXISTS"] else 0
+            yield from (word.lower() for word in words[at : at + 1])
+
+
+def _chunks(tokens: list[Token]) -> Iterator[list[Token]]:
+    chunk: list[Token] = []
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            if chunk:
+                yield chunk
+            chunk = []
+        else:
+            chunk.append(token)
+    if chunk:
+        yield chunk
+
+
+def _parse_chunk(source: Source, tokens: list[Token]) -> Statement:
+    parser = StatementParser(dialect=DIALECT)
+    end = Span(tokens[-1].end + 1, tokens[-1].end + 1)
+    try:
+        return parser._parse(StatementParser.read_statement, tokens, source.text)[0]  # type: ignore[arg-type, return-value]
+    except SyntaxFault as fault:
+        span = token_span(fault.token) if fault.token else end
+        raise _syntax_error(source, fault, span, at_end=parser._curr is None or not parser._curr) from None
+    except RecursionError:
+        raise SqlError("this is nested too deeply", None, source, token_span(tokens[0])) from None
+    except Exception as error:
+        # sqlglot meets some broken inputs with errors of its own (AttributeError, ValueError, ...). Whatever it is, the
+        # user sees a place and no traceback.
+        place = parser._curr if parser._curr else tokens[-1]
+        raise SqlError("this cannot be parsed", None, source, token_span(place)) from error
+
+
+def _syntax_error(source: Source, fault: SyntaxFault, span: Span, at_end: bool) -> SqlError:
+    message = fault.message
+    shown = source.text[span.start : span.end]
+    if message.startswith("Required argument") or message.startswith("Invalid expression"):
+        message = "something is missing at the end" if at_end else f"{shown} is not expected here"
+    elif message.startswith(("Expecting", "Expected")):
+        message = f"expected{message.removeprefix('Expecting').removeprefix('Expected')}"
+    return SqlError(message, fault.hint, source, span)
+
+
+def _token_error(source: Source) -> SqlError:
+    text = source.text
+    for quote, name in (("'", "string"), ("`", "quoted name"), ('"', "string")):
+        if text.count(quote) % 2:
+            at = text.rfind(quote)
+            return SqlError(f"this {name} is not closed", f"add a closing {quote}", source, Span(at, at + 1))
+    return SqlError("this cannot be read as SQL", None, source, Span(0, min(1, len(text))))
+
+
+def token_span(token: Token) -> Span:
+    return Span(token.start, token.end + 1)

@@ -1,0 +1,157 @@
+"""Statements as they are written: what the parser gives and the binder reads.
+
+Declarations are small values of ours; queries and predicates inside them are sqlglot's trees. Each name keeps its place
+in the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+
+from penstock.catalog import Connector, Within
+from penstock.errors import Span
+
+#: A tree of sqlglot's.
+Tree = exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    text: str
+    span: Span
+    quoted: bool = False
+
+
+Names = tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDef:
+    name: Name
+    type: Tree
+    span: Span
+    virtual: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueClause:
+    span: Span
+    columns: Names
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceClause:
+    span: Span
+    columns: Names
+    parent: Name
+    parent_columns: Names
+    #: May be left out where the parent is a table, whose rows are all there from the start.
+    within: Within | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteredClause:
+    span: Span
+    columns: Names
+    within: Within
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedClause:
+    span: Span
+    column: Name
+    within: Within
+
+
+@dataclass(frozen=True, slots=True)
+class PunctuatedClause:
+    span: Span
+    columns: Names
+    when: Tree | None
+    source: Name | None
+    source_columns: Names
+    lifespan: int | None
+
+
+ConstraintClause = UniqueClause | ReferenceClause | ClusteredClause | OrderedClause | PunctuatedClause
+
+Creation = Literal["CREATE", "CREATE OR REPLACE", "CREATE IF NOT EXISTS"]
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStream:
+    span: Span
+    creation: Creation
+    name: Name
+    elements: tuple[ColumnDef | ConstraintClause, ...]
+    timestamp: Name | None
+    delay: int | None
+    connector: Connector | None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    span: Span
+    creation: Creation
+    name: Name
+    elements: tuple[ColumnDef | ConstraintClause, ...]
+    connector: Connector | None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    span: Span
+    creation: Creation
+    name: Name
+    query: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class CreateQuery:
+    """`CREATE QUERY name AS ...`; a bare SELECT has no name."""
+
+    span: Span
+    creation: Creation
+    name: Name | None
+    query: Tree
+    allow_unbounded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VariableDef:
+    stream: Name
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAssertion:
+    span: Span
+    creation: Creation
+    name: Name
+    each: tuple[VariableDef, ...]
+    premise: Tree | None
+    some: tuple[VariableDef, ...]
+    conclusion: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    span: Span
+    kind: str
+    name: Name
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AlterStream:
+    span: Span
+    name: Name
+    added: tuple[ConstraintClause, ...]
+
+
+Statement = (
+    CreateStream | CreateTable | CreateView | CreateQuery | CreateAssertion | Drop | AlterStream
+)

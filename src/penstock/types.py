@@ -1,0 +1,141 @@
+"""SQL types, and how a value of each is held in Python.
+
+| type        | Python value                                        |
+| ----------- | --------------------------------------------------- |
+| BOOLEAN     | bool                                                |
+| INT, BIGINT | int, of 32 and 64 bits                              |
+| DECIMAL     | decimal.Decimal with the type's scale               |
+| DOUBLE      | float; NaN equals NaN and is larger than all others |
+| STRING      | str                                                 |
+| BINARY      | bytes                                               |
+| TIMESTAMP   | int, microseconds since 1970-01-01 UTC              |
+| DATE        | int, days since 1970-01-01                          |
+| INTERVAL    | int, microseconds                                   |
+
+INTERVAL is the type of a difference of timestamps. It has no columns: it cannot be declared nor be a query's output.
+NULL is the type of the literal NULL and of nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+INT_RANGE = (-(2**31), 2**31 - 1)
+BIGINT_RANGE = (-(2**63), 2**63 - 1)
+MAX_PRECISION = 38
+
+MICROSECOND = 1
+MILLISECOND = 1_000
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+class Kind(Enum):
+    BOOLEAN = "BOOLEAN"
+    INT = "INT"
+    BIGINT = "BIGINT"
+    DECIMAL = "DECIMAL"
+    DOUBLE = "DOUBLE"
+    STRING = "STRING"
+    BINARY = "BINARY"
+    TIMESTAMP = "TIMESTAMP"
+    DATE = "DATE"
+    INTERVAL = "INTERVAL"
+    NULL = "NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    kind: Kind
+    precision: int | None = None
+    scale: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.kind is Kind.DECIMAL) != (self.precision is not None and self.scale is not None):
+            raise ValueError("DECIMAL, and only DECIMAL, has a precision and a scale")
+        if self.precision is not None and self.scale is not None:
+            if not 1 <= self.precision <= MAX_PRECISION:
+                raise ValueError(f"a precision is from 1 to {MAX_PRECISION}, not {self.precision}")
+            if not 0 <= self.scale <= self.precision:
+                raise ValueError(f"a scale is from 0 to the precision, not {self.scale}")
+
+    def __str__(self) -> str:
+        return f"DECIMAL({self.precision}, {self.scale})" if self.kind is Kind.DECIMAL else self.kind.value
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in (Kind.INT, Kind.BIGINT)
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.kind in (Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE)
+
+
+BOOLEAN = Type(Kind.BOOLEAN)
+INT = Type(Kind.INT)
+BIGINT = Type(Kind.BIGINT)
+DOUBLE = Type(Kind.DOUBLE)
+STRING = Type(Kind.STRING)
+BINARY = Type(Kind.BINARY)
+TIMESTAMP = Type(Kind.TIMESTAMP)
+DATE = Type(Kind.DATE)
+INTERVAL = Type(Kind.INTERVAL)
+NULL = Type(Kind.NULL)
+
+
+def decimal(precision: int, scale: int) -> Type:
+    return Type(Kind.DECIMAL, precision, scale)
+
+
+def common_type(left: Type, right: Type) -> Type | None:
+    """The smallest type that both widen to without a change of meaning, or None.
+
+    Numbers widen INT, BIGINT, DECIMAL, DOUBLE in that order; a DATE widens to the TIMESTAMP of its midnight; NULL to
+    anything. A string never turns into a number.
+
+    >>> str(common_type(INT, DOUBLE)), common_type(STRING, INT), str(common_type(BIGINT, decimal(4, 2)))
+    ('DOUBLE', None, 'DECIMAL(22, 2)')
+    """
+    if left == right or right.kind is Kind.NULL:
+        return left
+    if left.kind is Kind.NULL:
+        return right
+    if left.is_numeric and right.is_numeric:
+        return _common_number(left, right)
+    if {left.kind, right.kind} == {Kind.DATE, Kind.TIMESTAMP}:
+        return TIMESTAMP
+    return None
+
+
+def as_decimal(type_: Type) -> Type:
+    """The DECIMAL that holds every value of an integer type."""
+    if type_.kind is Kind.DECIMAL:
+        return type_
+    return decimal(10, 0) if type_.kind is Kind.INT else decimal(20, 0)
+
+
+def bounded_decimal(precision: int, scale: int) -> Type:
+    """DECIMAL(precision, scale), or when that is too wide the one that keeps the digits before the point.
+
+    Spark's rule: at least six digits after the point stay, if there were as many.
+    """
+    if precision <= MAX_PRECISION:
+        return decimal(precision, scale)
+    whole = precision - scale
+    return decimal(MAX_PRECISION, max(MAX_PRECISION - whole, min(scale, 6)))
+
+
+def _common_number(left: Type, right: Type) -> Type:
+    kinds = {left.kind, right.kind}
+    if Kind.DOUBLE in kinds:
+        return DOUBLE
+    if Kind.DECIMAL in kinds:
+        a, b = as_decimal(left), as_decimal(right)
+        assert a.precision is not None and a.scale is not None
+        assert b.precision is not None and b.scale is not None
+        scale = max(a.scale, b.scale)
+        return bounded_decimal(max(a.precision - a.scale, b.precision - b.scale) + scale, scale)
+    return BIGINT

@@ -1,0 +1,4 @@
+"""The reference: what a query means, read directly from the definitions, slowly and without cleverness.
+
+Engines are tested against it, so it shares no code with them: it knows only the algebra, the catalog and the types.
+"""

@@ -1,0 +1,144 @@
+"""The result of a query on given input: CQL's abstract semantics (thesis 2.1), one instant after the other.
+
+R(-1) is empty. At each instant the relation's change is emitted as the query's root says: as a change log, or as the
+stream that ISTREAM, DSTREAM or RSTREAM make of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.algebra.relations import Query, StreamKind, Table, ToStream, Window, walk_relations
+from penstock.catalog import Attribute, Catalog, StreamDef, TableDef
+from tests.reference.instants import arrivals, instants
+from tests.reference.relations import Input, Inputs, relation_at
+from tests.reference.values import Bag, Row, canonical, minus, sort_key
+from tests.reference.windows import Element
+
+Data = Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    ts: int
+    op: str
+    row: Row
+
+
+def run(
+    query: Query,
+    catalog: Catalog,
+    data: Data,
+    horizon: int | None = None,
+    every_instant: bool = False,
+) -> list[Change]:
+    """All that the query emits up to the horizon, by default the largest timestamp that its streams have.
+
+    `data` holds the rows of each stream and table that the query reads, in arrival order, with one value per attribute
+    that is not virtual. At one instant deletions come before insertions, and rows in order. With `every_instant` no
+    instant is passed over: the same result, slower.
+    """
+    inputs, end = admit(query, catalog, data, horizon)
+    at = range(end + 1) if every_instant else instants(query.relation, inputs, end)
+    arrived = arrivals(query.relation, inputs)
+    before: Bag = []
+    changes: list[Change] = []
+    for t in at:
+        now = relation_at(query.relation, inputs, t)
+        changes.extend(_emitted(query, t, before, now, t in arrived))
+        before = now
+    return changes
+
+
+def snapshots(query: Query, catalog: Catalog, data: Data, horizon: int | None = None) -> dict[int, Bag]:
+    """R(t) for every t from 0 to the horizon."""
+    inputs, end = admit(query, catalog, data, horizon)
+    return {t: relation_at(query.relation, inputs, t) for t in range(end + 1)}
+
+
+def admit(query: Query, catalog: Catalog, data: Data, horizon: int | None) -> tuple[Inputs, int]:
+    """The inputs of a query without what is late or beyond the horizon, and the horizon."""
+    rows = {name.lower(): tuple(map(tuple, given)) for name, given in data.items()}
+    streams, tables = _read(query, catalog)
+    if horizon is None:
+        horizon = max((_ts(stream, row) for stream in streams for row in rows[stream.name.lower()]), default=0)
+    inputs = {
+        stream.name.lower(): Input(_stored(stream.attributes), _on_time(stream, rows[stream.name.lower()], horizon))
+        for stream in streams
+    }
+    for table in tables:
+        elements = tuple(Element(0, i, row) for i, row in enumerate(rows[table.name.lower()]))
+        inputs[table.name.lower()] = Input(_stored(table.attributes), elements)
+    return inputs, horizon
+
+
+def late_rows(stream: StreamDef, rows: Sequence[Row], horizon: int | None = None) -> int:
+    """How many rows are left out because they come later than the stream's delay allows."""
+    existing = [row for row in rows if horizon is None or _ts(stream, row) <= horizon]
+    return len(existing) - len(_on_time(stream, existing, horizon))
+
+
+def _on_time(stream: StreamDef, rows: Sequence[Row], horizon: int | None) -> tuple[Element, ...]:
+    """The rows that exist and are not late: none before a row is larger than its timestamp and the delay."""
+    kept: list[Element] = []
+    largest = 0
+    for arrival, row in enumerate(rows):
+        ts = _ts(stream, row)
+        if horizon is not None and ts > horizon:
+            continue
+        if ts + stream.delay >= largest:
+            kept.append(Element(ts, arrival, row))
+        largest = max(largest, ts)
+    return tuple(sorted(kept, key=lambda element: (element.ts, element.arrival)))
+
+
+def _ts(stream: StreamDef, row: Row) -> int:
+    names = [attribute.name for attribute in _stored(stream.attributes)]
+    if len(row) != len(names):
+        raise ValueError(f"a row of {stream.name} has {len(names)} values, not {len(row)}: {row!r}")
+    ts = row[names.index(stream.timestamp)]
+    if not isinstance(ts, int) or ts < 0:
+        raise ValueError(f"time of a row of {stream.name} is {ts!r}: it has to be 0 or later: {row!r}")
+    return ts
+
+
+def _stored(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+    return tuple(attribute for attribute in attributes if not attribute.virtual)
+
+
+def _read(query: Query, catalog: Catalog) -> tuple[list[StreamDef], list[TableDef]]:
+    """The streams and tables that a query reads, each once."""
+    streams: dict[str, StreamDef] = {}
+    tables: dict[str, TableDef] = {}
+    for node in walk_relations(query.relation):
+        if isinstance(node, Window):
+            stream = catalog.get(node.stream.name)
+            assert isinstance(stream, StreamDef)
+            streams[stream.name] = stream
+        elif isinstance(node, Table):
+            table = catalog.get(node.name)
+            assert isinstance(table, TableDef)
+            tables[table.name] = table
+    return list(streams.values()), list(tables.values())
+
+
+def _emitted(query: Query, t: int, before: Bag, now: Bag, arrived: bool) -> Iterator[Change]:
+    inserted, deleted = minus(now, before), minus(before, now)
+    kind = query.root.kind if isinstance(query.root, ToStream) else None
+    match kind:
+        case None:
+            yield from _changes(t, "-", deleted)
+            yield from _changes(t, "+", inserted)
+        case StreamKind.ISTREAM:
+            yield from _changes(t, "+", inserted)
+        case StreamKind.DSTREAM:
+            yield from _changes(t, "+", deleted)
+        case StreamKind.RSTREAM:
+            if arrived or inserted or deleted:
+                yield from _changes(t, "+", now)
+
+
+def _changes(t: int, op: str, rows: Bag) -> Iterator[Change]:
+    for row in sorted(rows, key=sort_key):
+        yield Change(t, op, tuple(map(canonical, row)))
