@@ -162,9 +162,7 @@ class Catalog:
 
     def having(self, definition: Definition) -> Catalog:
         """The catalog with a definition added, or put in place of the one of that name."""
-        return replace(
-            self, definitions=MappingProxyType({**self.definitions, definition.name.lower(): definition})
-        )
+        return replace(self, definitions=MappingProxyType({**self.definitions, definition.name.lower(): definition}))
 
     def without(self, name: str) -> Catalog:
         kept = {key: value for key, value in self.definitions.items() if key != name.lower()}

@@ -81,15 +81,25 @@ class SqlError(PenstockError):
         hint: did you mean a?
         """
         line, column = self.source.line_and_column(self.span.start)
-        shown = self.source.line(line)
+        shown, at = _excerpt(self.source.line(line), column - 1)
         # Tabs stay tabs, so that the caret stands below its character whatever a tab's width is.
-        margin = "".join("\t" if c == "\t" else " " for c in shown[: column - 1])
-        width = max(1, min(self.span.end - self.span.start, len(shown) - column + 1))
+        margin = "".join("\t" if c == "\t" else " " for c in shown[:at])
+        width = max(1, min(self.span.end - self.span.start, len(shown) - at))
         parts = [f"{self.source.file}:{line}:{column}: {self.message}"]
         parts += [f"    {shown}", f"    {margin}{'^' * width}"]
         if self.hint is not None:
             parts.append(f"hint: {self.hint}")
         return "\n".join(parts)
+
+
+def _excerpt(line: str, at: int, width: int = 120) -> tuple[str, int]:
+    """As much of a long line as fits beside a place in it, and that place in the excerpt."""
+    if len(line) <= width:
+        return line, at
+    start = max(0, min(at - width // 2, len(line) - width))
+    end = min(len(line), start + width)
+    before, after = "..." if start else "", "..." if end < len(line) else ""
+    return f"{before}{line[start:end]}{after}", at - start + len(before)
 
 
 class SqlErrors(PenstockError):

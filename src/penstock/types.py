@@ -32,6 +32,29 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
+#: The units in which times are written, from the largest.
+UNITS = {
+    "DAY": DAY,
+    "HOUR": HOUR,
+    "MINUTE": MINUTE,
+    "SECOND": SECOND,
+    "MILLISECOND": MILLISECOND,
+    "MICROSECOND": MICROSECOND,
+}
+
+
+def duration_text(microseconds: int) -> str:
+    """A time in the largest unit of which it is a whole number.
+
+    >>> duration_text(600_000_000), duration_text(1_500_000), duration_text(-1)
+    ('10 MINUTES', '1500 MILLISECONDS', '-1 MICROSECOND')
+    """
+    if microseconds == 0:
+        return "0 SECONDS"
+    name, unit = next((name, unit) for name, unit in UNITS.items() if microseconds % unit == 0)
+    count = microseconds // unit
+    return f"{count} {name}" if abs(count) == 1 else f"{count} {name}S"
+
 
 class Kind(Enum):
     BOOLEAN = "BOOLEAN"

@@ -25,6 +25,7 @@ from penstock.algebra.expressions import (
     Not,
     Operator,
     Or,
+    columns,
 )
 from penstock.algebra.relations import Schema
 from penstock.types import (
@@ -87,8 +88,14 @@ VALUES: dict[Type, st.SearchStrategy[Value]] = {
 }
 
 
-def rows(schema: Schema = SCHEMA) -> st.SearchStrategy[Row]:
-    return st.fixed_dictionaries({column: _or_null(VALUES[column.type]) for column in schema})
+def with_row(exprs: st.SearchStrategy[Expr]) -> st.SearchStrategy[tuple[Expr, Row]]:
+    """An expression, and values of the columns that it reads."""
+    return exprs.flatmap(lambda expr: st.tuples(st.just(expr), _row(expr)))
+
+
+def _row(expr: Expr) -> st.SearchStrategy[Row]:
+    read = [column for column in SCHEMA if column in columns(expr)]
+    return st.fixed_dictionaries({column: _or_null(VALUES[column.type]) for column in read})
 
 
 def literals(type_: Type) -> st.SearchStrategy[Expr]:
@@ -143,9 +150,9 @@ def comparisons(draw: st.DrawFn, depth: int = 2) -> Expr:
 def differences(draw: st.DrawFn) -> Expr:
     """A comparison of up to two columns with constants added here and there, over integers or times."""
     type_, distance = draw(st.sampled_from([(BIGINT, BIGINT), (TIMESTAMP, INTERVAL)]))
-    columns = st.sampled_from([column for column in SCHEMA if column.type == type_])
+    own = st.sampled_from([column for column in SCHEMA if column.type == type_])
     constants = VALUES[distance].map(lambda value: Literal(value, distance))
-    a, b, op = draw(columns), draw(columns), draw(st.sampled_from(Comparator))
+    a, b, op = draw(own), draw(own), draw(st.sampled_from(Comparator))
     sides: tuple[Expr, Expr] = (a, b)
     if draw(st.booleans()):
         sides = (Arithmetic(Operator.SUBTRACT, a, b), draw(constants))

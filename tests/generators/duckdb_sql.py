@@ -10,14 +10,15 @@ a failed cast are errors, and NULL here; a cast of a DOUBLE to an integer rounds
 `Features.as_duckdb` leaves out what cannot be written this way: AVG of integers that are not small (DuckDB rounds
 twice), SUM and AVG of DOUBLEs that are not exact (it depends on the order of rows), AVG and `/ %` of DECIMAL (DOUBLE in
 DuckDB), ROUND to digits (of the binary value in DuckDB), EXP, LN, POWER (another library), SUBSTRING at 0 (before the
-first character in DuckDB), STRING to DOUBLE, DECIMAL, TIMESTAMP and DATE (other formats).
+first character in DuckDB), STRING to DOUBLE, DECIMAL, TIMESTAMP and DATE (other formats), `(a, b) IN` a correlated
+subquery (not in DuckDB yet).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock.types import BIGINT, Kind, Type, as_decimal, common_type
+from penstock.types import BIGINT, Kind, Type, as_decimal
 from tests.generators.declarations import Value
 from tests.generators.syntax import (
     Aggregate,
@@ -37,6 +38,7 @@ from tests.generators.syntax import (
     InList,
     InQuery,
     IsNull,
+    IsTruth,
     Item,
     JoinOn,
     JoinUsing,
@@ -58,10 +60,12 @@ from tests.generators.syntax import (
     Star,
     StreamUse,
     TableUse,
+    TimeText,
     Unbounded,
     With,
     common,
     outputs,
+    renamed_outputs,
 )
 
 _TYPES = {Kind.INT: "INTEGER", Kind.STRING: "VARCHAR", Kind.BINARY: "BLOB"}
@@ -74,7 +78,7 @@ def type_sql(type_: Type) -> str:
 def query_sql(query: Query, types: tuple[Type, ...] | None = None) -> str:
     """The text of a query, whose columns are cast to `types`, if they are given."""
     match query:
-        case With(_, _, body):
+        case With(_, body):
             return query_sql(body, types)
         case SetOperation(op, all_, left, right):
             shape = types or tuple(output.type for output in outputs(query))
@@ -101,9 +105,10 @@ def _item(item: Item | Star) -> tuple[Expr, ...]:
     return item.columns if isinstance(item, Star) else (item.expr,)
 
 
-def _named(name: str, query: Query) -> str:
-    """A name for a query and for its columns."""
-    return f"{name}({', '.join(output.name for output in outputs(query))})"
+def _named(query: Query, name: str, renamed: tuple[str, ...]) -> str:
+    """A query with a name for itself and for its columns."""
+    columns = ", ".join(output.name for output in renamed_outputs(query, renamed))
+    return f"({query_sql(query)}) AS {name}({columns})"
 
 
 def _source(source: Source) -> str:
@@ -112,10 +117,10 @@ def _source(source: Source) -> str:
             return f"({_window(source)}) AS {alias or stream.name}"
         case TableUse(table, alias):
             return f"{table.name} AS {alias or table.name}"
-        case NamedUse(name, query, alias):
-            return f"({query_sql(query)}) AS {_named(alias or name, query)}"
-        case Derived(query, alias):
-            return f"({query_sql(query)}) AS {_named(alias, query)}"
+        case NamedUse(named, alias):
+            return _named(named.query, alias or named.name, named.renamed)
+        case Derived(query, alias, renamed):
+            return _named(query, alias, renamed)
         case JoinOn(left, right, None):
             return f"{_source(left)} CROSS JOIN {_source(right)}"
         case JoinOn(left, right, on):
@@ -159,6 +164,8 @@ def expr_sql(expr: Expr) -> str:
             return f"{qualifier}.{name}"
         case Const(value, type_):
             return literal(value, type_)
+        case TimeText(value, type_):
+            return literal(value, type_)
         case BareNull(type_):
             return literal(None, type_)
         case Binary():
@@ -169,8 +176,11 @@ def expr_sql(expr: Expr) -> str:
             return f"(-{expr_sql(arg)})"
         case Shift(op, arg, microseconds):
             return f"({expr_sql(arg)} {op} to_microseconds({microseconds}))"
-        case Gap(op, left, right, microseconds):
-            return f"((epoch_us({expr_sql(left)}) - epoch_us({expr_sql(right)})) {op} {microseconds})"
+        case Gap(op, left, right, microseconds, factor):
+            gap = f"(epoch_us({expr_sql(left)}) - epoch_us({expr_sql(right)}))"
+            if factor is None:
+                return f"({gap} {op} {microseconds})"
+            return f"({gap} {op} TRY_CAST({microseconds} * CAST({expr_sql(factor)} AS HUGEINT) AS BIGINT))"
         case Compare(op, left, right):
             a, b = _unified(left, right)
             return f"({a} {'IS NOT DISTINCT FROM' if op == '<=>' else op} {b})"
@@ -180,12 +190,14 @@ def expr_sql(expr: Expr) -> str:
             return f"(NOT {expr_sql(arg)})"
         case IsNull(arg, negated):
             return f"({expr_sql(arg)} IS {_not(negated)}NULL)"
+        case IsTruth(arg, truth, negated):
+            return f"({expr_sql(arg)} IS {'' if negated else 'NOT '}DISTINCT FROM {truth})"
         case InList(arg, options, negated):
             value, *listed = _unified(arg, *options)
             return f"({value} {_not(negated)}IN ({', '.join(listed)}))"
-        case Like(arg, pattern, escape, negated):
+        case Like(arg, pattern, escape, negated, fold):
             escaping = f" ESCAPE {quoted(escape)}" if escape else ""
-            return f"({expr_sql(arg)} {_not(negated)}LIKE {quoted(pattern)}{escaping})"
+            return f"({expr_sql(arg)} {_not(negated)}{'ILIKE' if fold else 'LIKE'} {quoted(pattern)}{escaping})"
         case Between(arg, low, high, negated):
             both = Logic("AND", (Compare(">=", arg, low), Compare("<=", arg, high)))
             return expr_sql(Not(both) if negated else both)
@@ -201,10 +213,10 @@ def expr_sql(expr: Expr) -> str:
             return f"({query_sql(query)})"
         case Exists(query):
             return f"EXISTS ({query_sql(query)})"
-        case InQuery(arg, query, negated):
-            shape = common_type(arg.type, outputs(query)[0].type)
-            assert shape is not None
-            return f"({_as(arg, shape)} {_not(negated)}IN ({query_sql(query, (shape,))}))"
+        case InQuery(args, query, negated):
+            shape = tuple(common(pair) for pair in zip(args, outputs(query), strict=True))
+            row = ", ".join(_as(arg, type_) for arg, type_ in zip(args, shape, strict=True))
+            return f"(({row}) {_not(negated)}IN ({query_sql(query, shape)}))"
 
 
 def _not(negated: bool) -> str:
@@ -228,18 +240,17 @@ def _binary(expr: Binary) -> str:
         if expr.op in "/%":
             right = f"NULLIF({right}, 0)"
         return f"({left} {expr.op} {right})"
+    if expr.op == "||":
+        return f"({expr_sql(expr.left)} || {expr_sql(expr.right)})"
     left, right = (_as(arg, as_decimal(arg.type)) for arg in (expr.left, expr.right))
     return f"CAST({left} {expr.op} {right} AS {type_sql(expr.type)})"
 
 
 def _case(expr: CaseWhen) -> str:
     """Written without an operand: a comparison for each WHEN."""
-    conditions = [
-        expr_sql(when if expr.operand is None else Compare("=", expr.operand, when)) for when in expr.whens
-    ]
+    conditions = [expr_sql(when if expr.operand is None else Compare("=", expr.operand, when)) for when in expr.whens]
     branches = "".join(
-        f" WHEN {condition} THEN {_as(then, expr.type)}"
-        for condition, then in zip(conditions, expr.thens, strict=True)
+        f" WHEN {condition} THEN {_as(then, expr.type)}" for condition, then in zip(conditions, expr.thens, strict=True)
     )
     otherwise = f" ELSE {_as(expr.otherwise, expr.type)}" if expr.otherwise is not None else ""
     return f"CASE{branches}{otherwise} END"
@@ -250,7 +261,7 @@ def _cast(text: str, source: Type, target: Type) -> str:
     match source.kind, target.kind:
         case _ if source == target:
             return text
-        case (Kind.DOUBLE | Kind.DECIMAL), (Kind.INT | Kind.BIGINT):
+        case ((Kind.DOUBLE | Kind.DECIMAL), (Kind.INT | Kind.BIGINT)):
             return f"TRY_CAST(trunc({text}) AS {written})"
         case Kind.STRING, (Kind.INT | Kind.BIGINT):
             digits = f"regexp_full_match(trim({text}), '[+-]?[0-9]+')"
@@ -271,6 +282,11 @@ def _call(expr: Call) -> str:
     args = [expr_sql(arg) for arg in expr.args]
     if expr.function in ("COALESCE", "GREATEST", "LEAST"):
         args = _unified(*expr.args)
+    if expr.function == "NULLIF":
+        first, second = _unified(*expr.args)
+        return f"CASE WHEN {first} = {second} THEN NULL ELSE {args[0]} END"
+    if expr.function == "IF":
+        return expr_sql(CaseWhen(None, expr.args[:1], expr.args[1:2], expr.args[2], expr.type))
     if expr.function == "ABS" and expr.type.is_integer:
         return f"TRY_CAST(abs(CAST({args[0]} AS HUGEINT)) AS {type_sql(expr.type)})"
     if expr.function == "LENGTH" and expr.args[0].type.kind is Kind.BINARY:
@@ -290,6 +306,7 @@ _CALLS: dict[str, Callable[..., str]] = {
     "UNIX_MICROS": lambda time: f"epoch_us({time})",
     "UNIX_MILLIS": lambda time: f"CAST(floor(epoch_us({time}) / 1000) AS BIGINT)",
     "UNIX_SECONDS": lambda time: f"CAST(floor(epoch_us({time}) / 1000000) AS BIGINT)",
+    "TIMESTAMP_SECONDS": lambda seconds: f"make_timestamp(CAST({seconds} AS BIGINT) * 1000000)",
     "TIMESTAMP_MICROS": lambda micros: f"make_timestamp({micros})",
 }
 

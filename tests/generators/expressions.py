@@ -1,8 +1,8 @@
 """Strategies for scalar expressions of a given type over the columns of a scope.
 
 `value` chooses between the scope's own expressions of that type, a constant, and what `_MAKERS` can make of smaller
-expressions. Where a BIGINT is asked for an INT may come, as small constants are INTs: types are computed from the parts.
-Shrinking goes to the front of each choice.
+expressions. Where a BIGINT is asked for an INT may come, as small constants are INTs: types are computed from the
+parts. Shrinking goes to the front of each choice.
 """
 
 from __future__ import annotations
@@ -43,18 +43,21 @@ from tests.generators.syntax import (
     Gap,
     InList,
     IsNull,
+    IsTruth,
     Like,
     Logic,
     Minus,
     Not,
+    Ref,
     Shift,
+    TimeText,
     common,
 )
 
 T = TypeVar("T")
 Draw = st.DrawFn
 PRICE = decimal(6, 2)
-COMPARATORS = ("=", "=", "<", "<=", ">", ">=", "<>", "<=>")
+COMPARATORS = ("=", "=", "=", "<", "<=", ">", ">=", "<>", "<=>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,9 @@ class Scope:
     def having(self, leaves: Sequence[Expr]) -> Scope:
         return replace(self, leaves=(*self.leaves, *leaves))
 
+    def without(self, expr: Expr) -> Scope:
+        return replace(self, leaves=tuple(leaf for leaf in self.leaves if leaf != expr))
+
 
 def choose(draw: Draw, options: Sequence[T]) -> T:
     return draw(st.sampled_from(options))
@@ -83,16 +89,12 @@ def chance(draw: Draw, percent: int) -> bool:
 def value(draw: Draw, scope: Scope, type_: Type, depth: int = 2) -> Expr:
     """An expression of a type, or of one that widens to it."""
     leaves = scope.of_type(type_)
-    makers: list[Callable[[], Expr]] = [lambda: choose(draw, leaves)] * 6 if leaves else []
-    makers += [lambda: constant(draw, type_)] * 2
+    ways: list[Make] = [lambda draw, scope, depth: choose(draw, leaves)] * 8 if leaves else []
+    ways += [lambda draw, scope, depth: constant(draw, type_)] * 2
     if depth > 0:
-        makers += [lambda: _choice(draw, scope, type_, depth - 1)]
-        makers += [
-            lambda make=make: make(draw, scope, depth - 1)  # type: ignore[misc]
-            for make in _MAKERS.get(type_.kind, ())
-            if type_.kind is not Kind.DECIMAL or type_ == PRICE
-        ]
-    return choose(draw, makers)()
+        ways += [lambda draw, scope, depth: _choice(draw, scope, type_, depth)]
+        ways += [maker.make for maker in _MAKERS.get(type_, ()) if maker.fits(scope)]
+    return choose(draw, ways)(draw, scope, depth - 1)
 
 
 def constant(draw: Draw, type_: Type) -> Expr:
@@ -113,6 +115,10 @@ def comparable(draw: Draw, scope: Scope, type_: Type, depth: int) -> Expr:
     """Something that can be compared with a value of a type: of that type, or of one that it has a common one with."""
     if type_.is_numeric and chance(draw, 20):
         return number(draw, scope, depth)
+    if type_ in (TIMESTAMP, DATE) and chance(draw, 15):
+        time = choose(draw, POOLS[type_.kind])
+        assert isinstance(time, int)
+        return TimeText(time, type_)
     if type_ == TIMESTAMP and scope.of_type(DATE) and chance(draw, 20):
         return value(draw, scope, DATE, depth)
     return value(draw, scope, type_, depth)
@@ -130,7 +136,7 @@ def predicate(draw: Draw, scope: Scope, depth: int = 2) -> Expr:
     makers += [_like] if scope.of_type(STRING) else []
     makers += [_gap] if scope.of_type(TIMESTAMP) else []
     makers += [_boolean_leaf] if scope.of_type(BOOLEAN) else []
-    makers += [_logic, _logic, _negation] if depth > 0 else []
+    makers += [_logic, _logic, _negation, _is_truth] if depth > 0 else []
     return choose(draw, makers)(draw, scope, max(depth - 1, 0))
 
 
@@ -139,7 +145,8 @@ def equality(draw: Draw, left: Sequence[Expr], right: Sequence[Expr]) -> Expr | 
     pairs = [(a, b) for a in left for b in right if a.type == b.type and a.type != BOOLEAN]
     if not pairs:
         return None
-    a, b = choose(draw, pairs)
+    namesakes = [(a, b) for a, b in pairs if isinstance(a, Ref) and isinstance(b, Ref) and a.name == b.name]
+    a, b = choose(draw, namesakes * 3 + pairs)
     return Compare(choose(draw, ("=", "=", "=", "=", "<=", ">", "<=>")), a, b)
 
 
@@ -151,7 +158,7 @@ def leaf_type(draw: Draw, scope: Scope) -> Type:
 def _comparison(draw: Draw, scope: Scope, depth: int) -> Expr:
     type_ = leaf_type(draw, scope)
     left = value(draw, scope, type_, depth)
-    right: Expr = BareNull(type_) if chance(draw, 3) else comparable(draw, scope, left.type, depth)
+    right: Expr = BareNull(type_) if chance(draw, 3) else comparable(draw, scope.without(left), left.type, depth)
     return Compare(choose(draw, COMPARATORS), left, right)
 
 
@@ -167,20 +174,22 @@ def _in_list(draw: Draw, scope: Scope, depth: int) -> Expr:
 
 
 def _between(draw: Draw, scope: Scope, depth: int) -> Expr:
-    type_ = leaf_type(draw, scope)
-    low, high = (comparable(draw, scope, type_, 0) for _ in range(2))
-    return Between(value(draw, scope, type_, depth), low, high, draw(st.booleans()))
+    arg = value(draw, scope, leaf_type(draw, scope), depth)
+    low, high = (comparable(draw, scope.without(arg), arg.type, 0) for _ in range(2))
+    return Between(arg, low, high, draw(st.booleans()))
 
 
 def _like(draw: Draw, scope: Scope, depth: int) -> Expr:
     pieces = draw(st.lists(st.sampled_from(["%", "a", "_", "b", "é", "日", "!%", "!_", "!!"]), max_size=3))
     escape = "!" if any(piece[0] == "!" for piece in pieces) else None
-    return Like(value(draw, scope, STRING, depth), "".join(pieces), escape, draw(st.booleans()))
+    arg = value(draw, scope, STRING, depth)
+    return Like(arg, "".join(pieces), escape, draw(st.booleans()), chance(draw, 25))
 
 
 def _gap(draw: Draw, scope: Scope, depth: int) -> Expr:
     left, right = (value(draw, scope, TIMESTAMP, 0) for _ in range(2))
-    return Gap(choose(draw, ("<=", "<", "=", ">")), left, right, draw(st.integers(0, 5)))
+    factor = value(draw, scope, BIGINT, 0) if chance(draw, 20) else None
+    return Gap(choose(draw, ("<=", "<", "=", ">")), left, right, draw(st.integers(0, 5)), factor)
 
 
 def _boolean_leaf(draw: Draw, scope: Scope, depth: int) -> Expr:
@@ -196,9 +205,19 @@ def _negation(draw: Draw, scope: Scope, depth: int) -> Expr:
     return Not(predicate(draw, scope, depth))
 
 
+def _is_truth(draw: Draw, scope: Scope, depth: int) -> Expr:
+    return IsTruth(predicate(draw, scope, depth), draw(st.booleans()), draw(st.booleans()))
+
+
 def _choice(draw: Draw, scope: Scope, type_: Type, depth: int) -> Expr:
-    """CASE, COALESCE, GREATEST or LEAST: they work for every type."""
-    what = choose(draw, ("CASE", "SIMPLE CASE", "COALESCE", "GREATEST", "LEAST"))
+    """CASE, IF, COALESCE, NULLIF, GREATEST or LEAST: they work for every type."""
+    what = choose(draw, ("CASE", "SIMPLE CASE", "COALESCE", "GREATEST", "LEAST", "IF", "NULLIF"))
+    if what == "IF":
+        yes, no = (value(draw, scope, type_, depth) for _ in range(2))
+        return Call(what, (predicate(draw, scope, depth), yes, no), common((yes, no)))
+    if what == "NULLIF":
+        arg = value(draw, scope, type_, depth)
+        return Call(what, (arg, comparable(draw, scope, arg.type, 0)), arg.type)
     if what in ("COALESCE", "GREATEST", "LEAST"):
         args = tuple(value(draw, scope, type_, depth) for _ in range(draw(st.integers(2, 3))))
         return Call(what, args, common(args))
@@ -215,15 +234,29 @@ def _choice(draw: Draw, scope: Scope, type_: Type, depth: int) -> Expr:
     return CaseWhen(operand, whens, thens, otherwise, common(given))
 
 
-def _integers(type_: Type) -> Callable[[Draw, Scope, int], Expr]:
-    def arithmetic(draw: Draw, scope: Scope, depth: int) -> Expr:
+Make = Callable[[Draw, Scope, int], Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """A way to make an expression, which is gone only where it can be made of columns of these types."""
+
+    make: Make
+    needs: tuple[Type, ...] = ()
+    feature: Callable[[Features], bool] = lambda features: True
+
+    def fits(self, scope: Scope) -> bool:
+        return self.feature(scope.features) and all(scope.of_type(type_) for type_ in self.needs)
+
+
+def _integers(type_: Type) -> Maker:
+    def make(draw: Draw, scope: Scope, depth: int) -> Expr:
         left = value(draw, scope, type_, depth)
-        other = INT if type_ == INT else choose(draw, (BIGINT, INT))
-        right = value(draw, scope, other, depth)
+        right = value(draw, scope, INT if type_ == INT else choose(draw, (BIGINT, INT)), depth)
         left, right = (left, right) if draw(st.booleans()) else (right, left)
         return Binary(choose(draw, "+-*/%"), left, right, common((left, right)))
 
-    return arithmetic
+    return Maker(make, (type_,))
 
 
 def _doubles(draw: Draw, scope: Scope, depth: int) -> Expr:
@@ -243,56 +276,51 @@ def _prices(draw: Draw, scope: Scope, depth: int) -> Expr:
     return Cast(Binary(op, left, right, type_), PRICE)
 
 
-def _minus(type_: Type) -> Callable[[Draw, Scope, int], Expr]:
-    return lambda draw, scope, depth: Minus(value(draw, scope, type_, depth))
+def _pipes(draw: Draw, scope: Scope, depth: int) -> Expr:
+    left, right = (value(draw, scope, STRING, depth) for _ in range(2))
+    return Binary("||", left, right, STRING)
 
 
-def _cast(target: Type, *sources: Type) -> Callable[[Draw, Scope, int], Expr]:
-    def cast(draw: Draw, scope: Scope, depth: int) -> Expr:
-        if not scope.features.casts:
-            return constant(draw, target)
-        fine = [source for source in sources if scope.of_type(source)] or sources
-        return Cast(value(draw, scope, choose(draw, fine), depth), target)
-
-    return cast
+def _minus(type_: Type) -> Maker:
+    return Maker(lambda draw, scope, depth: Minus(value(draw, scope, type_, depth)), (type_,))
 
 
-def _unlike_duckdb(
-    make: Callable[[Draw, Scope, int], Expr], type_: Type
-) -> Callable[[Draw, Scope, int], Expr]:
-    def made(draw: Draw, scope: Scope, depth: int) -> Expr:
-        return constant(draw, type_) if scope.features.as_duckdb else make(draw, scope, depth)
+def _casts(target: Type, *sources: Type, as_duckdb: bool = True) -> tuple[Maker, ...]:
+    """A maker for each type that can be cast to `target`."""
 
-    return made
+    def cast(source: Type) -> Maker:
+        def make(draw: Draw, scope: Scope, depth: int) -> Expr:
+            # Of a constant string the binder would want to know whether it can be cast.
+            arg = value(draw, scope, source, depth) if as_duckdb else choose(draw, scope.of_type(source))
+            return Cast(arg, target)
+
+        return Maker(make, (source,), lambda features: features.casts and (as_duckdb or not features.as_duckdb))
+
+    return tuple(cast(source) for source in sources)
 
 
-def _call(function: str, result: Type, *parameters: Type | Sequence[Expr]) -> Callable[[Draw, Scope, int], Expr]:
+def _call(function: str, result: Type, *parameters: Type | Sequence[Expr], as_duckdb: bool = True) -> Maker:
     """A call with an argument of each type, or one of the expressions given in the place of a type."""
 
-    def call(draw: Draw, scope: Scope, depth: int) -> Expr:
-        if not scope.features.functions:
-            return constant(draw, result)
+    def make(draw: Draw, scope: Scope, depth: int) -> Expr:
         args = tuple(
             value(draw, scope, parameter, depth) if isinstance(parameter, Type) else choose(draw, parameter)
             for parameter in parameters
         )
-        return Call(function, args, result)
+        return Call(function, args, common(args) if result == BIGINT == parameters[0] else result)
 
-    return call
+    needs = tuple(parameter for parameter in parameters if isinstance(parameter, Type))
+    return Maker(make, needs, lambda features: features.functions and (as_duckdb or not features.as_duckdb))
 
 
 def _shift(draw: Draw, scope: Scope, depth: int) -> Expr:
     return Shift(choose(draw, "+-"), value(draw, scope, TIMESTAMP, depth), draw(st.integers(0, 5)))
 
 
-def _from_micros(draw: Draw, scope: Scope, depth: int) -> Expr:
+def _from_number(draw: Draw, scope: Scope, depth: int) -> Expr:
     some = value(draw, scope, BIGINT, depth)
-    small = Binary("%", some, Const(1000, INT), some.type)
-    return Call("TIMESTAMP_MICROS", (small,), TIMESTAMP)
-
-
-def _any_predicate(draw: Draw, scope: Scope, depth: int) -> Expr:
-    return predicate(draw, scope, depth)
+    unit = choose(draw, ("TIMESTAMP_MICROS", "TIMESTAMP_SECONDS"))
+    return Call(unit, (Binary("%", some, Const(1000, INT), some.type),), TIMESTAMP)
 
 
 _SMALL = [Const(n, INT) for n in (1, 2, 3)]
@@ -301,45 +329,49 @@ _UNITS = [
     for unit in ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 ]
 
-_MAKERS: dict[Kind, tuple[Callable[[Draw, Scope, int], Expr], ...]] = {
-    Kind.BIGINT: (
-        *(_integers(BIGINT),) * 3,
+_MAKERS: dict[Type, tuple[Maker, ...]] = {
+    BIGINT: (
+        *(_integers(BIGINT),) * 4,
         _minus(BIGINT),
-        _cast(BIGINT, STRING, DOUBLE, PRICE, INT, BOOLEAN),
+        *_casts(BIGINT, STRING, DOUBLE, PRICE, INT, BOOLEAN),
         _call("ABS", BIGINT, BIGINT),
         _call("FLOOR", BIGINT, DOUBLE),
         _call("CEIL", BIGINT, DOUBLE),
-        _call("UNIX_MICROS", BIGINT, TIMESTAMP),
+        *(_call(f"UNIX_{unit}", BIGINT, TIMESTAMP) for unit in ("MICROS", "MILLIS", "SECONDS")),
     ),
-    Kind.INT: (
-        *(_integers(INT),) * 2,
+    INT: (
+        *(_integers(INT),) * 3,
         _minus(INT),
-        _cast(INT, BIGINT, STRING, DOUBLE, PRICE, BOOLEAN),
+        *_casts(INT, BIGINT, STRING, DOUBLE, PRICE, BOOLEAN),
         _call("LENGTH", INT, STRING),
         _call("LENGTH", INT, BINARY),
         _call("INSTR", INT, STRING, STRING),
         *(_call(part, INT, TIMESTAMP) for part in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")),
-        _call("YEAR", INT, DATE),
+        *(_call(part, INT, DATE) for part in ("YEAR", "MONTH", "DAY")),
     ),
-    Kind.DOUBLE: (
-        *(_doubles,) * 2,
+    DOUBLE: (
+        *(Maker(_doubles, (DOUBLE,)),) * 3,
         _minus(DOUBLE),
-        _cast(DOUBLE, BIGINT, INT, PRICE),
-        _unlike_duckdb(_cast(DOUBLE, STRING), DOUBLE),
+        *_casts(DOUBLE, BIGINT, INT, PRICE),
+        *_casts(DOUBLE, STRING, as_duckdb=False),
         _call("ABS", DOUBLE, DOUBLE),
         _call("SQRT", DOUBLE, DOUBLE),
         _call("ROUND", DOUBLE, DOUBLE),
-        _unlike_duckdb(_call("ROUND", DOUBLE, DOUBLE, _SMALL), DOUBLE),
+        _call("ROUND", DOUBLE, DOUBLE, _SMALL, as_duckdb=False),
+        _call("EXP", DOUBLE, DOUBLE, as_duckdb=False),
+        _call("LN", DOUBLE, DOUBLE, as_duckdb=False),
+        _call("POWER", DOUBLE, DOUBLE, DOUBLE, as_duckdb=False),
     ),
-    Kind.DECIMAL: (
-        *(_prices,) * 2,
+    PRICE: (
+        *(Maker(_prices, (PRICE,)),) * 2,
         _minus(PRICE),
-        _cast(PRICE, INT, BIGINT),
-        _unlike_duckdb(_cast(PRICE, STRING, DOUBLE), PRICE),
+        *_casts(PRICE, INT, BIGINT),
+        *_casts(PRICE, STRING, DOUBLE, as_duckdb=False),
         _call("ABS", PRICE, PRICE),
     ),
-    Kind.STRING: (
+    STRING: (
         _call("CONCAT", STRING, STRING, STRING),
+        Maker(_pipes, (STRING,)),
         _call("UPPER", STRING, STRING),
         _call("LOWER", STRING, STRING),
         _call("TRIM", STRING, STRING),
@@ -348,23 +380,24 @@ _MAKERS: dict[Kind, tuple[Callable[[Draw, Scope, int], Expr], ...]] = {
         _call("REVERSE", STRING, STRING),
         _call("SUBSTRING", STRING, STRING, _SMALL),
         _call("SUBSTRING", STRING, STRING, _SMALL, _SMALL),
+        _call("SUBSTRING", STRING, STRING, INT, INT, as_duckdb=False),
         _call("REPLACE", STRING, STRING, STRING, STRING),
-        _cast(STRING, BIGINT, INT, BOOLEAN, PRICE, TIMESTAMP, DATE, BINARY),
+        *_casts(STRING, BIGINT, INT, BOOLEAN, PRICE, TIMESTAMP, DATE, BINARY),
     ),
-    Kind.BOOLEAN: (
-        *(_any_predicate,) * 3,
-        _cast(BOOLEAN, BIGINT, INT, STRING),
+    BOOLEAN: (
+        *(Maker(predicate),) * 3,
+        *_casts(BOOLEAN, BIGINT, INT, STRING),
         _call("STARTSWITH", BOOLEAN, STRING, STRING),
         _call("ENDSWITH", BOOLEAN, STRING, STRING),
         _call("CONTAINS", BOOLEAN, STRING, STRING),
     ),
-    Kind.TIMESTAMP: (
-        _shift,
-        _from_micros,
-        _cast(TIMESTAMP, DATE),
-        _unlike_duckdb(_cast(TIMESTAMP, STRING), TIMESTAMP),
+    TIMESTAMP: (
+        Maker(_shift, (TIMESTAMP,)),
+        Maker(_from_number, (BIGINT,), lambda features: features.functions),
+        *_casts(TIMESTAMP, DATE),
+        *_casts(TIMESTAMP, STRING, as_duckdb=False),
         _call("DATE_TRUNC", TIMESTAMP, _UNITS, TIMESTAMP),
     ),
-    Kind.DATE: (_cast(DATE, TIMESTAMP), _unlike_duckdb(_cast(DATE, STRING), DATE)),
-    Kind.BINARY: (_cast(BINARY, STRING),),
+    DATE: (*_casts(DATE, TIMESTAMP), *_casts(DATE, STRING, as_duckdb=False)),
+    BINARY: _casts(BINARY, STRING),
 }

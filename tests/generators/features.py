@@ -48,3 +48,6 @@ class Features:
     late_rows: bool = True
     #: Leave out what DuckDB computes in another way: see `duckdb_sql`.
     as_duckdb: bool = True
+
+
+ALL = Features()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.types import Kind, Type
+from penstock.types import STRING, Kind, Type
 from tests.generators.declarations import Value
 from tests.generators.syntax import (
     Aggregate,
@@ -22,6 +22,7 @@ from tests.generators.syntax import (
     InList,
     InQuery,
     IsNull,
+    IsTruth,
     Item,
     JoinOn,
     JoinUsing,
@@ -43,6 +44,7 @@ from tests.generators.syntax import (
     Star,
     StreamUse,
     TableUse,
+    TimeText,
     Unbounded,
     Window,
     With,
@@ -56,9 +58,9 @@ _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)
 def query_sql(query: Query, stream_operator: str | None = None) -> str:
     """The text of a query; a relation-to-stream operator goes to its outermost SELECT."""
     match query:
-        case With(names, queries, body):
-            named = ", ".join(f"{name} AS ({query_sql(q)})" for name, q in zip(names, queries, strict=True))
-            return f"WITH {named} {query_sql(body, stream_operator)}"
+        case With(named, body):
+            queries = ", ".join(f"{n.name}{_renamed(n.renamed)} AS ({query_sql(n.query)})" for n in named)
+            return f"WITH {queries} {query_sql(body, stream_operator)}"
         case SetOperation():
             assert stream_operator is None
             return _set_operation(query)
@@ -91,10 +93,19 @@ def _select(query: Select, stream_operator: str | None) -> str:
     if query.where:
         text += f" WHERE {_conjunction(query.where)}"
     if query.group_by:
-        text += f" GROUP BY {', '.join(map(expr_sql, query.group_by))}"
+        text += f" GROUP BY {', '.join(_key(key, query) for key in query.group_by)}"
     if query.having:
         text += f" HAVING {_conjunction(query.having)}"
     return text
+
+
+def _key(key: Expr, query: Select) -> str:
+    places = [number for number, item in enumerate(query.items, 1) if isinstance(item, Item) and item.expr == key]
+    return str(places[0]) if query.by_number and places else expr_sql(key)
+
+
+def _renamed(names: tuple[str, ...]) -> str:
+    return f"({', '.join(names)})" if names else ""
 
 
 def _conjunction(conjuncts: tuple[Expr, ...]) -> str:
@@ -114,10 +125,10 @@ def _source(source: Source) -> str:
             return stream.name + (f" {brackets}" if brackets else "") + _alias(alias)
         case TableUse(table, alias):
             return table.name + _alias(alias)
-        case NamedUse(name, _, alias):
-            return name + _alias(alias)
-        case Derived(query, alias):
-            return f"({query_sql(query)}) AS {alias}"
+        case NamedUse(named, alias):
+            return named.name + _alias(alias)
+        case Derived(query, alias, renamed):
+            return f"({query_sql(query)}) AS {alias}{_renamed(renamed)}"
         case JoinOn(left, right, None):
             return f"{_source(left)} CROSS JOIN {_source(right)}"
         case JoinOn(left, right, on):
@@ -164,18 +175,21 @@ def _text(expr: Expr) -> tuple[str, int]:
         case Const(value, type_):
             text = literal(value, type_)
             return text, _UNARY if text.startswith("-") else _ATOM
+        case TimeText(value, type_):
+            return quoted(str(cast(value, type_, STRING))), _ATOM
         case BareNull():
             return "NULL", _ATOM
         case Binary(op, left, right):
-            level = _SUM if op in "+-" else _PRODUCT
+            level = _SUM if op in ("+", "-", "||") else _PRODUCT
             return f"{_at(left, level)} {op} {_at(right, level + 1)}", level
         case Minus(arg):
             return f"-{_at(arg, _ATOM)}", _UNARY
         case Shift(op, arg, microseconds):
             return f"{_at(arg, _SUM)} {op} INTERVAL {microseconds} MICROSECONDS", _SUM
-        case Gap(op, left, right, microseconds):
+        case Gap(op, left, right, microseconds, factor):
             gap = f"{_at(left, _SUM)} - {_at(right, _PRODUCT)}"
-            return f"{gap} {op} INTERVAL {microseconds} MICROSECONDS", _COMPARISON
+            times = f" * {_at(factor, _UNARY)}" if factor is not None else ""
+            return f"{gap} {op} INTERVAL {microseconds} MICROSECONDS{times}", _COMPARISON
         case Compare(op, left, right):
             return f"{_at(left, _SUM)} {op} {_at(right, _SUM)}", _COMPARISON
         case Logic(op, args):
@@ -184,12 +198,15 @@ def _text(expr: Expr) -> tuple[str, int]:
         case Not(arg):
             return f"NOT {_at(arg, _COMPARISON)}", _NOT
         case IsNull(arg, negated):
-            return f"{_at(arg, _SUM)} IS {'NOT ' if negated else ''}NULL", _COMPARISON
+            return f"{_at(arg, _SUM)} IS {_not(negated)}NULL", _COMPARISON
+        case IsTruth(arg, truth, negated):
+            return f"{_at(arg, _SUM)} IS {_not(negated)}{str(truth).upper()}", _COMPARISON
         case InList(arg, options, negated):
             return f"{_at(arg, _SUM)} {_not(negated)}IN ({', '.join(map(expr_sql, options))})", _COMPARISON
-        case Like(arg, pattern, escape, negated):
+        case Like(arg, pattern, escape, negated, fold):
             escaping = f" ESCAPE {quoted(escape)}" if escape else ""
-            return f"{_at(arg, _SUM)} {_not(negated)}LIKE {quoted(pattern)}{escaping}", _COMPARISON
+            word = "ILIKE" if fold else "LIKE"
+            return f"{_at(arg, _SUM)} {_not(negated)}{word} {quoted(pattern)}{escaping}", _COMPARISON
         case Between(arg, low, high, negated):
             bounds = f"{_at(low, _SUM)} AND {_at(high, _SUM)}"
             return f"{_at(arg, _SUM)} {_not(negated)}BETWEEN {bounds}", _COMPARISON
@@ -207,8 +224,11 @@ def _text(expr: Expr) -> tuple[str, int]:
             return f"({query_sql(query)})", _ATOM
         case Exists(query):
             return f"EXISTS ({query_sql(query)})", _ATOM
-        case InQuery(arg, query, negated):
+        case InQuery((arg,), query, negated):
             return f"{_at(arg, _SUM)} {_not(negated)}IN ({query_sql(query)})", _COMPARISON
+        case InQuery(args, query, negated):
+            row = ", ".join(map(expr_sql, args))
+            return f"({row}) {_not(negated)}IN ({query_sql(query)})", _COMPARISON
 
 
 def _not(negated: bool) -> str:
@@ -218,8 +238,7 @@ def _not(negated: bool) -> str:
 def _case(expr: CaseWhen) -> str:
     operand = f" {expr_sql(expr.operand)}" if expr.operand is not None else ""
     branches = "".join(
-        f" WHEN {expr_sql(when)} THEN {expr_sql(then)}"
-        for when, then in zip(expr.whens, expr.thens, strict=True)
+        f" WHEN {expr_sql(when)} THEN {expr_sql(then)}" for when, then in zip(expr.whens, expr.thens, strict=True)
     )
     otherwise = f" ELSE {expr_sql(expr.otherwise)}" if expr.otherwise is not None else ""
     return f"CASE{operand}{branches}{otherwise} END"
@@ -238,8 +257,7 @@ def literal(value: Value, type_: Type) -> str:
         case bytes():
             return f"X'{value.hex().upper()}'"
         case int() if type_.kind in (Kind.TIMESTAMP, Kind.DATE):
-            text = cast(value, type_, Type(Kind.STRING))
-            return f"{type_} '{text}'"
+            return f"{type_} '{cast(value, type_, STRING)!s}'"
     return str(value)
 
 

@@ -6,7 +6,7 @@ It follows the text: sugar such as BETWEEN, `*`, USING and views is kept, for th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
 from penstock.types import BOOLEAN, TIMESTAMP, Type, common_type
@@ -31,6 +31,14 @@ class Const:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeText:
+    """A time as a mere string, which it is compared with makes a TIMESTAMP or DATE."""
+
+    value: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
 class BareNull:
     """NULL that takes its type from what stands around it."""
 
@@ -39,7 +47,7 @@ class BareNull:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """`+ - * / %` of numbers."""
+    """`+ - * / %` of numbers, and `||` of strings."""
 
     op: str
     left: Expr
@@ -81,17 +89,18 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Gap(Predicate):
-    """`left - right op INTERVAL`, of timestamps."""
+    """`left - right op INTERVAL [* factor]`, of timestamps."""
 
     op: str
     left: Expr
     right: Expr
     microseconds: int
+    factor: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
 class Compare(Predicate):
-    """`= <> < <= > >=`, and `<=>`, which DuckDB calls IS NOT DISTINCT FROM."""
+    """`= <> < <= > >= <=>`, IS DISTINCT FROM, and IS NOT DISTINCT FROM, which is `<=>`."""
 
     op: str
     left: Expr
@@ -116,6 +125,15 @@ class IsNull(Predicate):
 
 
 @dataclass(frozen=True, slots=True)
+class IsTruth(Predicate):
+    """`IS [NOT] TRUE`, `IS [NOT] FALSE`."""
+
+    arg: Expr
+    truth: bool
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class InList(Predicate):
     arg: Expr
     options: tuple[Expr, ...]
@@ -124,10 +142,13 @@ class InList(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class Like(Predicate):
+    """LIKE, or with `fold` ILIKE, which takes upper and lower case as the same."""
+
     arg: Expr
     pattern: str
     escape: str | None
     negated: bool
+    fold: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +207,9 @@ class Exists(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class InQuery(Predicate):
-    arg: Expr
+    """`arg IN (query)`, or `(arg, arg) IN (query)`."""
+
+    args: tuple[Expr, ...]
     query: Query
     negated: bool
 
@@ -194,6 +217,7 @@ class InQuery(Predicate):
 Expr: TypeAlias = (
     Ref
     | Const
+    | TimeText
     | BareNull
     | Binary
     | Minus
@@ -203,6 +227,7 @@ Expr: TypeAlias = (
     | Logic
     | Not
     | IsNull
+    | IsTruth
     | InList
     | Like
     | Between
@@ -257,18 +282,33 @@ class TableUse:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedUse:
-    """A view or a query of WITH, by its name."""
+class Named:
+    """A query with a name, and names for its columns if they are given."""
 
     name: str
     query: Query
+    renamed: tuple[str, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        return renamed_outputs(self.query, self.renamed)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedUse:
+    """A view or a query of WITH, by its name."""
+
+    named: Named
     alias: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
+    """`(query) AS alias`, or `(query) AS alias(renamed)`."""
+
     query: Query
     alias: str
+    renamed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +362,8 @@ class Select:
     group_by: tuple[Expr, ...] = ()
     having: tuple[Expr, ...] = ()
     distinct: bool = False
+    #: Keys that stand in the select list are written as their number there.
+    by_number: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,8 +376,7 @@ class SetOperation:
 
 @dataclass(frozen=True, slots=True)
 class With:
-    names: tuple[str, ...]
-    queries: tuple[Query, ...]
+    named: tuple[Named, ...]
     body: Query
 
 
@@ -352,13 +393,19 @@ class Output:
 def outputs(query: Query) -> tuple[Output, ...]:
     """The columns of a query's result."""
     match query:
-        case With(_, _, body):
+        case With(_, body):
             return outputs(body)
         case SetOperation(_, _, left, right):
             pairs = zip(outputs(left), outputs(right), strict=True)
             return tuple(Output(a.name, common((a, b)), a.exact and b.exact) for a, b in pairs)
         case Select(items):
             return tuple(output for item in items for output in _item_outputs(item))
+
+
+def renamed_outputs(query: Query, names: tuple[str, ...]) -> tuple[Output, ...]:
+    """The columns of a query under other names, if there are any."""
+    own = outputs(query)
+    return tuple(replace(o, name=name) for o, name in zip(own, names, strict=True)) if names else own
 
 
 def _item_outputs(item: Item | Star) -> Iterator[Output]:

@@ -8,13 +8,14 @@ does not exist or does not fit its type is NULL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from penstock.algebra.functions import FUNCTIONS
+from penstock.errors import PenstockError
 from penstock.types import (
     BOOLEAN,
     INTERVAL,
@@ -489,13 +490,29 @@ def rewrite(expr: Expr, rule: Callable[[Expr], Expr]) -> Expr:
     return rule(expr if parts == expr.parts else expr.with_parts(parts))
 
 
+def size(expr: Expr) -> int:
+    """How many parts an expression has, itself one of them."""
+    return sum(1 for _ in walk(expr))
+
+
 def columns(expr: Expr) -> frozenset[Column]:
     """The columns that an expression reads."""
     return frozenset(part for part in walk(expr) if isinstance(part, Column))
 
 
-def substitute(expr: Expr, values: dict[Column, Expr]) -> Expr:
-    """The expression with columns replaced by what computes them."""
+#: Far more than anybody writes, and still quick to walk through.
+MOST_PARTS = 10_000
+
+
+def substitute(expr: Expr, values: Mapping[Column, Expr]) -> Expr:
+    """The expression with columns replaced by what computes them.
+
+    Views that use each other's columns twice double an expression each time: one that grows out of hand is refused.
+    """
+    parts = sum(size(values.get(part, part)) if isinstance(part, Column) else 1 for part in walk(expr))
+    if parts > MOST_PARTS:
+        message = f"with its views and subqueries written out, an expression of this query has {parts} parts"
+        raise PenstockError(message, f"{MOST_PARTS} are the most; use a computed column fewer times")
     return rewrite(expr, lambda part: values.get(part, part) if isinstance(part, Column) else part)
 
 

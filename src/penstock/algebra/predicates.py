@@ -138,8 +138,8 @@ def _linear_view(compare: Compare) -> View | None:
         return None
     op = compare.op
     if op is Comparator.SAME:
-        if left.terms and right.terms:  # true also of two NULLs
-            return None
+        if not isinstance(compare.left, Literal) and not isinstance(compare.right, Literal):
+            return None  # true also of two NULLs, which even a sum of constants may be
         op = Comparator.EQ
     total = left.plus(right.times(-1))
     counts = list(total.terms.items())

@@ -54,7 +54,7 @@ from penstock.algebra.relations import (
     Window,
     WindowSpec,
 )
-from penstock.types import DAY, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND, Kind, Type
+from penstock.types import DAY, Kind, Type, duration_text
 
 Json: TypeAlias = "str | int | bool | list[Json] | dict[str, Json] | None"
 Node = Relation | ToStream
@@ -62,15 +62,6 @@ Node = Relation | ToStream
 # How tightly an expression holds together: an operand that binds more loosely than its operator asks for goes in
 # parentheses.
 _OR, _AND, _NOT, _COMPARE, _ADD, _MULTIPLY, _NEGATE, _ATOM = range(8)
-
-_UNITS = (
-    (DAY, "DAY"),
-    (HOUR, "HOUR"),
-    (MINUTE, "MINUTE"),
-    (SECOND, "SECOND"),
-    (MILLISECOND, "MILLISECOND"),
-    (MICROSECOND, "MICROSECOND"),
-)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -102,9 +93,9 @@ def window_text(spec: WindowSpec) -> str:
         case Range() if spec == NOW:
             return "[NOW]"
         case Range(width, None):
-            return f"[RANGE {_duration(width)}]"
+            return f"[RANGE {duration_text(width)}]"
         case Range(width, int(slide)):
-            return f"[RANGE {_duration(width)} SLIDE {_duration(slide)}]"
+            return f"[RANGE {duration_text(width)} SLIDE {duration_text(slide)}]"
         case Rows(count):
             return f"[ROWS {count}]"
         case PartitionRows(by, count):
@@ -350,17 +341,8 @@ def _date(days: int) -> str:
         return f"CAST({_timestamp(days * DAY)} AS DATE)"
 
 
-def _duration(microseconds: int) -> str:
-    """In the largest unit that divides it."""
-    if microseconds == 0:
-        return "0 SECONDS"
-    size, unit = next((size, unit) for size, unit in _UNITS if microseconds % size == 0)
-    count = microseconds // size
-    return f"{count} {unit if abs(count) == 1 else unit + 'S'}"
-
-
 def _interval(microseconds: int) -> str:
-    return f"INTERVAL {_duration(microseconds)}"
+    return f"INTERVAL {duration_text(microseconds)}"
 
 
 _TIMES = {

@@ -8,11 +8,11 @@ cannot be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from penstock.algebra.expressions import Column, Expr, columns, require
+from penstock.algebra.expressions import AlgebraError, Column, Expr, columns, require
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.types import BOOLEAN, Type
 
@@ -167,8 +167,7 @@ class Project(Relation):
 
     def __post_init__(self) -> None:
         require(bool(self.outputs), "a projection has an output")
-        for output in self.outputs:
-            _require_columns(output.expr, self.input.schema)
+        _require_columns((output.expr for output in self.outputs), self.input.schema)
         _require_distinct(self.schema)
 
     @property
@@ -284,11 +283,8 @@ class Aggregate(Relation):
 
     def __post_init__(self) -> None:
         require(bool(self.keys or self.aggregations), "an aggregate has an output")
-        for key in self.keys:
-            _require_columns(key.expr, self.input.schema)
-        for aggregation in self.aggregations:
-            if aggregation.argument is not None:
-                _require_columns(aggregation.argument, self.input.schema)
+        _require_columns((key.expr for key in self.keys), self.input.schema)
+        _require_columns((a.argument for a in self.aggregations if a.argument is not None), self.input.schema)
         _require_distinct(self.schema)
 
     @property
@@ -413,20 +409,21 @@ def _types(schema: Schema) -> tuple[Type, ...]:
     return tuple(column.type for column in schema)
 
 
-def _require_columns(expr: Expr, schema: Schema) -> None:
-    missing = columns(expr) - set(schema)
-    require(not missing, f"no column {', '.join(map(str, missing))} in ({', '.join(map(str, schema))})")
+def _require_columns(exprs: Iterable[Expr], schema: Schema) -> None:
+    missing = {column for expr in exprs for column in columns(expr)} - set(schema)
+    if missing:
+        raise AlgebraError(f"no column {', '.join(map(str, missing))} in ({', '.join(map(str, schema))})")
 
 
 def _require_predicates(predicates: tuple[Expr, ...], schema: Schema) -> None:
-    for predicate in predicates:
-        require(predicate.type == BOOLEAN, "a predicate is a boolean")
-        _require_columns(predicate, schema)
+    require(all(predicate.type == BOOLEAN for predicate in predicates), "a predicate is a boolean")
+    _require_columns(predicates, schema)
 
 
 def _require_distinct(schema: Schema) -> None:
     names = {(column.scope, column.name) for column in schema}
-    require(len(names) == len(schema), f"a column stands twice in ({', '.join(map(str, schema))})")
+    if len(names) != len(schema):
+        raise AlgebraError(f"a column stands twice in ({', '.join(map(str, schema))})")
 
 
 def _require_own_columns(schema: Schema, occurrence: str) -> None:

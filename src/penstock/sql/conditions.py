@@ -1,7 +1,7 @@
 """Conditions of WHERE and HAVING: predicates, and subqueries that become semi-joins and anti-joins.
 
-`EXISTS` is a semi-join on the subquery's correlated conditions, `IN` one on an equality too. `x NOT IN (...)` is true only
-where no row of the subquery makes `x = y` true *or unknown*; so its anti-join also matches where either side is NULL.
+`EXISTS` is a semi-join on the subquery's correlated conditions, `IN` one on an equality too. `x NOT IN (...)` is true
+only where no row of the subquery makes `x = y` true *or unknown*; so its anti-join also matches where a side is NULL.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from penstock.algebra.expressions import Comparator, Expr, IsNull, Literal, Or, columns
 from penstock.algebra.relations import AntiJoin, Relation, Select, SemiJoin
+from penstock.sql.diagnostics import counted
 from penstock.sql.scalars import Context, bind_predicate, bind_scalar, compare
 from penstock.sql.syntax import Tree
 
@@ -94,8 +95,11 @@ def _bind_in(tree: exp.In, negated: bool, context: Context, subquery: BindSubque
         context.fail("a subquery inside this one tests a column of the query around it", "join the two instead", tree)
     rows = subquery(tree.args["query"])
     if len(rows.outputs) != len(values):
-        context.fail(f"IN compares {len(values)} with {len(rows.outputs)} columns", None, tree)
-    equalities = [compare(Comparator.EQ, a, b, tree, context) for a, b in zip(values, rows.outputs, strict=True)]
+        left, right = counted(len(values), "value"), counted(len(rows.outputs), "column")
+        message = f"IN compares {left} with a subquery of {right}"
+        context.fail(message, "the subquery has a column for each value on the left", tree)
+    outputs = [lift(output, tree) for output in rows.outputs]
+    equalities = [compare(Comparator.EQ, a, b, tree, context) for a, b in zip(values, outputs, strict=True)]
     matches = tuple(_or_unknown(equality) for equality in equalities) if negated else tuple(equalities)
     return Existence(rows.relation, _lifted(rows, lift, tree) + matches, negated)
 
@@ -106,10 +110,10 @@ def _lifted(subquery: Subquery, lift: Lift, place: Tree) -> tuple[Expr, ...]:
 
 def _outer_columns(context: Context) -> set[Expr]:
     outer = context.scope.outer
-    return {column for _, column in outer.visible()} if outer else set()
+    return {column for item in outer.items for _, column in item.columns} if outer else set()
 
 
 def _or_unknown(equality: Expr) -> Expr:
     """True where the equality is true or unknown."""
     nullable = tuple(part for part in equality.parts if not (isinstance(part, Literal) and part.value is not None))
-    return Or((equality, *(IsNull(part) for part in nullable)))
+    return Or((equality, *(IsNull(part) for part in nullable))) if nullable else equality

@@ -7,9 +7,9 @@ whole text has been read: see `check_references`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from sqlglot import exp
-
+from penstock import types
 from penstock.algebra.expressions import Column, Expr, conjuncts
 from penstock.catalog import (
     AssertionDef,
@@ -31,7 +31,7 @@ from penstock.sql.diagnostics import Consequence, Diagnostics, did_you_mean, lis
 from penstock.sql.environment import Environment
 from penstock.sql.literals import bind_type
 from penstock.sql.queries import bind_query
-from penstock.sql.scalars import Context, bind_predicate
+from penstock.sql.scalars import Context, Refusal, bind_predicate
 from penstock.sql.scope import Item, Scope
 from penstock.sql.syntax import (
     ClusteredClause,
@@ -52,16 +52,17 @@ from penstock.sql.syntax import (
 )
 from penstock.types import Kind, common_type
 
+_NO_AGGREGATE = Refusal("an assertion is about single rows, and has no aggregate")
+_NO_SUBQUERY = Refusal("an assertion has no subquery", "THEN EXISTS stream variable WHERE ... is about other rows")
+
 
 def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics) -> StreamDef:
     attributes = _attributes(statement.elements, diagnostics)
-    timestamp = _timestamp(statement, attributes, diagnostics)
     clauses = [element for element in statement.elements if not isinstance(element, ColumnDef)]
     constraints = bind_constraints(clauses, attributes, diagnostics)
+    timestamp = _timestamp(statement, attributes, diagnostics)
     diagnostics.stop_if_failed()
-    return StreamDef(
-        statement.name.text, attributes, timestamp, statement.delay or 0, constraints, statement.connector
-    )
+    return StreamDef(statement.name.text, attributes, timestamp, statement.delay or 0, constraints, statement.connector)
 
 
 def bind_table_def(statement: CreateTable, diagnostics: Diagnostics) -> TableDef:
@@ -83,8 +84,9 @@ def bind_view_def(statement: CreateView, env: Environment) -> ViewDef:
     """The view is bound here only to be checked."""
     bind_query(statement.query, env.names.fresh(statement.name.text), env)
     env.diagnostics.stop_if_failed()
-    reads = frozenset(table.name.lower() for table in statement.query.find_all(exp.Table))
-    return ViewDef(statement.name.text, statement.query, reads)
+    if statement.name.text.lower() in env.reads:
+        env.diagnostics.fail("a view cannot read itself", "give the new view another name", statement.name)
+    return ViewDef(statement.name.text, statement.query, frozenset(env.reads))
 
 
 def bind_assertion_def(statement: CreateAssertion, env: Environment) -> AssertionDef:
@@ -108,9 +110,7 @@ def bind_constraints(
     return tuple(constraints)
 
 
-def check_references(
-    clauses: Sequence[ConstraintClause], stream: StreamDef, env: Environment
-) -> None:
+def check_references(clauses: Sequence[ConstraintClause], stream: StreamDef, env: Environment) -> None:
     """That what a stream's constraints refer to is there, with columns of fitting types."""
     for clause in clauses:
         with env.diagnostics.gathering():
@@ -119,15 +119,40 @@ def check_references(
             elif isinstance(clause, PunctuatedClause) and clause.source is not None:
                 source = _referred(clause.source, env)
                 if not isinstance(source, StreamDef):
-                    env.diagnostics.fail(f"punctuations come from a stream, and {source.name} is none", None, clause.source)
+                    env.diagnostics.fail(
+                        f"punctuations come from a stream, and {source.name} is none", None, clause.source
+                    )
                 _check_pairs(clause.columns, stream, clause.source_columns, source, env)
+
+
+def spelled_as_declared(stream: StreamDef, catalog: Catalog) -> StreamDef:
+    """The stream with constraints that spell what they refer to as it was declared."""
+    return replace(stream, constraints=tuple(_spelled(constraint, catalog) for constraint in stream.constraints))
+
+
+def _spelled(constraint: Constraint, catalog: Catalog) -> Constraint:
+    match constraint:
+        case Reference(parent=name, parent_columns=columns):
+            parent, columns = _spellings(name, columns, catalog)
+            return replace(constraint, parent=parent, parent_columns=columns)
+        case Punctuated(source=str(name), source_columns=columns):
+            source, columns = _spellings(name, columns, catalog)
+            return replace(constraint, source=source, source_columns=columns)
+    return constraint
+
+
+def _spellings(name: str, columns: tuple[str, ...], catalog: Catalog) -> tuple[str, tuple[str, ...]]:
+    definition = catalog.get(name)
+    assert isinstance(definition, (StreamDef, TableDef))
+    declared = {attribute.name.lower(): attribute.name for attribute in definition.attributes}
+    return definition.name, tuple(declared[column.lower()] for column in columns)
 
 
 def _check_reference(clause: ReferenceClause, stream: StreamDef, env: Environment) -> None:
     parent = _referred(clause.parent, env)
     if clause.within is None and isinstance(parent, StreamDef):
         hint = "write WITHIN n ROWS, WITHIN t SECONDS, or INFERRED; WITHIN 0 ROWS if the parent always comes first"
-        env.diagnostics.fail("FOREIGN KEY needs its k", hint, clause.span)
+        env.diagnostics.fail("FOREIGN KEY needs WITHIN or INFERRED", hint, clause.span)
     _check_pairs(clause.columns, stream, clause.parent_columns, parent, env)
 
 
@@ -138,7 +163,8 @@ def _referred(name: Name, env: Environment) -> StreamDef | TableDef:
     if name.text.lower() in env.broken:
         raise Consequence("", None, env.diagnostics.source, name.span)
     known = [d.name for d in env.catalog.definitions.values() if isinstance(d, (StreamDef, TableDef))]
-    env.diagnostics.fail(f"there is no stream {name.text}", did_you_mean(name.text, known), name)
+    hint = did_you_mean(name.text, known) or "declare it with CREATE STREAM"
+    env.diagnostics.fail(f"there is no stream {name.text}", hint, name)
 
 
 def _check_pairs(
@@ -149,36 +175,33 @@ def _check_pairs(
         its = _attribute(other_name, other.attributes, env.diagnostics)
         if common_type(mine.type, its.type) is None:
             message = f"{mine.name} is {mine.type}, and {other.name}.{its.name} is {its.type}"
-            env.diagnostics.fail(message, None, name)
+            env.diagnostics.fail(message, "declare both with one type", name)
 
 
-def _attributes(
-    elements: Sequence[ColumnDef | ConstraintClause], diagnostics: Diagnostics
-) -> tuple[Attribute, ...]:
+def _attributes(elements: Sequence[ColumnDef | ConstraintClause], diagnostics: Diagnostics) -> tuple[Attribute, ...]:
     attributes: list[Attribute] = []
     for element in elements:
         if isinstance(element, ColumnDef):
             with diagnostics.gathering():
                 if any(a.name.lower() == element.name.text.lower() for a in attributes):
                     diagnostics.fail(f"the column {element.name.text} is declared twice", None, element.name)
-                type_ = bind_type(element.type, diagnostics, element.span)
-                attributes.append(Attribute(element.name.text, type_, element.virtual))
+                attributes.append(Attribute(element.name.text, types.NULL, element.virtual))
+                type_ = bind_type(element.type, diagnostics)
+                attributes[-1] = replace(attributes[-1], type=type_)
     if not diagnostics.errors and all(attribute.virtual for attribute in attributes):
         diagnostics.fail("there is no column", "declare one: name TYPE", None)
     return tuple(attributes)
 
 
 def _timestamp(statement: CreateStream, attributes: tuple[Attribute, ...], diagnostics: Diagnostics) -> str:
-    with diagnostics.gathering():
-        if statement.timestamp is None:
-            hint = "add TIMESTAMP BY column after the parenthesis"
-            diagnostics.fail("a stream needs the column of its timestamps", hint, statement.name)
-        attribute = _attribute(statement.timestamp, attributes, diagnostics)
-        if attribute.type.kind not in (Kind.TIMESTAMP, Kind.BIGINT):
-            hint = "declare it as TIMESTAMP, or as BIGINT if it counts microseconds"
-            diagnostics.fail(f"{attribute.name} is {attribute.type}, and no timestamp", hint, statement.timestamp)
-        return attribute.name
-    return ""
+    if statement.timestamp is None:
+        hint = "add TIMESTAMP BY column after the parenthesis"
+        diagnostics.fail("a stream needs the column of its timestamps", hint, statement.name)
+    attribute = _attribute(statement.timestamp, attributes, diagnostics)
+    if attribute.type.kind not in (Kind.TIMESTAMP, Kind.BIGINT, Kind.NULL):
+        hint = "declare it as TIMESTAMP, or as BIGINT if it counts microseconds"
+        diagnostics.fail(f"{attribute.name} is {attribute.type}, and no timestamp", hint, statement.timestamp)
+    return attribute.name
 
 
 def _bind_constraint(
@@ -218,7 +241,6 @@ def _column_names(columns: Names, attributes: tuple[Attribute, ...], diagnostics
 def _attribute(name: Name, attributes: tuple[Attribute, ...], diagnostics: Diagnostics) -> Attribute:
     found = next((a for a in attributes if a.name.lower() == name.text.lower()), None)
     if found is None:
-        diagnostics.stop_if_failed()
         known = [attribute.name for attribute in attributes]
         hint = did_you_mean(name.text, known) or f"columns are {listed(known)}"
         diagnostics.fail(f"there is no column {name.text}", hint, name)
@@ -234,9 +256,7 @@ def _own_predicate(tree: Tree, attributes: tuple[Attribute, ...], diagnostics: D
     return bind_predicate(tree, Context(diagnostics, Scope([Item("", columns, virtual)])))
 
 
-def _variables(
-    variables: Sequence[VariableDef], scope: Scope, env: Environment
-) -> tuple[TupleVariable, ...]:
+def _variables(variables: Sequence[VariableDef], scope: Scope, env: Environment) -> tuple[TupleVariable, ...]:
     bound: list[TupleVariable] = []
     for variable in variables:
         with env.diagnostics.gathering():
@@ -244,7 +264,8 @@ def _variables(
             if not isinstance(stream, StreamDef):
                 env.diagnostics.fail("an assertion is over streams", None, variable.stream)
             if scope.item(variable.name.text) is not None:
-                env.diagnostics.fail(f"{variable.name.text} stands twice", None, variable.name)
+                hint = f"give each row a name: {stream.name} x, {stream.name} y"
+                env.diagnostics.fail(f"{variable.name.text} stands twice", hint, variable.name)
             name = variable.name.text
             columns = tuple((a.name, Column(name, a.name, a.type)) for a in stream.attributes)
             scope.items.append(Item(name, columns))
@@ -253,5 +274,5 @@ def _variables(
 
 
 def _assertion_predicates(tree: Tree, scope: Scope, env: Environment) -> tuple[Expr, ...]:
-    context = Context(env.diagnostics, scope, "an assertion has no aggregate", "an assertion has no subquery")
+    context = Context(env.diagnostics, scope, _NO_AGGREGATE, _NO_SUBQUERY, clause="FOR")
     return conjuncts(bind_predicate(tree, context))

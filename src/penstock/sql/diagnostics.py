@@ -15,6 +15,14 @@ class Consequence(SqlError):
     """An error that only follows from another one, such as a query of a stream whose declaration failed. Not shown."""
 
 
+class TooLarge(Exception):
+    """Ends a statement at once, with one error, where to look for more of them could take for ever."""
+
+    def __init__(self, error: SqlError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
 class Diagnostics:
     """The errors of one statement. A part that fails is noted, and the parts beside it are still looked at."""
 
@@ -22,6 +30,7 @@ class Diagnostics:
         self.source = source
         self.whole = whole
         self.errors: list[SqlError] = []
+        self._seen: set[tuple[str, Span]] = set()
 
     def error(self, message: str, hint: str | None, place: Tree | Name | Span | None) -> SqlError:
         return SqlError(message, hint, self.source, self._span(place))
@@ -38,14 +47,19 @@ class Diagnostics:
             self.note(error)
 
     def note(self, error: SqlError) -> None:
-        seen = {(other.message, other.span) for other in self.errors}
-        if (error.message, error.span) not in seen:
+        if (error.message, error.span) not in self._seen:
+            self._seen.add((error.message, error.span))
             self.errors.append(error)
 
     def stop_if_failed(self, failed: bool = True) -> None:
         """Ends what cannot go on, once something that it needs has failed."""
         if failed and self.errors:
             raise self.errors[-1]
+
+    def text(self, place: Tree) -> str:
+        """What was written there."""
+        span = self._span(place)
+        return self.source.text[span.start : span.end]
 
     def _span(self, place: Tree | Name | Span | None) -> Span:
         if isinstance(place, Span):
@@ -69,15 +83,28 @@ def tree_span(tree: Tree) -> Span | None:
     return None
 
 
-def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+def nested_too_deeply(source: Source, span: Span) -> SqlError:
+    return SqlError("this is nested too deeply", "split it with views", source, span)
+
+
+def did_you_mean(name: str, candidates: Iterable[str], at_least: float = 0.6) -> str | None:
     """A hint with the nearest of the known names.
 
     >>> did_you_mean("acution", ["auction", "bidder"])
     'did you mean auction?'
     """
     known = {candidate.lower(): candidate for candidate in candidates}
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=at_least)
     return f"did you mean {known[near[0]]}?" if near else None
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts.
+
+    >>> counted(1, "column"), counted(2, "column")
+    ('1 column', '2 columns')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:

@@ -7,17 +7,17 @@ meaning that another system has, and the binder looks them up in our own table.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn, TypeVar
 
-from sqlglot import exp, parser as sqlglot_parser
-from sqlglot.dialects.spark import Spark
+from sqlglot import exp
+from sqlglot import parser as sqlglot_parser
 from sqlglot.errors import ParseError
-from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import PenstockError
-from penstock.types import DAY, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND
+from penstock.types import DAY, UNITS
 
 if not (sqlglot_parser.__file__ or "").endswith(".py"):
     raise PenstockError(
@@ -25,15 +25,11 @@ if not (sqlglot_parser.__file__ or "").endswith(".py"):
         "uninstall it and keep the pure Python package: pip uninstall sqlglotc",
     )
 
-UNITS = {
-    "MICROSECOND": MICROSECOND,
-    "MILLISECOND": MILLISECOND,
-    "SECOND": SECOND,
-    "MINUTE": MINUTE,
-    "HOUR": HOUR,
-    "DAY": DAY,
-}
 UNIT_NAMES = "MICROSECONDS, MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS"
+
+INSTEAD_OF_WINDOW = "a window is of a stream: put it behind the stream's name, inside the subquery or view"
+
+T = TypeVar("T")
 
 RELATION_TO_STREAM = ("ISTREAM", "DSTREAM", "RSTREAM")
 
@@ -41,17 +37,17 @@ RELATION_TO_STREAM = ("ISTREAM", "DSTREAM", "RSTREAM")
 class StreamWindow(exp.Expression):
     """`[RANGE w SLIDE m]`, `[ROWS n]`, `[PARTITION BY a, b ROWS n]` or `[UNBOUNDED]`; times in microseconds."""
 
-    arg_types = {"kind": True, "size": False, "slide": False, "by": False}
+    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "size": False, "slide": False, "by": False}
 
 
 class StreamList(exp.Expression):
     """`ISTREAM(a, b)`: the select list of a query that gives a stream."""
 
-    arg_types = {"kind": True, "expressions": True, "distinct": False}
+    arg_types: ClassVar[dict[str, bool]] = {"kind": True, "expressions": True, "distinct": False}
 
 
-class SyntaxFault(ParseError):
-    """A syntax error with the token where it was seen and a hint of ours, if we have one."""
+class Fault(Exception):
+    """A syntax error of our grammar: the token where it was seen, and a hint if we have one."""
 
     def __init__(self, message: str, token: Token | None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -60,16 +56,42 @@ class SyntaxFault(ParseError):
         self.hint = hint
 
 
+class SyntaxFault(Fault, ParseError):
+    """A syntax error that sqlglot saw. It may try another reading, which it never does after one of ours."""
+
+
+def _whole_call(parse: Callable[[Any], exp.Expr]) -> Callable[[Any], exp.Expr]:
+    """A call in a syntax of its own, which sqlglot would let end without its parenthesis."""
+
+    def parse_call(parser: Any) -> exp.Expr:
+        name = parser._tokens[parser._index - 2]
+        call = parse(parser)
+        if not parser._match(TokenType.R_PAREN, advance=False):
+            parser.fault("expected )")
+        return call.update_positions(name)
+
+    return parse_call
+
+
+def _placed(tree: exp.Expr | None, token: Token) -> exp.Expr | None:
+    """The tree with its place, where sqlglot has not noted it."""
+    if tree is not None and "start" not in tree.meta:
+        tree.update_positions(token)
+    return tree
+
+
 class QueryParser(SparkParser):
     """Spark's parser, taught windows and relation-to-stream operators."""
 
+    # A comma binds less than JOIN, as in the SQL standard.
+    JOINS_HAVE_EQUAL_PRECEDENCE = False
     # What sqlglot does not know stays an anonymous call with the name that was written.
-    FUNCTIONS: dict[str, Any] = {}
-    FUNCTION_PARSERS = {
-        name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "EXTRACT", "POSITION", "TRY_CAST")
+    FUNCTIONS: ClassVar[dict[str, Any]] = {}
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: _whole_call(SparkParser.FUNCTION_PARSERS[name]) for name in ("CAST", "EXTRACT", "POSITION", "TRY_CAST")
     }
-    NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
-    PRIMARY_PARSERS = {
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+    PRIMARY_PARSERS: ClassVar[dict[TokenType, Any]] = {
         **SparkParser.PRIMARY_PARSERS,
         TokenType.NULL: lambda self, token: self.expression(exp.Null(), token),
         TokenType.TRUE: lambda self, token: self.expression(exp.Boolean(this=True), token),
@@ -77,17 +99,68 @@ class QueryParser(SparkParser):
     }
 
     def fault(self, message: str, hint: str | None = None, token: Token | None = None) -> NoReturn:
-        raise SyntaxFault(message, token or self._curr or self._prev or None, hint)
+        raise Fault(message, token or self._curr or None, hint)
 
-    def raise_error(self, message: str, token: Token | None = None) -> None:  # type: ignore[override]
-        self.fault(message, token=token)
+    def raise_error(self, message: str, token: Token | None = None) -> None:
+        raise SyntaxFault(message, token or self._curr or None)
 
-    def _parse_stream(self) -> None:  # type: ignore[override]
+    def _parse_stream(self) -> None:
         """Databricks' `FROM STREAM name` is not ours."""
+
+    def _parse_csv(self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA) -> list[T]:
+        """A list that ends where its commas end: sqlglot passes over a comma that nothing follows."""
+
+        def parse() -> T | None:
+            item = parse_method()
+            if item is None and self._prev.token_type is sep:
+                self.raise_error("Required item missing")
+            return item
+
+        return super()._parse_csv(parse, sep)
+
+    def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        token = self._curr
+        query = super()._parse_select_query(*args, **kwargs)
+        first = query
+        while isinstance(first, exp.SetOperation):
+            first = first.this
+        if isinstance(first, exp.Select) and token.token_type is TokenType.SELECT:
+            first.update_positions(token)
+        return query
+
+    def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        start = self._curr
+        # As in a declaration, so that VARCHAR stays what it is; elsewhere Spark reads it as STRING, and sqlglot slowly.
+        type_ = super()._parse_types(*args, **{**kwargs, "schema": True})
+        if isinstance(type_, exp.DataType):
+            type_.update_positions(line=start.line, col=start.col, start=start.start, end=self._prev.end)
+            type_.meta["written"] = self._find_sql(start, self._prev)
+        return type_
+
+    def _parse_interval(self, *args: Any, **kwargs: Any) -> Any:
+        token = self._curr
+        return _placed(super()._parse_interval(*args, **kwargs), token)
+
+    def _parse_placeholder(self) -> Any:
+        token = self._curr
+        return _placed(super()._parse_placeholder(), token)
+
+    def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        token = self._curr
+        return _placed(super()._parse_function_call(*args, **kwargs), token)
+
+    def _parse_position(self, haystack_first: bool = False) -> exp.Expr:  # type: ignore[override]
+        """`POSITION(part IN string)`, or a call like any other."""
+        args = self._parse_csv(self._parse_bitwise)
+        if len(args) == 1 and self._match(TokenType.IN):
+            return self.expression(exp.StrPosition(this=self._parse_bitwise(), substr=args[0]))
+        return self.expression(exp.Anonymous(this="POSITION", expressions=args))
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         table = super()._parse_table(*args, **kwargs)
         if isinstance(table, (exp.Table, exp.Subquery)) and self._match(TokenType.L_BRACKET, advance=False):
+            if isinstance(table.this, exp.Query):
+                self.fault("a subquery is a relation, and has no window", INSTEAD_OF_WINDOW)
             self.read_stream_window(table)
         return table
 
@@ -99,6 +172,18 @@ class QueryParser(SparkParser):
 
     def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
         return None if self._at_words("ALLOW", "UNBOUNDED") else super()._parse_table_alias(alias_tokens)
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
+        if not self._match(TokenType.COMMA):
+            return super()._parse_join(*args, **kwargs)
+        table = self._parse_table(alias_tokens=kwargs.get("alias_tokens"))
+        if table is None:
+            self.fault("expected a stream after the comma")
+        return self.expression(exp.Join(this=table))
+
+    def _negate_range(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        """`a NOT LIKE b` is NOT over LIKE, as for every other test: sqlglot would mark the LIKE instead."""
+        return self.expression(exp.Not(this=this)) if this else this
 
     def _at_words(self, first: str, second: str) -> bool:
         return bool(self._curr) and self._curr.text.upper() == first and self._next.text.upper() == second
@@ -124,7 +209,7 @@ class QueryParser(SparkParser):
         if self._match_text_seq("ROWS"):
             if not by and self._match_text_seq("UNBOUNDED"):
                 return StreamWindow(kind="UNBOUNDED")
-            return StreamWindow(kind="ROWS", size=self.read_count("a window"), by=by)
+            return StreamWindow(kind="ROWS", size=self.read_count("a window has"), by=by)
         if by:
             self.fault("expected ROWS n after PARTITION BY", "a partitioned window is [PARTITION BY a, b ROWS n]")
         self.fault(
@@ -142,7 +227,9 @@ class QueryParser(SparkParser):
             token = self._curr
             slide = self.read_duration("SLIDE")
             if slide == 0:
-                self.fault("a window cannot slide by 0", "leave SLIDE out for a window that moves at every instant", token)
+                self.fault(
+                    "a window cannot slide by 0", "leave SLIDE out for a window that moves at every instant", token
+                )
         return StreamWindow(kind="RANGE", size=width, slide=slide)
 
     def read_count(self, what: str, least: int = 1) -> int:
@@ -150,14 +237,15 @@ class QueryParser(SparkParser):
         negative = self._match(TokenType.DASH)
         token = self._curr
         if not self._match(TokenType.NUMBER):
-            self.fault(f"expected a number of rows for {what}")
+            self.fault("expected a number of rows")
         if self._curr and self._curr.token_type is TokenType.COMMA and self._next.token_type is TokenType.NUMBER:
             self.fault("a number has no thousands separator", "write 10000, not 10,000")
-        if not token.text.isdecimal() or negative or int(token.text) < least:
+        whole = token.text.isascii() and token.text.isdecimal()
+        if whole and len(token.text.lstrip("0")) > 18:
+            self.fault("so many rows there cannot be", token=token)
+        if not whole or negative or int(token.text) < least:
             sign = "-" if negative else ""
-            self.fault(f"{what} has a whole number of rows, {least} or more, not {sign}{token.text}", token=token)
-        if int(token.text) >= 2**63:
-            self.fault(f"{token.text} rows are more than there can be", token=token)
+            self.fault(f"{what} a whole number of rows, {least} or more, not {sign}{token.text}", token=token)
         return int(token.text)
 
     def read_duration(self, after: str) -> int:
@@ -168,8 +256,10 @@ class QueryParser(SparkParser):
             self.fault(f"expected a time after {after}", f"for example {after} 10 MINUTES")
         unit = self.read_unit(after, token)
         microseconds = exact_microseconds(token.text, unit)
-        if microseconds is None or negative:
-            self.fault(f"{after} takes a time of whole microseconds that is not negative", token=token)
+        if negative:
+            self.fault(f"{after} takes a time that is not negative", token=token)
+        if microseconds is None:
+            self.fault(f"{after} takes a time of whole microseconds", token=token)
         if microseconds > MAX_DURATION:
             self.fault("a time is at most 10,000 years", token=token)
         return microseconds
@@ -220,7 +310,12 @@ class QueryParser(SparkParser):
 
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
         """`GROUP BY time / 300 AS tb`, as Koudas et al. write it: a grouping expression may be named."""
+        token = self._curr
         group = super()._parse_group(skip_group_by_token)
+        if group and not any(group.args.values()):
+            self.fault("expected a column after GROUP BY")
+        if group:
+            group.update_positions(token)
         while group and group.expressions and self._match(TokenType.ALIAS):
             alias = self._parse_id_var(any_token=False)
             if not alias:
@@ -239,6 +334,7 @@ MAX_DURATION = 10_000 * 366 * DAY
 def exact_microseconds(number: str, unit: int) -> int | None:
     """`number` units in microseconds, or None where that is not whole.
 
+    >>> from penstock.types import SECOND
     >>> exact_microseconds("1.5", SECOND), exact_microseconds("0.0000001", SECOND), exact_microseconds("x", SECOND)
     (1500000, None, None)
     """
@@ -249,50 +345,3 @@ def exact_microseconds(number: str, unit: int) -> int | None:
         return None
     value, rest = divmod(int(whole + fraction) * unit, 10 ** len(fraction))
     return None if rest else value
-
-
-class QueryGenerator(SparkGenerator):
-    """Prints the trees back."""
-
-    TRANSFORMS = {
-        **SparkGenerator.TRANSFORMS,
-        StreamWindow: lambda self, window: self.stream_window_sql(window),
-        StreamList: lambda self, stream_list: self.stream_list_sql(stream_list),
-        # Spark's generator rewrites these; here they are printed as they were read.
-        exp.TryCast: lambda self, cast: f"TRY_CAST({self.sql(cast, 'this')} AS {self.sql(cast, 'to')})",
-    }
-
-    def stream_window_sql(self, window: StreamWindow) -> str:
-        kind, size, slide = window.args["kind"], window.args.get("size"), window.args.get("slide")
-        if kind == "RANGE" and size == 0 and slide is None:
-            return "[NOW]"
-        if kind == "RANGE":
-            sliding = f" SLIDE {duration_text(slide)}" if slide else ""
-            return f"[RANGE {duration_text(size or 0)}{sliding}]"
-        if kind == "ROWS":
-            by = self.expressions(window, key="by", flat=True)
-            return f"[PARTITION BY {by} ROWS {size}]" if by else f"[ROWS {size}]"
-        return "[UNBOUNDED]"
-
-    def stream_list_sql(self, stream_list: StreamList) -> str:
-        distinct = "DISTINCT " if stream_list.args.get("distinct") else ""
-        return f"{stream_list.args['kind']} {distinct}{self.expressions(stream_list, flat=True)}"
-
-    def table_parts(self, expression: exp.Table) -> str:
-        window = self.sql(expression, "window")
-        parts = super().table_parts(expression)
-        return f"{parts} {window}" if window else parts
-
-
-def duration_text(microseconds: int) -> str:
-    """A time in the largest unit of which it is a whole number.
-
-    >>> duration_text(600_000_000), duration_text(1_500_000), duration_text(1)
-    ('10 MINUTES', '1500 MILLISECONDS', '1 MICROSECOND')
-    """
-    name, unit = max(
-        ((name, unit) for name, unit in UNITS.items() if microseconds % unit == 0 and (microseconds or unit == SECOND)),
-        key=lambda pair: pair[1],
-    )
-    count = microseconds // unit
-    return f"{count} {name}" if count == 1 else f"{count} {name}S"

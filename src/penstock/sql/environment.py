@@ -10,9 +10,12 @@ from sqlglot import exp
 
 from penstock.algebra.relations import Relation
 from penstock.catalog import Catalog
-from penstock.sql.diagnostics import Diagnostics
+from penstock.sql.diagnostics import Diagnostics, TooLarge
 from penstock.sql.scope import Names
 from penstock.sql.syntax import Tree
+
+#: Views that read views twice grow with the power of two.
+MOST_OCCURRENCES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,18 @@ class Environment:
     common: Mapping[str, CommonTable] = field(default_factory=dict)
     #: Names whose declarations failed, in lower case.
     broken: frozenset[str] = frozenset()
+    #: The names of the queries so far, in lower case.
+    queries: frozenset[str] = frozenset()
+    #: The names of what was read, in lower case: filled while a query is bound.
+    reads: set[str] = field(default_factory=set)
+
+    def occurrence(self, wanted: str) -> str:
+        """A name for one more occurrence of a stream or table."""
+        if self.names.count_occurrence() > MOST_OCCURRENCES:
+            hint = "views and queries of WITH are read anew wherever they stand"
+            message = f"this query reads more than {MOST_OCCURRENCES} streams and tables"
+            raise TooLarge(self.diagnostics.error(message, hint, None))
+        return self.names.fresh(wanted)
 
     def fail(self, message: str, hint: str | None, place: Tree | None) -> NoReturn:
         self.diagnostics.fail(message, hint, place)
@@ -54,7 +69,7 @@ def refuse_others(tree: Tree, known: set[str], env: Environment) -> None:
             env.fail(f"{what} is not supported", hint, place if isinstance(place, exp.Expr) else tree)
 
 
-_UNORDERED = "a relation has no order; sort what reads the output"
+_UNORDERED = "a relation has no order; sort the output where it is read"
 _PER_GROUPING = "write one query per grouping and UNION ALL them"
 
 _REFUSED_PARTS: dict[str, tuple[str, str | None]] = {

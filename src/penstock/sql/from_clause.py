@@ -14,15 +14,18 @@ from sqlglot import exp
 from penstock.algebra.expressions import Column, Comparator, Expr, conjuncts
 from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
 from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
-from penstock.sql.diagnostics import Consequence, Diagnostics
+from penstock.sql.diagnostics import Consequence, Diagnostics, counted
 from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
-from penstock.sql.scalars import Context, bind_predicate, compare
+from penstock.sql.scalars import Context, Refusal, bind_predicate, compare
 from penstock.sql.scope import Item, Scope
 from penstock.sql.sources import bind_stream, bind_table, refuse_window, unknown_source
 from penstock.sql.syntax import Tree
 
 #: Binds a subquery: its tree, the scope for its columns, and what it is bound in.
 BindSubquery = Callable[[Tree, str, Environment], Bound]
+
+_NO_AGGREGATE_IN_ON = Refusal("ON joins rows and has no aggregate", "aggregate in a subquery of FROM, and join that")
+_NO_SUBQUERY_IN_ON = Refusal("ON joins rows and has no subquery", "put the condition into WHERE")
 
 #: Words that sqlglot takes for an alias where a clause was cut short.
 _NOT_ALIASES = frozenset({"GROUP", "ORDER", "WHERE", "HAVING", "LIMIT", "ON", "ALLOW", "WINDOW", "RANGE", "ROWS"})
@@ -50,17 +53,22 @@ class _FromClause:
         self._subquery = subquery
         self._operands: list[Relation] = []
         self._on: list[Expr] = []
+        #: The items since the last comma.
+        self._joined: list[Item] = []
 
     def relation(self) -> Relation:
         if len(self._operands) == 1 and not self._on:
             return self._operands[0]
         return Join(tuple(self._operands), tuple(self._on))
 
-    def add(self, tree: Tree) -> None:
+    def add(self, tree: Tree) -> Item | None:
         with self._gathering():
             relation, item = self._bind(tree)
             self._operands.append(relation)
             self._scope.items.append(item)
+            self._joined.append(item)
+            return item
+        return None
 
     def join(self, tree: exp.Join) -> None:
         side, kind = (tree.args.get("side") or "").upper(), (tree.args.get("kind") or "").upper()
@@ -72,12 +80,13 @@ class _FromClause:
             hint = "write the matches UNION ALL the rows with NOT EXISTS (...) and NULLs"
             with self._gathering():
                 self._env.fail(f"{side or 'FULL'} OUTER JOIN is not supported", hint, tree.this)
-        before = list(self._scope.items)
-        self.add(tree.this)
+        is_comma = not kind and not tree.args.get("on") and not tree.args.get("using")
+        self._joined = [] if is_comma else self._joined
+        item = self.add(tree.this)
         with self._gathering():
             refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
-            if using := tree.args.get("using"):
-                self._on += self._using(using, before, self._scope.items[-1])
+            if item and (using := tree.args.get("using")):
+                self._on += self._using(using, item)
             self._on += self._predicates(tree.args.get("on"), self._scope)
 
     def _gathering(self) -> _Gathering:
@@ -85,31 +94,39 @@ class _FromClause:
 
     def _semi_join(self, tree: exp.Join, side: str, kind: str) -> None:
         refuse_others(tree, {"this", "on", "side", "kind"}, self._env)
-        if side != "LEFT" or not tree.args.get("on"):
+        if side not in ("", "LEFT"):
+            hint = f"exchange the two sides and write LEFT {kind} JOIN"
+            self._env.fail(f"{side} {kind} JOIN is not supported", hint, tree.this)
+        if not tree.args.get("on"):
             self._env.fail(f"{kind} JOIN needs a condition", f"write LEFT {kind} JOIN ... ON condition", tree.this)
         right, item = self._bind(tree.this)
         both = replace(self._scope, items=[*self._scope.items, item])
+        on = self._predicates(tree.args["on"], both)
+        self._env.diagnostics.stop_if_failed(self._scope.incomplete)
         join = SemiJoin if kind == "SEMI" else AntiJoin
-        self._operands = [join(self.relation(), right, tuple(self._predicates(tree.args["on"], both)))]
+        self._operands = [join(self.relation(), right, on)]
         self._on = []
 
     def _predicates(self, on: Tree | None, scope: Scope) -> tuple[Expr, ...]:
         if on is None:
             return ()
-        reach = "ON joins rows and has no subquery"
-        inner = replace(scope, outer=scope.outer, closed_because=scope.closed_because or "ON stands in FROM")
-        context = Context(self._env.diagnostics, inner, "ON joins rows and has no aggregate", reach)
+        inner = replace(scope, closed_because=scope.closed_because or "ON sees only its own FROM")
+        context = Context(self._env.diagnostics, inner, _NO_AGGREGATE_IN_ON, _NO_SUBQUERY_IN_ON)
         return conjuncts(bind_predicate(on, context))
 
-    def _using(self, names: list[Tree], before: list[Item], item: Item) -> list[Expr]:
-        """JOIN ... USING (a): equal, and shown once."""
+    def _using(self, names: list[Tree], item: Item) -> list[Expr]:
+        """JOIN ... USING (a): equal, and shown once. The left side reaches back to the last comma."""
         equalities: list[Expr] = []
+        shown: list[Column] = []
         for name in names:
-            left = self._using_column([c for i in before for c in i.named(name.name)], name)
+            left = self._using_column([c for i in self._joined if i is not item for c in i.named(name.name)], name)
+            shown.append(left)
             right = self._using_column(item.named(name.name), name)
             context = Context(self._env.diagnostics, self._scope)
             equalities.append(compare(Comparator.EQ, left, right, name, context))
             self._scope.merged.add(right)
+        chain = self._scope.using.setdefault(self._joined[0], [])
+        chain[:0] = [column for column in shown if column not in chain]
         return equalities
 
     def _using_column(self, found: list[Column], name: Tree) -> Column:
@@ -123,7 +140,8 @@ class _FromClause:
         if isinstance(tree, exp.Subquery):
             return self._bind_derived(tree)
         if not isinstance(tree, exp.Table) or not isinstance(tree.this, exp.Identifier):
-            self._env.fail("FROM reads streams, tables, views and subqueries", None, tree)
+            hint = "a table's rows come from USING ... OPTIONS (...)" if isinstance(tree, exp.Values) else None
+            self._env.fail("FROM reads streams, tables, views and subqueries", hint, tree)
         refuse_others(tree, {"this", "alias", "window"}, self._env)
         alias = tree.args.get("alias")
         if alias is not None and alias.columns:
@@ -136,11 +154,12 @@ class _FromClause:
 
     def _bind_declared(self, tree: exp.Table, qualifier: str) -> tuple[Relation, Item]:
         env = self._env
+        env.reads.add(tree.name.lower())
         match env.catalog.get(tree.name):
             case StreamDef() as stream:
-                return bind_stream(stream, env.names.fresh(qualifier), qualifier, tree, env.diagnostics)
+                return bind_stream(stream, env.occurrence(tree.alias or stream.name), qualifier, tree, env.diagnostics)
             case TableDef() as table:
-                return bind_table(table, env.names.fresh(qualifier), qualifier, tree, env.diagnostics)
+                return bind_table(table, env.occurrence(tree.alias or table.name), qualifier, tree, env.diagnostics)
             case ViewDef() as view:
                 refuse_window(tree, f"{view.name} is a view", env.diagnostics)
                 return self._derived(view.query, qualifier, (), replace(env, common={}))
@@ -148,6 +167,9 @@ class _FromClause:
                 env.fail(f"{assertion.name} is an assertion, which has no rows", None, tree)
         if tree.name.lower() in env.broken:
             raise Consequence("", None, env.diagnostics.source, env.diagnostics.whole)
+        if tree.name.lower() in env.queries:
+            hint = f"write CREATE VIEW {tree.name} AS SELECT ..."
+            env.fail(f"{tree.name} is a query, and only views can be read", hint, tree)
         unknown_source(tree, env.catalog, list(env.common), env.diagnostics)
 
     def _bind_common(self, common: CommonTable, tree: exp.Table, qualifier: str) -> tuple[Relation, Item]:
@@ -176,7 +198,9 @@ class _FromClause:
     ) -> tuple[Relation, Item]:
         bound = self._subquery(query, env.names.fresh(qualifier), env)
         if renamed and len(renamed) != len(bound.names):
-            env.fail(f"{len(renamed)} names for {len(bound.names)} columns", None, query)
+            has, given = counted(len(bound.names), "column"), counted(len(renamed), "name")
+            message = f"{qualifier} has {has}, and {given} for them"
+            env.fail(message, "name all columns or none", query)
         columns = zip(renamed or bound.names, bound.relation.schema, strict=True)
         return bound.relation, Item(qualifier, tuple(columns))
 

@@ -12,12 +12,17 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock import types
-from penstock.algebra.expressions import Case, Column, Expr, Literal, columns
+from penstock.algebra.expressions import And, Call, Case, Column, Expr, Literal, Or, columns
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.algebra.relations import Aggregate, Aggregation, Output, Relation
 from penstock.sql.environment import Environment, refuse_others
-from penstock.sql.scalars import AGGREGATES, Context, bind_predicate, bind_scalar
+from penstock.sql.scalars import AGGREGATES, Context, Refusal, bind_predicate, bind_scalar
 from penstock.sql.syntax import Tree
+
+_NO_NESTED_AGGREGATE = Refusal(
+    "an aggregate has no aggregate inside", "take the inner one in a subquery of FROM, and the outer one over that"
+)
+_NO_AGGREGATE_IN_KEY = Refusal("GROUP BY has no aggregate", "aggregate in a subquery of FROM, and group its result")
 
 
 class Grouping:
@@ -26,8 +31,11 @@ class Grouping:
         self.columns = below
         self.label = label
         #: What arguments and keys are bound in: below the grouping, where there are no aggregates.
-        self.below = replace(context, aggregate="an aggregate cannot stand inside another")
+        self.below = replace(context, aggregate=_NO_NESTED_AGGREGATE)
+        self.keys_context = replace(context, aggregate=_NO_AGGREGATE_IN_KEY)
         self.keys: list[Output] = []
+        #: A key could not be bound, so a column that is not found among the keys may be grouped all the same.
+        self.incomplete = False
         self.aggregations: list[Aggregation] = []
 
     def add_key(self, expr: Expr, name: str) -> None:
@@ -40,42 +48,62 @@ class Grouping:
         argument, distinct = self._argument(function, call)
         if condition is not None:
             argument = self._filtered(function, argument, bind_predicate(condition, self.below))
-        type_ = aggregate_type(function, argument and argument.type)
+        type_ = aggregate_type(function, None if argument is None else argument.type)
         if type_ is None:
             given = argument.type if argument is not None else "*"
-            self.below.fail(f"{function.value} does not take {given}", None, call)
+            hint = "CAST it to a number" if argument is not None and argument.type == types.STRING else None
+            self.below.fail(f"{function.value} does not take {given}", hint, call)
         for known in self.aggregations:
             if (known.function, known.argument, known.distinct) == (function, argument, distinct):
                 return known.column
-        column = Column(self.label, self._fresh(function.value.lower()), type_)
-        self.aggregations.append(Aggregation(column, function, argument, distinct))
-        return column
+        return self._add(function, argument, distinct, type_)
 
     def lift(self, expr: Expr, place: Tree) -> Expr:
         """An expression above the grouping, over the grouping's columns."""
-        key = next((key for key in self.keys if key.expr == expr), None)
+        key = self._key(expr)
         if key is not None:
-            return key.column
-        if isinstance(expr, Column) and expr in self.columns:
+            return key
+        if isinstance(expr, (And, Or)) or (isinstance(expr, Call) and expr.function == "CONCAT"):
+            # `a || b || c` is one chain, though it is (a || b) || c, and a || b may be a key.
+            for size in range(len(expr.parts) - 1, 1, -1):
+                if (key := self._key(expr.with_parts(expr.parts[:size]))) is not None:
+                    return expr.with_parts((key, *(self.lift(part, place) for part in expr.parts[size:])))
+        if isinstance(expr, Column) and expr in self.columns and not self.incomplete:
             self._neither_grouped_nor_aggregated(expr, place)
         if not expr.parts or not columns(expr):
             return expr
         return expr.with_parts(tuple(self.lift(part, place) for part in expr.parts))
 
+    def _key(self, expr: Expr) -> Column | None:
+        return next((key.column for key in self.keys if key.expr == expr), None)
+
     def relation(self, below: Relation) -> Relation:
+        if not self.keys and not self.aggregations:  # HAVING alone: one row, of which nothing is shown
+            self._add(AggregateFunction.COUNT, None, False, types.BIGINT)
         return Aggregate(below, tuple(self.keys), tuple(self.aggregations))
+
+    def _add(self, function: AggregateFunction, argument: Expr | None, distinct: bool, type_: types.Type) -> Column:
+        column = Column(self.label, self._fresh(function.value.lower()), type_)
+        self.aggregations.append(Aggregation(column, function, argument, distinct))
+        return column
 
     def _argument(self, function: AggregateFunction, call: exp.Anonymous) -> tuple[Expr | None, bool]:
         arguments, distinct = call.expressions, False
         if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
             arguments, distinct = arguments[0].expressions, True
         if len(arguments) != 1:
-            hints = {"MIN": "of several values take LEAST(a, b)", "MAX": "of several values take GREATEST(a, b)"}
+            hints = {
+                "MIN": "of several values take LEAST(a, b)",
+                "MAX": "of several values take GREATEST(a, b)",
+                "COUNT": "count the rows of (SELECT DISTINCT a, b FROM ...) AS q",
+            }
             message = f"{function.value} takes one argument, not {len(arguments)}"
             self.below.fail(message, hints.get(function.value), call)
         if isinstance(arguments[0], exp.Star):
-            if function is not AggregateFunction.COUNT or distinct:
-                self.below.fail("only COUNT takes *, and without DISTINCT", None, call)
+            if distinct:
+                self.below.fail("DISTINCT takes a column, not *", "count the rows of (SELECT DISTINCT ...) AS q", call)
+            if function is not AggregateFunction.COUNT:
+                self.below.fail(f"{function.value} takes a column, not *", "only COUNT takes *", call)
             return None, False
         argument = bind_scalar(arguments[0], self.below)
         # The largest of a bag and of its set are one, so MIN and MAX need not know of DISTINCT.
@@ -87,7 +115,8 @@ class Grouping:
         return Case((condition,), (value,), Literal(None, value.type))
 
     def _fresh(self, wanted: str) -> str:
-        taken = {output.column.name.lower() for output in (*self.keys, *self.aggregations)}
+        columns_ = [key.column for key in self.keys] + [known.column for known in self.aggregations]
+        taken = {column.name.lower() for column in columns_}
         name, number = wanted, 1
         while name.lower() in taken:
             number += 1
@@ -109,16 +138,18 @@ def bind_keys(group: Tree | None, items: list[Tree], grouping: Grouping, env: En
     if group is None:
         return aliases
     refuse_others(group, {"expressions"}, env)
+    errors = len(env.diagnostics.errors)
     for tree in group.expressions:
         with env.diagnostics.gathering():
             named = tree.alias if isinstance(tree, exp.Alias) else None
-            tree = _key_tree(tree.this if named else tree, items, grouping.below)
-            expr = bind_scalar(tree, grouping.below)
+            key = _key_tree(tree.this if named else tree, items, grouping.keys_context)
+            expr = bind_scalar(key, grouping.keys_context)
             if expr.type == types.NULL:
-                grouping.below.fail("NULL alone is no key", None, tree)
+                grouping.below.fail("NULL alone is no key", None, key)
             grouping.add_key(expr, named or (expr.name if isinstance(expr, Column) else "key"))
             if named:
                 aliases[named.lower()] = _constant(expr)
+    grouping.incomplete = len(env.diagnostics.errors) > errors
     return aliases
 
 
@@ -132,11 +163,15 @@ def _constant(expr: Expr) -> Callable[[], Expr]:
 def _key_tree(tree: Tree, items: list[Tree], below: Context) -> Tree:
     """What a key stands for: entries of the select list may be grouped by their number or their name."""
     if isinstance(tree, exp.Literal) and not tree.is_string and tree.name.isdecimal():
-        if not 1 <= int(tree.name) <= len(items):
-            below.fail(f"the select list has no entry {tree.name}", None, tree)
-        return _entry(items[int(tree.name) - 1], tree, below)
+        number = int(tree.name) if len(tree.name) < 10 else 0
+        if not 1 <= number <= len(items):
+            hint = f"its entries count from 1 to {len(items)}"
+            below.fail(f"the select list has no entry {tree.name}", hint, tree)
+        return _entry(items[number - 1], tree, below)
     if isinstance(tree, exp.Column) and not tree.table and not below.scope.find(None, tree.name):
-        entry = next((item for item in items if isinstance(item, exp.Alias) and item.alias.lower() == tree.name.lower()), None)
+        entry = next(
+            (item for item in items if isinstance(item, exp.Alias) and item.alias.lower() == tree.name.lower()), None
+        )
         if entry is not None:
             return _entry(entry, tree, below)
     return tree
@@ -144,7 +179,8 @@ def _key_tree(tree: Tree, items: list[Tree], below: Context) -> Tree:
 
 def _entry(item: Tree, place: Tree, below: Context) -> Tree:
     if isinstance(item, exp.Star) or has_aggregate(item):
-        below.fail("this entry of the select list cannot be grouped by", None, place)
+        hint = "it stands for several columns" if isinstance(item, exp.Star) else "it is an aggregate of the groups"
+        below.fail("this entry of the select list cannot be grouped by", hint, place)
     return item.this if isinstance(item, exp.Alias) else item
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import binascii
-from datetime import date, datetime, timedelta, timezone
+import math
+import re
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from sqlglot import exp
 
 from penstock import types
 from penstock.algebra.expressions import Literal
-from penstock.errors import Span
-from penstock.sql.diagnostics import Diagnostics
-from penstock.sql.dialect import MAX_DURATION, UNIT_NAMES, UNITS, exact_microseconds
+from penstock.sql.diagnostics import Diagnostics, did_you_mean
+from penstock.sql.dialect import MAX_DURATION, UNIT_NAMES, exact_microseconds
 from penstock.sql.syntax import Tree
-from penstock.types import BIGINT_RANGE, INT_RANGE, MAX_PRECISION, Type
+from penstock.types import BIGINT_RANGE, INT_RANGE, MAX_PRECISION, UNITS, Type
 
 _TYPES = {
     exp.DType.BOOLEAN: types.BOOLEAN,
@@ -39,33 +40,40 @@ _INSTEAD = {
     exp.DType.DATETIME: "TIMESTAMP",
 }
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+#: What a cast reads: a date, and perhaps a time of day, and perhaps a zone.
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(
+    rf"{_DATE.pattern}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)?)?"
+)
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def bind_type(tree: Tree, diagnostics: Diagnostics, place: Tree | Span | None = None) -> Type:
+def bind_type(tree: Tree, diagnostics: Diagnostics) -> Type:
     """The type that was written, or an error that names one to write instead."""
-    written = tree.sql(dialect="spark") if isinstance(tree, exp.DataType) else str(tree)
     kind = tree.this if isinstance(tree, exp.DataType) else None
     parameters = tree.expressions if isinstance(tree, exp.DataType) else []
     if kind is exp.DType.DECIMAL:
-        return _decimal_type(tree, diagnostics, place or tree)
+        return _decimal_type(tree, diagnostics)
     if kind in _TYPES and not parameters:
         return _TYPES[kind]
     instead = _INSTEAD.get(kind) if kind is not None else None
-    hint = f"write {instead}" if instead else f"types are {TYPE_NAMES}"
-    diagnostics.fail(f"there is no type {written}", hint, place or tree)
+    written = diagnostics.text(tree)
+    meant = did_you_mean(written, (type_.kind.value for type_ in _TYPES.values()), at_least=0.75)
+    hint = f"write {instead}" if instead else meant or f"types are {TYPE_NAMES}"
+    diagnostics.fail(f"there is no type {written}", hint, tree)
 
 
-def _decimal_type(tree: Tree, diagnostics: Diagnostics, place: Tree | Span) -> Type:
+def _decimal_type(tree: Tree, diagnostics: Diagnostics) -> Type:
     parameters = [parameter.name for parameter in tree.expressions]
     if not parameters:
         return types.decimal(10, 0)
     try:
-        precision, scale = (*map(int, parameters), 0)[:2]
+        precision, scale = map(int, parameters if len(parameters) > 1 else (*parameters, 0))
         return types.decimal(precision, scale)
     except ValueError:
         message = f"DECIMAL({', '.join(parameters)}) is not a type"
-        diagnostics.fail(message, f"DECIMAL(p, s) has 1 <= p <= {MAX_PRECISION} and 0 <= s <= p", place)
+        diagnostics.fail(message, f"DECIMAL(p, s) has 1 <= p <= {MAX_PRECISION} and 0 <= s <= p", tree)
 
 
 def number(text: str) -> Literal | None:
@@ -79,7 +87,8 @@ Literal(value=Decimal('1.50'), type=Type(kind=<Kind.DECIMAL: 'DECIMAL'>, precisi
         return None
     try:
         if "e" in text.lower():
-            return Literal(float(text), types.DOUBLE)
+            value = float(text)
+            return Literal(value, types.DOUBLE) if math.isfinite(value) else None
         if text.isdecimal():
             return whole_number(int(text)) if len(text) <= 60 else None
         digits = Decimal(text)
@@ -124,11 +133,13 @@ def timestamp_value(text: str) -> int | None:
     >>> timestamp_value("1970-01-01 00:00:01.5"), timestamp_value("yesterday")
     (1500000, None)
     """
+    if not _TIMESTAMP.fullmatch(text.strip()):
+        return None
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
@@ -138,6 +149,8 @@ def date_value(text: str) -> int | None:
     >>> date_value("1970-02-01")
     31
     """
+    if not _DATE.fullmatch(text.strip()):
+        return None
     try:
         return (date.fromisoformat(text.strip()) - EPOCH.date()).days
     except ValueError:

@@ -8,6 +8,7 @@ use, so that each use has occurrences, and windows, of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -30,13 +31,13 @@ from penstock.algebra.relations import (
 )
 from penstock.sql.coercion import widen
 from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions
-from penstock.sql.diagnostics import did_you_mean
+from penstock.sql.diagnostics import TooLarge, counted, did_you_mean, listed
 from penstock.sql.dialect import StreamList
 from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
 from penstock.sql.from_clause import bind_from
 from penstock.sql.grouping import Grouping, bind_keys, has_aggregate
-from penstock.sql.scalars import Context, bind_scalar, refused_name
-from penstock.sql.scope import Scope
+from penstock.sql.scalars import NO_AGGREGATE, Context, Refusal, bind_scalar, refused_name
+from penstock.sql.scope import Names, Scope
 from penstock.sql.statements import DIALECT
 from penstock.sql.syntax import Tree
 from penstock.types import common_type
@@ -46,20 +47,31 @@ def bind_root(name: str, tree: Tree, env: Environment, allow_unbounded: bool) ->
     """A whole query: the only place where ISTREAM, DSTREAM and RSTREAM may stand."""
     stream_list = _stream_list(_unwrapped(tree))
     relation = bind_query(tree, "", env, outermost=True).relation
-    for column in relation.schema:
-        _check_output(column, env, tree)
+    for position, column in enumerate(relation.schema):
+        _check_output(column, env, _output_tree(tree, position))
     root = ToStream(StreamKind[stream_list.args["kind"]], relation) if stream_list else relation
     return Query(name, root, allow_unbounded)
 
 
 def _check_output(column: Column, env: Environment, tree: Tree) -> None:
     if column.name.lower() in ("_ts", "_op"):
-        env.fail(f"{column.name} is a column of every output", f"name it otherwise: {column.name} AS x", tree)
+        env.fail(f"{column.name} is a column of every output", "give this one another name with AS", tree)
     if column.type == types.INTERVAL:
         hint = "count it: UNIX_MICROS(a) - UNIX_MICROS(b)"
         env.fail(f"the output {column.name} is an interval, which no sink can hold", hint, tree)
     if column.type == types.NULL:
         env.fail(f"the output {column.name} is NULL and nothing else", "give it a type: CAST(NULL AS STRING)", tree)
+
+
+def _output_tree(tree: Tree, position: int) -> Tree:
+    """The entry of the select list that gives an output, where that can be told."""
+    query = _unwrapped(tree)
+    while isinstance(query, exp.SetOperation):
+        query = _unwrapped(query.this)
+    stream_list = _stream_list(query)
+    items = stream_list.expressions if stream_list else query.expressions
+    has_star = any(item.is_star for item in items)
+    return tree if has_star else items[position]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +85,11 @@ class Around:
         return replace(self, closed_because=self.closed_because or because)
 
 
+NOTHING_AROUND = Around()
+
+
 def bind_query(
-    tree: Tree, label: str, env: Environment, around: Around = Around(), outermost: bool = False
+    tree: Tree, label: str, env: Environment, around: Around = NOTHING_AROUND, outermost: bool = False
 ) -> Bound:
     """A query whose columns get the scope `label`."""
     env = _with_common_tables(tree, env)
@@ -82,7 +97,9 @@ def bind_query(
         refuse_others(tree, {"this", "alias", "with_"}, env)
         return bind_query(tree.this, label, env, around, outermost)
     if isinstance(tree, exp.SetOperation):
-        return _bind_set_operation(tree, label, env, around.closed("it is below a set operation"))
+        return _bind_set_operation(
+            tree, label, env, around.closed("a subquery with UNION, EXCEPT or INTERSECT sees only its own FROM")
+        )
     if not isinstance(tree, exp.Select):
         env.fail(f"{refused_name(tree)} is not supported as a query", "a query starts with SELECT", tree)
     return _bind_select(tree, label, env, around, outermost)
@@ -101,11 +118,19 @@ def _with_common_tables(tree: Tree, env: Environment) -> Environment:
     if with_.args.get("recursive"):
         env.fail("WITH RECURSIVE is not supported", None, with_)
     common = dict(env.common)
+    own: set[str] = set()
     for table in with_.expressions:
+        name = table.alias.lower()
         if not isinstance(table.this, exp.Query):
             env.fail("WITH takes queries", "write WITH name AS (SELECT ...)", table)
+        if name in own:
+            env.fail(f"{table.alias} stands twice in WITH", "give one of them another name", table.args["alias"])
+        own.add(name)
         names = tuple(column.name for column in table.args["alias"].columns)
-        common[table.alias.lower()] = CommonTable(table.this, names, dict(common))
+        common[name] = CommonTable(table.this, names, dict(common))
+    read = {table.name.lower() for table in tree.find_all(exp.Table)}
+    for name in own - read:  # nobody else would see what is wrong with it
+        bind_query(common[name].query, name, replace(env, common=common[name].before, names=Names()))
     return replace(env, common=common)
 
 
@@ -115,12 +140,15 @@ def _bind_set_operation(tree: exp.SetOperation, label: str, env: Environment, ar
     right = bind_query(tree.expression, env.names.fresh("right"), env, around)
     op = SetOperator[type(tree).__name__.upper()]
     if len(left.names) != len(right.names):
-        env.fail(f"{op.value} of {len(left.names)} and {len(right.names)} columns", None, tree.expression)
+        one, other = counted(len(left.names), "column"), counted(len(right.names), "column")
+        message = f"{op.value} of {one} and {other}"
+        env.fail(message, "both sides list the same columns, in the same order", tree.expression)
     types_ = []
     for a, b, name in zip(left.relation.schema, right.relation.schema, left.names, strict=True):
         type_ = common_type(a.type, b.type)
         if type_ is None:
-            env.fail(f"{op.value} of {a.type} and {b.type} in {name}", "CAST one of them", tree.expression)
+            message = f"{name} is a {a.type} on one side of {op.value} and a {b.type} on the other"
+            env.fail(message, "CAST one of them", tree.expression)
         types_.append(type_)
     schema = _columns(label, left.names, tuple(types_))
     left_, right_ = (_cast_columns(side.relation, schema, env) for side in (left, right))
@@ -140,16 +168,24 @@ def _cast_columns(relation: Relation, schema: tuple[Column, ...], env: Environme
 def _columns(label: str, names: tuple[str, ...], types_: tuple[types.Type, ...]) -> tuple[Column, ...]:
     """Columns of one scope under the names that the user sees; a name that repeats gets a number."""
     taken: set[str] = set()
+    numbers: Counter[str] = Counter()
     schema = []
     for name, type_ in zip(names, types_, strict=True):
-        unique, number = name, 0
+        unique = name
         while unique.lower() in taken:
-            number += 1
-            unique = f"{name}_{number}"
+            numbers[name.lower()] += 1
+            unique = f"{name}_{numbers[name.lower()]}"
         taken.add(unique.lower())
         schema.append(Column(label, unique, type_))
     return tuple(schema)
 
+
+#: SELECT *, * in a query around the same grows with the power of two.
+MOST_COLUMNS = 5000
+
+_NO_AGGREGATE_IN_WHERE = Refusal(
+    "WHERE chooses rows before they are grouped, and has no aggregate", "conditions on aggregates stand in HAVING"
+)
 
 _SELECT_PARTS = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"}
 
@@ -159,15 +195,18 @@ def _bind_select(tree: exp.Select, label: str, env: Environment, around: Around,
     scope = Scope(outer=around.scope, closed_because=around.closed_because)
     source = bind_from(tree, scope, env, _derived(scope))
     below = Stage(scope, env)
-    where = below.conditions(tree.args.get("where"), below.context("WHERE comes before grouping and has no aggregate"))
+    where = below.conditions(tree.args.get("where"), below.context(_NO_AGGREGATE_IN_WHERE))
     group, having = tree.args.get("group"), tree.args.get("having")
     if group or having or any(has_aggregate(item) for item in items):
         relation, outputs = _bind_grouped(tree, items, source, below, where)
     else:
         above = Stage(scope, env)
-        outputs = _bind_items(items, above.context(""), _as_it_is)
+        outputs = _bind_items(items, above.context(NO_AGGREGATE), _as_it_is)
         env.diagnostics.stop_if_failed()
         relation = above.join_to(apply(where, below.join_to(source)))
+    if len(outputs) > MOST_COLUMNS:
+        message = f"this query has {len(outputs)} columns, and {MOST_COLUMNS} are the most"
+        raise TooLarge(env.diagnostics.error(message, "list those that you need", tree))
     names = tuple(name for name, _ in outputs)
     schema = _columns(label, names, tuple(expr.type for _, expr in outputs))
     projected = Project(relation, tuple(Output(c, expr) for c, (_, expr) in zip(schema, outputs, strict=True)))
@@ -179,18 +218,24 @@ def _bind_grouped(
 ) -> tuple[Relation, list[tuple[str, Expr]]]:
     """GROUP BY, the aggregates and HAVING: the relation above them, and the select list over it."""
     env, scope = below.env, below.scope
-    grouping = Grouping(source.schema, env.names.fresh("agg"), below.context(""))
+    grouping = Grouping(source.schema, env.names.fresh("agg"), below.context(NO_AGGREGATE))
     aliases = bind_keys(tree.args.get("group"), items, grouping, env)
     above = Stage(scope, env)
     context = replace(above.context(grouping.aggregate), aliases=aliases)
     outputs = _bind_items(items, context, grouping.lift)
-    chosen = {item.alias.lower(): item for item in items if isinstance(item, exp.Alias)}
-    computed = {name: (lambda item=item: bind_scalar(item.this, context)) for name, item in chosen.items()}
-    context = replace(context, aliases={**computed, **aliases})
-    having = above.conditions(tree.args.get("having"), context, grouping.lift)
+    having = above.conditions(tree.args.get("having"), _having_context(items, grouping, context), grouping.lift)
     env.diagnostics.stop_if_failed()
     grouped = grouping.relation(apply(where, below.join_to(source)))
     return apply(having, above.join_to(grouped)), outputs
+
+
+def _having_context(items: list[Tree], grouping: Grouping, context: Context) -> Context:
+    """HAVING may also use the names of the select list. They hide columns that are not grouped, as in Spark."""
+    grouped = {key.expr.name.lower() for key in grouping.keys if isinstance(key.expr, Column)}
+    chosen = {item.alias.lower(): item for item in items if isinstance(item, exp.Alias)}
+    computed = {name: (lambda item=item: bind_scalar(item.this, context)) for name, item in chosen.items()}
+    hiding = frozenset(computed) - grouped
+    return replace(context, aliases={**computed, **context.aliases}, hiding=hiding)
 
 
 def _select_items(tree: exp.Select, env: Environment, outermost: bool) -> tuple[list[Tree], bool]:
@@ -198,7 +243,7 @@ def _select_items(tree: exp.Select, env: Environment, outermost: bool) -> tuple[
     stream_list = _stream_list(tree)
     if stream_list and not outermost:
         kind = stream_list.args["kind"]
-        hint = f"apply it to the whole: SELECT {kind} * FROM (...) AS q"
+        hint = f"leave it out here, and put SELECT {kind} * FROM (...) AS q around the whole query"
         env.fail(f"{kind} stands only on the outermost SELECT of a query", hint, stream_list)
     refuse_others(tree, _SELECT_PARTS, env)
     items = stream_list.expressions if stream_list else tree.expressions
@@ -233,7 +278,7 @@ class Stage:
         self.env = env
         self._scalars: list[Relation] = []
 
-    def context(self, aggregate: Callable[[exp.Anonymous, Tree | None], Expr] | str) -> Context:
+    def context(self, aggregate: Callable[[exp.Anonymous, Tree | None], Expr] | Refusal) -> Context:
         return Context(self.env.diagnostics, self.scope, aggregate, self._scalar)
 
     def conditions(self, clause: Tree | None, context: Context, lift: Lift = _as_it_is) -> list[Condition]:
@@ -243,7 +288,7 @@ class Stage:
         return Join((relation, *self._scalars), ()) if self._scalars else relation
 
     def _scalar(self, tree: exp.Subquery) -> Expr:
-        around = Around(self.scope, "it is in a scalar subquery")
+        around = Around(self.scope, "a subquery that is a value sees only its own FROM")
         bound = bind_query(tree, self.env.names.fresh("scalar"), self.env, around)
         if len(bound.names) != 1:
             self.env.fail(f"a scalar subquery has one column, not {len(bound.names)}", None, tree)
@@ -269,15 +314,15 @@ def bind_subquery(tree: Tree, scope: Scope, env: Environment) -> Subquery:
     """The subquery of EXISTS or IN. Whether its rows repeat does not matter, so DISTINCT is passed over."""
     query = _unwrapped(tree)
     if not isinstance(query, exp.Select) or query.args.get("with_") or _is_grouped(query):
-        around = Around(scope, "the subquery groups or combines rows")
+        around = Around(scope, "a subquery with GROUP BY, aggregates, UNION or WITH sees only its own FROM")
         bound = bind_query(tree, env.names.fresh("sub"), env, around)
         return Subquery(bound.relation, bound.relation.schema, ())
     items, _ = _select_items(query, env, outermost=False)
     inner = Scope(outer=scope)
     source = bind_from(query, inner, env, _derived(inner))
     stage, above = Stage(inner, env), Stage(inner, env)
-    conditions = stage.conditions(query.args.get("where"), stage.context("WHERE has no aggregate"))
-    outputs = _bind_items(items, above.context(""), _as_it_is)
+    conditions = stage.conditions(query.args.get("where"), stage.context(_NO_AGGREGATE_IN_WHERE))
+    outputs = _bind_items(items, above.context(NO_AGGREGATE), _as_it_is)
     env.diagnostics.stop_if_failed()
     own = [c for c in conditions if not isinstance(c, Expr) or columns(c) <= _reach(stage.join_to(source))]
     correlated = tuple(c for c in conditions if isinstance(c, Expr) and c not in own)
@@ -294,9 +339,7 @@ def _is_grouped(query: exp.Select) -> bool:
     return bool(grouped) or any(has_aggregate(item) for item in query.expressions)
 
 
-def _bind_items(
-    items: list[Tree], context: Context, lift: Lift
-) -> list[tuple[str, Expr]]:
+def _bind_items(items: list[Tree], context: Context, lift: Lift) -> list[tuple[str, Expr]]:
     """The select list: the name and the expression of each output."""
     outputs: list[tuple[str, Expr]] = []
     for item in items:
@@ -323,12 +366,15 @@ def _bind_star(star: exp.Star, qualifier: str | None, context: Context) -> list[
     scope = context.scope
     if qualifier and scope.item(qualifier) is None:
         known = [item.qualifier for item in scope.items]
-        context.fail(f"there is no {qualifier} in FROM", did_you_mean(qualifier, known), star)
+        hint = did_you_mean(qualifier, known) or f"FROM has {listed(known)}"
+        context.fail(f"there is no {qualifier} in FROM", hint, star.parent or star)
     return list(scope.visible(qualifier))
 
 
 def output_name(item: Tree) -> str:
     """The name of an output that the user did not name: the column's, or the expression itself without qualifiers."""
+    while isinstance(item, exp.Paren):
+        item = item.this
     if isinstance(item, exp.Column):
         return str(item.name)
     plain = item.copy()

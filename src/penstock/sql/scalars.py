@@ -1,16 +1,17 @@
 """Scalar expressions: trees to typed expressions over columns of one occurrence each.
 
-What a tree means depends on where it stands: which names are in scope, whether aggregates are legal there, and who takes
-a scalar subquery. A `Context` says so; `bind_scalar` does the rest by a table with one entry per kind of tree. A kind that
-is not in the table is refused by name.
+What a tree means depends on where it stands: which names are in scope, whether aggregates are legal there, and who
+takes a scalar subquery. A `Context` says so; `bind_scalar` does the rest by a table with one entry per kind of tree. A
+kind that is not in the table is refused by name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from sqlglot import exp
 
@@ -23,7 +24,6 @@ from penstock.algebra.expressions import (
     Arithmetic,
     Call,
     Case,
-    Cast,
     Column,
     Comparator,
     Compare,
@@ -42,13 +42,22 @@ from penstock.algebra.expressions import (
 from penstock.algebra.functions import FUNCTIONS, TRUNCATION_UNITS, AggregateFunction
 from penstock.sql import literals
 from penstock.sql.coercion import unify, unify_all, widen
-from penstock.sql.diagnostics import Diagnostics, did_you_mean, listed
+from penstock.sql.diagnostics import Diagnostics, counted, did_you_mean, listed
 from penstock.sql.dialect import RELATION_TO_STREAM
 from penstock.sql.scope import Scope
 from penstock.sql.syntax import Tree
 from penstock.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, STRING, TIMESTAMP, Kind, Type, as_decimal
 
 AGGREGATES = {function.value: function for function in AggregateFunction}
+
+
+class Refusal(NamedTuple):
+    message: str
+    hint: str | None = None
+
+
+NO_AGGREGATE = Refusal("there is no aggregate here")
+NO_SUBQUERY = Refusal("there is no subquery here")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +67,15 @@ class Context:
     diagnostics: Diagnostics
     scope: Scope
     #: Takes an aggregate call (and the condition of its FILTER), or says why there may be none.
-    aggregate: Callable[[exp.Anonymous, Tree | None], Expr] | str = "an aggregate is not allowed here"
+    aggregate: Callable[[exp.Anonymous, Tree | None], Expr] | Refusal = NO_AGGREGATE
     #: Takes a scalar subquery, or says why there may be none.
-    subquery: Callable[[exp.Subquery], Expr] | str = "a subquery is not allowed here"
+    subquery: Callable[[exp.Subquery], Expr] | Refusal = NO_SUBQUERY
     #: Names that are looked up after the columns in scope: aliases of the select list or of GROUP BY.
     aliases: Mapping[str, Callable[[], Expr]] = field(default_factory=dict)
+    #: Those aliases that are looked up before.
+    hiding: frozenset[str] = frozenset()
+    #: The clause that gives names to rows.
+    clause: str = "FROM"
 
     def fail(self, message: str, hint: str | None, place: Tree) -> NoReturn:
         self.diagnostics.fail(message, hint, place)
@@ -82,7 +95,7 @@ def bind_predicate(tree: Tree, context: Context) -> Expr:
     if expr.type == types.NULL:
         return widen(expr, BOOLEAN)
     if expr.type != BOOLEAN:
-        context.fail(f"a condition is true or false, and this is a {expr.type}", None, tree)
+        context.fail(f"a condition is true or false, and this is a {expr.type}", "compare it with something", tree)
     return expr
 
 
@@ -97,10 +110,11 @@ def bind_column(tree: exp.Column, context: Context) -> Expr:
     if len(tree.parts) > 2:
         context.fail("a column's name has at most two parts", "write occurrence.column", tree)
     qualifier, name = (tree.table or None), tree.name
+    if qualifier is None and name.lower() in context.hiding:
+        return context.aliases[name.lower()]()
     found = context.scope.find(qualifier, name)
     if len(found) > 1:
-        choices = listed(str(column) for column in found)
-        context.fail(f"{name} is ambiguous: {choices}", "write which one you mean, as occurrence.column", tree)
+        _ambiguous(tree, found, context)
     if found:
         return found[0]
     if qualifier is None and name.lower() in context.aliases:
@@ -108,17 +122,28 @@ def bind_column(tree: exp.Column, context: Context) -> Expr:
     return _outer_column(tree, qualifier, name, context)
 
 
+def _ambiguous(tree: exp.Column, found: list[Column], context: Context) -> NoReturn:
+    choices = list(dict.fromkeys(str(column) for column in found))
+    if tree.table:
+        context.fail(f"{tree.sql()} is ambiguous: it has {len(found)} columns of that name", "rename one with AS", tree)
+    context.fail(f"{tree.name} is ambiguous: {listed(choices)}", "write which one you mean", tree)
+
+
 def _outer_column(tree: exp.Column, qualifier: str | None, name: str, context: Context) -> Expr:
     scope = context.scope
     outer = scope.outer.find(qualifier, name) if scope.outer else []
     if outer and scope.closed_because:
-        message = f"{tree.sql()} is a column of the query around, which is out of reach here: {scope.closed_because}"
-        context.fail(message, "join the two instead, or move the condition into the subquery's WHERE", tree)
+        message = f"{tree.sql()} is a column of the query around, and {scope.closed_because}"
+        context.fail(message, "join the two, in a WHERE that sees both", tree)
     if len(outer) == 1:
         return outer[0]
+    if outer:
+        _ambiguous(tree, outer, context)
     further = scope.outer.outer if scope.outer else None
-    if further and further.find(qualifier, name):
-        message = f"{tree.sql()} is a column of a query two levels out"
+    while further and not further.find(qualifier, name):
+        further = further.outer
+    if further:
+        message = f"{tree.sql()} is a column of a query further out"
         context.fail(message, "a subquery may refer only to the query right around it", tree)
     _unknown_column(tree, qualifier, name, context)
 
@@ -131,12 +156,12 @@ def _unknown_column(tree: exp.Column, qualifier: str | None, name: str, context:
         context.fail(f"{name} is virtual: no row has it", "virtual columns stand only in assertions", tree)
     if qualifier is not None and scope.item(qualifier) is None:
         known = [item.qualifier for item in scope.items]
-        hint = did_you_mean(qualifier, known) or f"FROM has {listed(known)}"
-        context.fail(f"there is no {qualifier} in FROM", hint, tree)
+        hint = did_you_mean(qualifier, known) or f"{context.clause} has {listed(known)}"
+        context.fail(f"there is no {qualifier} in {context.clause}", hint, tree)
     names = list(dict.fromkeys(scope.names(qualifier)))
     where = f" in {qualifier}" if qualifier else ""
-    hint = did_you_mean(name, [*names, *context.aliases]) or (f"columns are {listed(names)}" if names else None)
-    context.fail(f"there is no column {name}{where}", hint, tree)
+    near = did_you_mean(name, [*names, *context.aliases])
+    context.fail(f"there is no column {name}{where}", near or f"columns are {listed(names)}", tree)
 
 
 def _bind_literal(tree: exp.Literal, context: Context) -> Expr:
@@ -144,11 +169,14 @@ def _bind_literal(tree: exp.Literal, context: Context) -> Expr:
         return Literal(tree.name, STRING)
     literal = literals.number(tree.name)
     if literal is None:
-        context.fail(f"{tree.name} is not a number that any type holds", None, tree)
+        hint = f"a number has at most {types.MAX_PRECISION} digits, and a DOUBLE is at most 1.79e308"
+        context.fail(f"no type holds {tree.name}", hint, tree)
     return literal
 
 
 def _bind_hex(tree: exp.HexString, context: Context) -> Expr:
+    if context.diagnostics.text(tree)[:1] == "0":
+        context.fail("there are no hexadecimal numbers", "write it in decimal digits, or X'1F' for bytes", tree)
     value = literals.hex_bytes(tree.name)
     if value is None:
         context.fail("this is not a string of hexadecimal digits", None, tree)
@@ -187,7 +215,7 @@ def _comparison_hint(left: Expr, right: Expr) -> str:
         return "use UNIX_MICROS(timestamp), or TIMESTAMP_MICROS(number)"
     literal = next((e for e in (left, right) if isinstance(e, Literal) and isinstance(e.value, str)), None)
     if literal is not None and kinds & {Kind.TIMESTAMP, Kind.DATE}:
-        return f"'{literal.value}' does not read as a time; write it as '2026-01-31 12:00:00'"
+        return f"'{literal.value!s}' does not read as a time; write it as '2026-01-31 12:00:00'"
     narrow, wide = (left, right) if left.type == STRING else (right, left)
     return f"say what is meant: CAST(... AS {wide.type if narrow.type == STRING else narrow.type})"
 
@@ -202,7 +230,7 @@ def _bind_is(tree: Tree, context: Context) -> Expr:
         return IsNull(arg)
     if isinstance(tree.expression, exp.Boolean) and arg.type == BOOLEAN:
         return Compare(Comparator.SAME, arg, TRUE if tree.expression.this else FALSE)
-    context.fail("IS takes NULL, TRUE or FALSE", None, tree)
+    context.fail("IS takes NULL, TRUE or FALSE", "compare other values with =", tree)
 
 
 def _bind_between(tree: Tree, context: Context) -> Expr:
@@ -222,8 +250,10 @@ def _bind_in(tree: Tree, context: Context) -> Expr:
     options = tuple(bind_scalar(option, context) for option in tree.expressions)
     alike = unify_all((arg, *options))
     if alike is None:
-        other = next(option for option in options if unify(arg, option) is None)
-        context.fail(f"cannot compare {arg.type} with {other.type}", _comparison_hint(arg, other), tree)
+        for option in options:
+            compare(Comparator.EQ, arg, option, tree, context)
+        kinds = listed(dict.fromkeys(str(option.type) for option in options))
+        context.fail(f"the list has values of different types: {kinds}", "CAST them to one type", tree)
     if alike[0].type == types.NULL:
         return Literal(None, BOOLEAN)
     return In(alike[0], alike[1:])
@@ -244,11 +274,21 @@ def _like(tree: Tree, escape: str, context: Context) -> Expr:
     if not isinstance(pattern, exp.Literal) or not pattern.is_string:
         context.fail("LIKE takes a pattern in quotes", "CONTAINS, STARTSWITH and ENDSWITH take expressions", tree)
     if arg.type.kind not in (Kind.STRING, Kind.NULL):
-        context.fail(f"LIKE takes a string, not a {arg.type}", None, tree)
+        context.fail(f"LIKE takes a string, not a {arg.type}", "CAST it to STRING", tree)
+    units = _pattern_units(pattern.name, escape)
+    if units and units[-1] == escape:
+        context.fail("this pattern ends in its escape character", f"write it twice: {escape}{escape}", pattern)
     arg = widen(arg, STRING)
     if isinstance(tree, exp.ILike):
-        return Like(Call("LOWER", (arg,)), pattern.name.lower(), escape.lower())
+        # An escape character may be a letter, which must not be taken for another in lower case.
+        lower = (f"\\{unit[-1].lower()}" if unit[0] in (escape, "\\") else unit.lower() for unit in units)
+        return Like(Call("LOWER", (arg,)), "".join(lower))
     return Like(arg, pattern.name, escape)
+
+
+def _pattern_units(pattern: str, escape: str) -> list[str]:
+    """The characters of a LIKE pattern, each with the escape character before it, if there is one."""
+    return re.findall(rf"{re.escape(escape)}?.|{re.escape(escape)}", pattern, re.DOTALL)
 
 
 def _bind_arithmetic(op: Operator) -> Callable[[Tree, Context], Expr]:
@@ -287,7 +327,7 @@ def _operands(op: Operator, left: Expr, right: Expr) -> tuple[Expr, Expr]:
         right = widen(right, TIMESTAMP)
     if left.type.is_numeric and right.type.is_numeric:
         return _numbers(left, right)
-    if left.type == types.NULL or right.type == types.NULL:
+    if types.NULL in (left.type, right.type):
         return unify(left, right) or (left, right)
     return left, right
 
@@ -318,14 +358,20 @@ def _bind_negate(tree: Tree, context: Context) -> Expr:
             return literal
     arg = bind_scalar(tree.this, context)
     if not arg.type.is_numeric and arg.type != INTERVAL:
-        context.fail(f"there is no -{arg.type}", None, tree)
-    if isinstance(arg, Literal) and isinstance(arg.value, (int, float, Decimal)):
+        context.fail(f"there is no -{arg.type}", "CAST it to a number" if arg.type == STRING else None, tree)
+    if isinstance(arg, Literal) and isinstance(arg.value, Decimal):
+        return Literal(arg.value.copy_negate(), arg.type)
+    if isinstance(arg, Literal) and isinstance(arg.value, float):
+        return Literal(-arg.value, arg.type)
+    smallest = types.INT_RANGE[0] if arg.type == types.INT else types.BIGINT_RANGE[0]
+    if isinstance(arg, Literal) and isinstance(arg.value, int) and arg.value > smallest:
         return Literal(-arg.value, arg.type)
     return Negate(arg)
 
 
 def _bind_concat(tree: Tree, context: Context) -> Expr:
-    parts = tuple(tree.flatten(unnest=False)) if isinstance(tree, exp.DPipe) else (tree,)
+    """`a || b || c`, and strings that stand side by side."""
+    parts = tuple(tree.flatten(unnest=False)) if isinstance(tree, exp.DPipe) else tree.expressions
     return _call("CONCAT", tuple(bind_scalar(part, context) for part in parts), tree, context)
 
 
@@ -356,8 +402,8 @@ def _choice(
 
 def _bind_cast(tree: Tree, context: Context) -> Expr:
     target = literals.bind_type(tree.args["to"], context.diagnostics)
-    if tree.args.get("format"):
-        context.fail("CAST takes no format", None, tree)
+    if any(tree.args.get(part) for part in ("format", "default", "action")):
+        context.fail("CAST takes a type and nothing else", "where a value cannot be cast it is NULL", tree)
     return cast(bind_scalar(tree.this, context), target, tree, context)
 
 
@@ -405,12 +451,13 @@ def _bind_function(tree: Tree, context: Context) -> Expr:
 
 def _unknown_function(tree: exp.Anonymous, name: str, context: Context) -> NoReturn:
     if name in _NOT_OF_THE_INPUT:
-        context.fail(f"there is no {name}: a result depends on the input alone", _NO_CLOCK[1], tree)
+        hint = _NO_CHANCE if name in ("RAND", "RANDOM", "UUID") else _NO_CLOCK[1]
+        context.fail(f"there is no {name}: a result depends on the input alone", hint, tree)
     if name in RELATION_TO_STREAM:
         hint = f"write SELECT {name}(a, b) FROM ..."
         context.fail(f"{name} stands right after the outermost SELECT, around the whole list", hint, tree)
     known = [*FUNCTIONS, *_FUNCTION_ALIASES, *_SPECIAL_FUNCTIONS, *AGGREGATES]
-    context.fail(f"there is no function {tree.name}", did_you_mean(name, known), tree)
+    context.fail(f"there is no function {tree.name}", did_you_mean(name, known, at_least=0.75), tree)
 
 
 def _call(name: str, args: tuple[Expr, ...], place: Tree, context: Context) -> Expr:
@@ -431,12 +478,13 @@ def _date_trunc(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
 
 def _take(count: int, args: tuple[Expr, ...], usage: str, tree: Tree, context: Context) -> tuple[Expr, ...]:
     if len(args) != count:
-        context.fail(f"this takes {count} arguments, not {len(args)}", f"write {usage}", tree)
+        context.fail(f"this takes {counted(count, 'argument')}, not {len(args)}", f"write {usage}", tree)
     return args
 
 
 def _if(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
     condition, yes, no = _take(3, args, "IF(condition, then, else)", tree, context)
+    condition = widen(condition, BOOLEAN) if condition.type == types.NULL else condition
     if condition.type != BOOLEAN:
         context.fail("IF takes a condition first", "write IF(condition, then, else)", tree)
     return _choice((condition,), (yes,), no, tree, context)
@@ -471,8 +519,9 @@ def _bind_filter(tree: Tree, context: Context) -> Expr:
 
 
 def _bind_aggregate(tree: exp.Anonymous, condition: Tree | None, context: Context) -> Expr:
-    if isinstance(context.aggregate, str):
-        context.fail(f"{context.aggregate}: {tree.name.upper()}", _aggregate_hint(tree), tree)
+    if isinstance(context.aggregate, Refusal):
+        message, hint = context.aggregate
+        context.fail(f"{message}: {tree.name.upper()}", _aggregate_hint(tree) or hint, tree)
     return context.aggregate(tree, condition)
 
 
@@ -484,8 +533,8 @@ def _aggregate_hint(tree: exp.Anonymous) -> str | None:
 
 def _bind_subquery(tree: Tree, context: Context) -> Expr:
     assert isinstance(tree, exp.Subquery)
-    if isinstance(context.subquery, str):
-        context.fail(context.subquery, None, tree)
+    if isinstance(context.subquery, Refusal):
+        context.fail(*context.subquery, tree)
     return context.subquery(tree)
 
 
@@ -522,6 +571,7 @@ _BINDERS: dict[type[Tree], Callable[[Tree, Context], Expr]] = {
     exp.IntDiv: _bind_int_div,
     exp.Neg: _bind_negate,
     exp.DPipe: _bind_concat,
+    exp.Concat: _bind_concat,
     exp.Case: _bind_case,
     exp.Cast: _bind_cast,
     exp.TryCast: _bind_cast,
@@ -534,13 +584,17 @@ _BINDERS: dict[type[Tree], Callable[[Tree, Context], Expr]] = {
 
 _MISPLACED_SUBQUERY = (
     "EXISTS and IN (SELECT ...) stand only as conditions of WHERE or HAVING that are joined by AND",
-    "for OR write two queries and UNION them",
+    "write one query for each case and UNION ALL them",
 )
 
 _NO_CLOCK = (
     "there is no clock: a result depends on the input alone",
     "compare with the stream's own time column, or use a window such as [RANGE 1 HOUR]",
 )
+
+PER_GROUPING = "write one query per grouping and UNION ALL them"
+
+_NO_CHANCE = "choose rows by their values, such as id % 10 = 0"
 
 _REFUSED: dict[type[Tree], tuple[str, str | None]] = {
     exp.CurrentTimestamp: _NO_CLOCK,
@@ -550,7 +604,7 @@ _REFUSED: dict[type[Tree], tuple[str, str | None]] = {
     exp.Exists: _MISPLACED_SUBQUERY,
     exp.Window: (
         "OVER is not supported",
-        "GROUP BY over a stream's window, such as s [RANGE 1 HOUR] or s [PARTITION BY a ROWS 5], says the same",
+        "aggregate over a window of the stream, such as s [RANGE 1 HOUR] or s [PARTITION BY a ROWS 5]",
     ),
     exp.All: ("ALL (SELECT ...) is not supported", "compare with (SELECT MAX(...) ...), or write NOT EXISTS"),
     exp.Any: ("ANY (SELECT ...) is not supported", "write IN or EXISTS"),
@@ -564,6 +618,9 @@ _REFUSED: dict[type[Tree], tuple[str, str | None]] = {
     exp.Alias: ("a name is given only in a select list and in GROUP BY", None),
     exp.BitwiseAnd: ("bit operations are not supported", None),
     exp.BitwiseOr: ("bit operations are not supported", None),
+    exp.Cube: ("CUBE is not supported", PER_GROUPING),
+    exp.Rollup: ("ROLLUP is not supported", PER_GROUPING),
+    exp.GroupingSets: ("GROUPING SETS is not supported", PER_GROUPING),
     exp.BitwiseXor: ("bit operations are not supported", None),
 }
 
@@ -588,6 +645,7 @@ _SPECIAL_FUNCTIONS: dict[str, Callable[[tuple[Expr, ...], Tree, Context], Expr]]
     "LOCATE": _locate,
     "MOD": _mod,
     "NULLIF": _null_if,
+    "POSITION": _locate,
 }
 
 #: Functions of other systems whose value is not a function of the input.

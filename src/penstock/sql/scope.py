@@ -17,6 +17,11 @@ class Names:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._occurrences = 0
+
+    def count_occurrence(self) -> int:
+        self._occurrences += 1
+        return self._occurrences
 
     def fresh(self, wanted: str) -> str:
         name, number = wanted, 1
@@ -45,7 +50,9 @@ class Scope:
     outer: Scope | None = None
     #: Why this subquery may not refer to the query around it, if it may not.
     closed_because: str | None = None
-    #: Columns that JOIN ... USING shows once: the right side's stay hidden unless they are qualified.
+    #: The columns of JOIN ... USING, which `*` shows before the first item of their chain of joins, and those of the
+    #: right sides, which it does not show again.
+    using: dict[Item, list[Column]] = field(default_factory=dict)
     merged: set[Column] = field(default_factory=set)
     #: An item could not be bound, so a name that is not found may be one of its.
     incomplete: bool = False
@@ -66,10 +73,14 @@ class Scope:
 
     def visible(self, qualifier: str | None = None) -> Iterator[tuple[str, Column]]:
         """What `*`, or `qualifier.*`, stands for."""
+        if qualifier is not None:
+            item = self.item(qualifier)
+            yield from item.columns if item else ()
+            return
+        shown = {column: name for item in self.items for name, column in item.columns if column not in self.merged}
         for item in self.items:
-            if qualifier is None or item.qualifier.lower() == qualifier.lower():
-                hidden = self.merged if qualifier is None else set()
-                yield from ((name, column) for name, column in item.columns if column not in hidden)
+            own = [*self.using.get(item, ()), *(column for _, column in item.columns)]
+            yield from ((shown.pop(column), column) for column in own if column in shown)
 
     def names(self, qualifier: str | None = None) -> list[str]:
         return [name for name, _ in self.visible(qualifier)]

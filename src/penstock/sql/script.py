@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import NoReturn
 
-from penstock.algebra.relations import Query, Table, Window, walk_relations
-from penstock.catalog import Catalog, Definition, StreamDef, ViewDef
+from penstock.algebra.relations import Query
+from penstock.catalog import AssertionDef, Catalog, Definition, Punctuated, Reference, StreamDef, ViewDef
 from penstock.errors import Source, Span, SqlError, SqlErrors
 from penstock.sql.declarations import (
     bind_assertion_def,
@@ -15,8 +17,9 @@ from penstock.sql.declarations import (
     bind_table_def,
     bind_view_def,
     check_references,
+    spelled_as_declared,
 )
-from penstock.sql.diagnostics import Consequence, Diagnostics, did_you_mean
+from penstock.sql.diagnostics import Consequence, Diagnostics, TooLarge, did_you_mean, listed, nested_too_deeply
 from penstock.sql.environment import Environment
 from penstock.sql.queries import bind_root
 from penstock.sql.statements import parse_script
@@ -63,7 +66,8 @@ def bind_text(text: str, file: str = "<text>", catalog: Catalog | None = None) -
     """
     source = Source(file, text)
     parsed = parse_script(source)
-    binder = _ScriptBinder(source, catalog or Catalog(), parsed.broken)
+    has_named = any(isinstance(statement, CreateQuery) and statement.name for statement in parsed.statements)
+    binder = _ScriptBinder(source, catalog or Catalog(), parsed.broken, has_named)
     for statement in parsed.statements:
         binder.bind(statement)
     binder.check_references()
@@ -75,13 +79,17 @@ def bind_text(text: str, file: str = "<text>", catalog: Catalog | None = None) -
 class _ScriptBinder:
     """Goes through the statements and keeps what they made of the catalog."""
 
-    def __init__(self, source: Source, catalog: Catalog, broken: frozenset[str]) -> None:
+    def __init__(self, source: Source, catalog: Catalog, broken: frozenset[str], has_named: bool) -> None:
         self.source = source
         self.catalog = catalog
         self.queries: dict[str, Query] = {}
         self.errors: list[SqlError] = []
         self._broken = broken
-        self._referring: list[tuple[str, Sequence[ConstraintClause]]] = []
+        self._has_named = has_named
+        #: What the queries read, views included.
+        self._reads: dict[str, frozenset[str]] = {}
+        #: The constraints of streams, which may refer to streams that come after them.
+        self._referring: dict[str, list[ConstraintClause]] = {}
 
     def bind(self, statement: Statement) -> None:
         def bind(diagnostics: Diagnostics) -> None:
@@ -100,14 +108,17 @@ class _ScriptBinder:
             self._broken |= {name.text.lower()}
 
     def check_references(self) -> None:
-        """Streams may refer to streams that come after them, so this is done at the end."""
-        for name, clauses in self._referring:
-            definition = self.catalog.get(name)
-            if isinstance(definition, StreamDef):
-                self._diagnosed(
-                    clauses[0].span,
-                    lambda diagnostics, d=definition, c=clauses: check_references(c, d, self._env(diagnostics)),  # type: ignore[misc]
-                )
+        """To be called at the end, when all that constraints refer to has been declared."""
+        for name, clauses in self._referring.items():
+            if clauses:
+                self._diagnosed(clauses[0].span, partial(self._check_references, name, clauses))
+
+    def _check_references(self, name: str, clauses: list[ConstraintClause], diagnostics: Diagnostics) -> None:
+        stream = self.catalog.get(name)
+        assert isinstance(stream, StreamDef)
+        check_references(clauses, stream, self._env(diagnostics))
+        diagnostics.stop_if_failed()
+        self.catalog = self.catalog.having(spelled_as_declared(stream, self.catalog))
 
     def _diagnosed(self, span: Span, action: Callable[[Diagnostics], None]) -> bool:
         """Runs an action, keeps its errors, and says whether there were none."""
@@ -115,27 +126,32 @@ class _ScriptBinder:
         try:
             with diagnostics.gathering():
                 action(diagnostics)
+        except TooLarge as stop:
+            diagnostics.errors = [stop.error]
         except RecursionError:
-            diagnostics.note(SqlError("this is nested too deeply", None, self.source, span))
+            diagnostics.errors = [nested_too_deeply(self.source, span)]
         self.errors += diagnostics.errors
         return not diagnostics.errors
 
     def _env(self, diagnostics: Diagnostics) -> Environment:
-        return Environment(self.catalog, diagnostics, broken=self._broken)
+        return Environment(self.catalog, diagnostics, broken=self._broken, queries=frozenset(self.queries))
 
     def _create(
         self, statement: CreateStream | CreateTable | CreateView | CreateAssertion, diagnostics: Diagnostics
     ) -> None:
         existing = self.catalog.get(statement.name.text)
         if existing is not None and statement.creation == "CREATE IF NOT EXISTS":
+            if _kind(existing) != type(statement).__name__.removeprefix("Create").upper():
+                message = f"{existing.name} is there already, and is {_described(existing)}"
+                diagnostics.fail(message, "choose another name", statement.name)
             return
         self._refuse_existing(existing, statement.creation, statement.name, diagnostics)
         definition: Definition
+        clauses: list[ConstraintClause] = []
         match statement:
             case CreateStream():
                 definition = bind_stream_def(statement, diagnostics)
                 clauses = [element for element in statement.elements if not isinstance(element, ColumnDef)]
-                self._referring += [(definition.name, clauses)] if clauses else []
             case CreateTable():
                 definition = bind_table_def(statement, diagnostics)
             case CreateView():
@@ -144,6 +160,7 @@ class _ScriptBinder:
                 definition = bind_assertion_def(statement, self._env(diagnostics))
         diagnostics.stop_if_failed()
         self.catalog = self.catalog.having(definition)
+        self._referring[definition.name.lower()] = clauses
 
     def _refuse_existing(
         self, existing: Definition | None, creation: Creation, name: Name, diagnostics: Diagnostics
@@ -152,14 +169,20 @@ class _ScriptBinder:
             return
         if creation == "CREATE":
             diagnostics.fail(f"{existing.name} is there already", "write CREATE OR REPLACE, or DROP it first", name)
-        self._refuse_readers(existing, "replaced", name, diagnostics)
+        self._refuse_users(existing, "replaced", self._users(existing), name, diagnostics)
 
-    def _refuse_readers(self, definition: Definition, verb: str, name: Name, diagnostics: Diagnostics) -> None:
+    def _users(self, definition: Definition) -> list[str]:
+        """The views and queries that read it, and the assertions about it."""
         key = definition.name.lower()
-        readers = [v.name for v in self.catalog.definitions.values() if isinstance(v, ViewDef) and key in v.reads]
-        readers += [query.name for query in self.queries.values() if key in _reads(query)]
-        if readers:
-            diagnostics.fail(f"{definition.name} cannot be {verb}: {', '.join(readers)} reads it", None, name)
+        users = [other.name for other in self.catalog.definitions.values() if key in _spoken_of(other)]
+        return users + [query.name for query in self.queries.values() if key in self._reads[query.name.lower()]]
+
+    def _refuse_users(
+        self, definition: Definition, verb: str, users: list[str], name: Name, diagnostics: Diagnostics
+    ) -> None:
+        if users:
+            message = f"{definition.name} cannot be {verb}: {listed(users)} {'uses' if len(users) == 1 else 'use'} it"
+            diagnostics.fail(message, f"drop {listed(users)} first", name)
 
     def _create_query(self, statement: CreateQuery, diagnostics: Diagnostics) -> None:
         name = statement.name.text if statement.name else ANONYMOUS
@@ -167,14 +190,16 @@ class _ScriptBinder:
         if existing is not None and statement.creation == "CREATE IF NOT EXISTS":
             return
         if existing is not None and statement.creation == "CREATE":
-            hint = "write CREATE QUERY name AS SELECT ..." if statement.name is None else "give it another name"
-            diagnostics.fail(f"there is a query {name} already", hint, statement.name or statement.span)
-        if statement.name is None and self.queries:
-            hint = "write CREATE QUERY name AS SELECT ..."
-            diagnostics.fail("beside other queries a query needs a name", hint, statement.span)
-        query = bind_root(name, statement.query, self._env(diagnostics), statement.allow_unbounded)
+            if statement.name is None:
+                diagnostics.fail("of several queries each needs a name", _NAME_IT, statement.span)
+            diagnostics.fail(f"there is a query {existing.name} already", "give it another name", statement.name)
+        if statement.name is None and self._has_named:
+            diagnostics.fail("beside CREATE QUERY this query needs a name too", _NAME_IT, statement.span)
+        env = self._env(diagnostics)
+        query = bind_root(name, statement.query, env, statement.allow_unbounded)
         diagnostics.stop_if_failed()
         self.queries[name.lower()] = query
+        self._reads[name.lower()] = frozenset(env.reads)
 
     def _drop(self, statement: Drop, diagnostics: Diagnostics) -> None:
         key = statement.name.text.lower()
@@ -183,17 +208,20 @@ class _ScriptBinder:
                 self._unknown(statement, [query.name for query in self.queries.values()], diagnostics)
             return
         definition = self.catalog.get(key)
-        kind = "" if definition is None else type(definition).__name__.removesuffix("Def").upper()
-        if kind != statement.kind:
-            if definition is None and (statement.if_exists or key in self._broken):
-                return
-            known = [d.name for d in self.catalog.definitions.values()]
-            self._unknown(statement, known, diagnostics)
-        assert definition is not None
-        self._refuse_readers(definition, "dropped", statement.name, diagnostics)
+        if definition is None:
+            if not statement.if_exists and key not in self._broken:
+                known = [d.name for d in self.catalog.definitions.values() if _kind(d) == statement.kind]
+                self._unknown(statement, known, diagnostics)
+            return
+        if _kind(definition) != statement.kind:
+            hint = f"write DROP {_kind(definition)} {definition.name}"
+            diagnostics.fail(f"{definition.name} is {_described(definition)}", hint, statement.name)
+        users = self._users(definition) + [s.name for s in self.catalog.streams if key in _referred_to(s)]
+        self._refuse_users(definition, "dropped", users, statement.name, diagnostics)
         self.catalog = self.catalog.without(key)
+        self._referring.pop(key, None)
 
-    def _unknown(self, statement: Drop, known: list[str], diagnostics: Diagnostics) -> None:
+    def _unknown(self, statement: Drop, known: list[str], diagnostics: Diagnostics) -> NoReturn:
         name, kind = statement.name, statement.kind.lower()
         diagnostics.fail(f"there is no {kind} {name.text}", did_you_mean(name.text, known), name)
 
@@ -202,18 +230,42 @@ class _ScriptBinder:
         if not isinstance(definition, StreamDef):
             if statement.name.text.lower() in self._broken:
                 raise Consequence("", None, self.source, statement.span)
+            if definition is not None:
+                message = f"{definition.name} is {_described(definition)}"
+                diagnostics.fail(message, "constraints are added to streams", statement.name)
             hint = did_you_mean(statement.name.text, [stream.name for stream in self.catalog.streams])
             diagnostics.fail(f"there is no stream {statement.name.text}", hint, statement.name)
         added = bind_constraints(statement.added, definition.attributes, diagnostics)
         diagnostics.stop_if_failed()
-        self._referring.append((definition.name, statement.added))
+        self._referring.setdefault(definition.name.lower(), []).extend(statement.added)
         self.catalog = self.catalog.having(replace(definition, constraints=definition.constraints + added))
 
 
-def _reads(query: Query) -> set[str]:
-    nodes = walk_relations(query.relation)
-    return {
-        (node.stream.name if isinstance(node, Window) else node.name).lower()
-        for node in nodes
-        if isinstance(node, (Window, Table))
-    }
+_NAME_IT = "write CREATE QUERY name AS SELECT ..."
+
+
+def _kind(definition: Definition) -> str:
+    """STREAM, TABLE, VIEW or ASSERTION."""
+    return type(definition).__name__.removesuffix("Def").upper()
+
+
+def _described(definition: Definition) -> str:
+    kind = _kind(definition).lower()
+    return f"an {kind}" if kind == "assertion" else f"a {kind}"
+
+
+def _spoken_of(definition: Definition) -> Set[str]:
+    """What a view reads and what an assertion is about, in lower case."""
+    match definition:
+        case ViewDef():
+            return definition.reads
+        case AssertionDef():
+            return {variable.stream.lower() for variable in (*definition.each, *definition.some)}
+    return frozenset()
+
+
+def _referred_to(stream: StreamDef) -> set[str]:
+    """The other streams and tables that a stream's constraints refer to, in lower case."""
+    parents = {c.parent for c in stream.constraints if isinstance(c, Reference)}
+    sources = {c.source for c in stream.constraints if isinstance(c, Punctuated) and c.source is not None}
+    return {name.lower() for name in parents | sources} - {stream.name.lower()}

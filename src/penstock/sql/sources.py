@@ -20,11 +20,9 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Attribute, Catalog, StreamDef, TableDef
 from penstock.sql.diagnostics import Diagnostics, did_you_mean, listed
-from penstock.sql.dialect import StreamWindow
+from penstock.sql.dialect import INSTEAD_OF_WINDOW, StreamWindow
 from penstock.sql.scope import Item
 from penstock.sql.syntax import Tree
-
-_INSTEAD_OF_WINDOW = "a window is of a stream: put it behind the stream's name, inside the subquery or view"
 
 
 def bind_stream(
@@ -48,7 +46,7 @@ def bind_table(
 
 def refuse_window(tree: Tree, because: str, diagnostics: Diagnostics) -> None:
     if window := tree.args.get("window"):
-        diagnostics.fail(f"{because}, and has no window", _INSTEAD_OF_WINDOW, window)
+        diagnostics.fail(f"{because}, and has no window", INSTEAD_OF_WINDOW, window)
 
 
 def unknown_source(tree: exp.Table, catalog: Catalog, others: list[str], diagnostics: Diagnostics) -> NoReturn:

@@ -7,18 +7,21 @@ those in the others.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.catalog import Connector, Inferred, Within, WithinRows, WithinTime
 from penstock.errors import Source, Span, SqlError
-from penstock.sql.dialect import QueryGenerator, QueryParser, SyntaxFault
+from penstock.sql.diagnostics import counted, did_you_mean, nested_too_deeply
+from penstock.sql.dialect import UNIT_NAMES, Fault, QueryParser, SyntaxFault
+from penstock.sql.generator import QueryGenerator
 from penstock.sql.syntax import (
     AlterStream,
     ClusteredClause,
@@ -41,13 +44,31 @@ from penstock.sql.syntax import (
     UniqueClause,
     VariableDef,
 )
+from penstock.sql.unreadable import unreadable
 
 T = TypeVar("T")
 
 DROPPABLE = ("STREAM", "TABLE", "VIEW", "QUERY", "ASSERTION")
 CREATABLE = "STREAM, TABLE, VIEW, QUERY or ASSERTION"
 
-WITHIN_HINT = "write WITHIN n ROWS, WITHIN t SECONDS, or INFERRED to have k found while the query runs"
+STATEMENTS = ("CREATE", "DROP", "ALTER", "SELECT", "WITH")
+END_STATEMENT = "end the statement before it with ;"
+STATEMENT_HINT = "statements are CREATE, ALTER, DROP and SELECT"
+OTHER_STATEMENTS = {
+    "EXPLAIN": "leave EXPLAIN out, and run `penstock explain` on the file",
+    "INSERT": "a stream takes its rows from USING format OPTIONS (...)",
+}
+
+WITHIN_HINT = "write WITHIN n ROWS, WITHIN t SECONDS, or INFERRED to have that found while the query runs"
+
+
+#: The passes over a query recurse into it; this depth is safe for all of them, wherever they are called from.
+MOST_LEVELS = 150
+#: sqlglot takes some twenty calls for each of them, and Python has a thousand.
+MOST_BRACKETS = 32
+
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 
 class StatementParser(QueryParser):
@@ -61,17 +82,24 @@ class StatementParser(QueryParser):
             return self.read_drop_statement()
         if self._match(TokenType.ALTER):
             return self.read_alter_statement()
+        if self._curr and not self._at_query():
+            word = self._curr.text.upper()
+            hint = did_you_mean(word, STATEMENTS)
+            self.fault(f"{self._curr.text} starts no statement", hint or OTHER_STATEMENTS.get(word, STATEMENT_HINT))
         query = self.read_query("a query")
-        return CreateQuery(self._span(), "CREATE", None, query, self.read_allow_unbounded())
+        allowed = self.read_allow_unbounded()
+        return CreateQuery(self._span(), "CREATE", None, query, allowed)
 
     def read_create_statement(self) -> Statement:
         replace = self._match_text_seq("OR", "REPLACE")
         kind = self._curr
+        if not kind:
+            self.fault("expected what to create", f"CREATE makes a {CREATABLE}")
         self._advance()
         creation: Creation = "CREATE OR REPLACE" if replace else "CREATE"
         if self._match_text_seq("IF", "NOT", "EXISTS"):
             creation = "CREATE IF NOT EXISTS"
-        match kind.text.upper() if kind else "":
+        match kind.text.upper():
             case "STREAM":
                 return self.read_create_stream(creation)
             case "TABLE":
@@ -82,7 +110,7 @@ class StatementParser(QueryParser):
                 return self.read_create_query(creation)
             case "ASSERTION":
                 return self.read_create_assertion(creation)
-        self.fault(f"cannot create {kind.text if kind else 'nothing'}", f"CREATE makes a {CREATABLE}", kind)
+        self.fault(f"cannot create {kind.text}", f"CREATE makes a {CREATABLE}", kind)
 
     def read_create_stream(self, creation: Creation) -> CreateStream:
         name = self.read_name("the stream's name")
@@ -115,12 +143,13 @@ class StatementParser(QueryParser):
         if self._match(TokenType.L_PAREN, advance=False):
             self.fault("a view takes the names of its columns from its query", "name them there: SELECT a AS x")
         self._expect(TokenType.ALIAS, "AS")
-        return CreateView(self._span(), creation, name, self.read_query("the view's query"))
+        query = self.read_query("the view's query")
+        return CreateView(self._span(), creation, name, query)
 
     def read_create_query(self, creation: Creation) -> CreateQuery:
         name = self.read_name("the query's name")
         allowed = self.read_allow_unbounded()
-        self._expect(TokenType.ALIAS, "AS")
+        self._expect(TokenType.ALIAS, "AS", "write CREATE QUERY name AS SELECT ...")
         query = self.read_query("the query")
         allowed = self.read_allow_unbounded() or allowed
         return CreateQuery(self._span(), creation, name, query, allowed)
@@ -131,7 +160,7 @@ class StatementParser(QueryParser):
         self._expect_words("FOR")
         each = self.read_variables()
         premise = self.read_predicate("WHERE") if self._match(TokenType.WHERE) else None
-        self._expect(TokenType.THEN, "THEN")
+        self._expect(TokenType.THEN, "THEN", "an assertion is FOR stream variable, ... WHERE premise THEN conclusion")
         some: tuple[VariableDef, ...] = ()
         if self._match(TokenType.EXISTS):
             some = self.read_variables()
@@ -172,7 +201,7 @@ class StatementParser(QueryParser):
         return constraint
 
     def read_elements(self) -> tuple[ColumnDef | ConstraintClause, ...]:
-        self._expect(TokenType.L_PAREN, "(")
+        self._expect(TokenType.L_PAREN, "columns in parentheses", "write (name TYPE, ...)")
         elements = self._separated(self.read_element)
         self._expect(TokenType.R_PAREN, ")")
         return elements
@@ -182,16 +211,28 @@ class StatementParser(QueryParser):
         if constraint is not None:
             return constraint
         start = self._curr
-        virtual = bool(start) and start.text.upper() == "VIRTUAL" and self._is_name_token(self._next)
+        virtual = self._is_start("VIRTUAL", self._next.text.upper()) and self._is_name_token(self._next)
+        after = self._tokens[self._index + 2 : self._index + 3]
+        if virtual and after and after[0].token_type in (TokenType.COMMA, TokenType.L_PAREN, TokenType.R_PAREN):
+            virtual = False  # a column of the name virtual, and its type
         if virtual:
             self._advance()
         name = self.read_name("a column's name")
-        type_ = self._parse_types()
-        if not isinstance(type_, exp.DataType):
-            self.fault(f"expected a type after {name.text}", token=self._curr)
+        type_ = self.read_type(name)
         if self._curr and self._curr.token_type not in (TokenType.COMMA, TokenType.R_PAREN):
             self._refuse_column_option()
         return ColumnDef(name, type_, self._span(start), virtual)
+
+    def read_type(self, column: Name) -> Tree:
+        """A type. One that there is not is kept, so that the binder can say so beside other errors."""
+        token = self._curr
+        type_: Tree | None = self._parse_types()
+        if isinstance(type_, exp.DataType):
+            return type_
+        if not self._is_name_token(token):
+            self.fault(f"expected a type after {column.text}", token=token)
+        self._advance()
+        return exp.Var(this=token.text).update_positions(token)
 
     def _refuse_column_option(self) -> None:
         words = self._curr.text.upper()
@@ -237,8 +278,10 @@ class StatementParser(QueryParser):
         parent = self.read_name("the stream that is referred to")
         parent_columns = self.read_names()
         if len(columns) != len(parent_columns):
-            self.fault(f"{len(columns)} columns cannot refer to {len(parent_columns)}", token=start)
-        ends = self._curr is None or not self._curr or self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN)
+            here, there = counted(len(columns), "column"), counted(len(parent_columns), "column")
+            message = f"FOREIGN KEY lists {here} here and {there} of {parent.text}"
+            self.fault(message, "each column refers to one", start)
+        ends = not self._curr or self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN)
         within = None if ends else self.read_within("FOREIGN KEY")
         return ReferenceClause(self._span(start), columns, parent, parent_columns, within)
 
@@ -253,7 +296,9 @@ class StatementParser(QueryParser):
             source = self.read_name("the stream of punctuations")
             source_columns = self.read_names()
             if len(columns) != len(source_columns):
-                self.fault(f"{len(columns)} columns cannot take values from {len(source_columns)}", token=start)
+                here, there = counted(len(columns), "column"), counted(len(source_columns), "column")
+                message = f"PUNCTUATED BY lists {here} here and {there} of {source.text}"
+                self.fault(message, "each column takes its values from one", start)
         lifespan = self.read_duration("LIFESPAN") if self._match_text_seq("LIFESPAN") else None
         return PunctuatedClause(self._span(start), columns, when, source, source_columns, lifespan)
 
@@ -261,14 +306,16 @@ class StatementParser(QueryParser):
         if self._match_text_seq("INFERRED"):
             return Inferred()
         if not self._match_text_seq("WITHIN"):
-            self.fault(f"{after} needs its k", WITHIN_HINT)
+            self.fault(f"{after} needs WITHIN or INFERRED", WITHIN_HINT)
         # ROWS comes behind the number, so look before it is read: past a sign, too.
         at = self._index + (1 if self._match(TokenType.DASH, advance=False) else 0) + 1
         unit = self._tokens[at].text.upper() if at < len(self._tokens) else ""
         if unit in ("ROW", "ROWS"):
-            k = self.read_count(f"the k of {after}", least=0)
+            k = self.read_count("WITHIN takes", least=0)
             self._advance()
             return WithinRows(k)
+        if unit in (",", ")", ""):
+            self.fault("expected ROWS or a unit of time", f"units are ROWS, {UNIT_NAMES}", self._tokens[at - 1])
         return WithinTime(self.read_duration("WITHIN"))
 
     def read_connector(self) -> Connector:
@@ -278,6 +325,9 @@ class StatementParser(QueryParser):
         self._expect(TokenType.L_PAREN, "(")
         options = self._separated(self.read_option)
         self._expect(TokenType.R_PAREN, ")")
+        for number, (key, _) in enumerate(options):
+            if any(key.lower() == other.lower() for other, _ in options[:number]):
+                self.fault(f"the option {key} is given twice", token=self._prev)
         return Connector(format_, options)
 
     def read_option(self) -> tuple[str, str]:
@@ -301,12 +351,14 @@ class StatementParser(QueryParser):
         return token.text
 
     def read_query(self, what: str) -> Tree:
+        start = self._curr
         if not self._at_query():
-            self.fault(f"expected {what}, which starts with SELECT", "statements are CREATE, ALTER, DROP and SELECT")
+            self.fault(f"expected {what}, which starts with SELECT")
         query = self._parse_select(nested=True)
         query = self._parse_query_modifiers(self._parse_set_operations(query))
         if not isinstance(query, exp.Query):
             self.fault(f"expected {what}, which starts with SELECT")
+        self._refuse_depth(query, start)
         return query
 
     def _at_query(self) -> bool:
@@ -314,10 +366,16 @@ class StatementParser(QueryParser):
         return bool(self._curr) and self._curr.token_type in starts
 
     def read_predicate(self, after: str) -> Tree:
+        start = self._curr
         predicate = self._parse_disjunction()
         if predicate is None:
             self.fault(f"expected a condition after {after}")
+        self._refuse_depth(predicate, start)
         return predicate
+
+    def _refuse_depth(self, tree: Tree, start: Token) -> None:
+        if _levels(tree) > MOST_LEVELS:
+            self.fault(f"this is nested too deeply: {MOST_LEVELS} levels are the most", "split it with views", start)
 
     def read_allow_unbounded(self) -> bool:
         return bool(self._match_text_seq("ALLOW", "UNBOUNDED"))
@@ -333,14 +391,19 @@ class StatementParser(QueryParser):
     def read_name(self, what: str) -> Name:
         token = self._curr
         if not self._is_name_token(token):
-            self.fault(f"expected {what}")
+            is_word = bool(token) and token.text.isidentifier() and token.token_type is not TokenType.STRING
+            self.fault(f"expected {what}", f"in backquotes it may be a name: `{token.text}`" if is_word else None)
         self._advance()
         if self._match(TokenType.DOT, advance=False):
             self.fault("names have one part here", "there are no databases or catalogs to name")
         return Name(token.text, token_span(token), token.token_type is TokenType.IDENTIFIER)
 
     def _is_name_token(self, token: Token | None) -> bool:
-        return bool(token) and (token.token_type is TokenType.IDENTIFIER or token.token_type in self.ID_VAR_TOKENS)
+        return (
+            token is not None
+            and bool(token)
+            and (token.token_type is TokenType.IDENTIFIER or token.token_type in self.ID_VAR_TOKENS)
+        )
 
     def _is_start(self, word: str, following: str | TokenType) -> bool:
         token, after = self._curr, self._next
@@ -356,9 +419,9 @@ class StatementParser(QueryParser):
             items.append(parse())
         return tuple(items)
 
-    def _expect(self, kind: TokenType, text: str) -> None:
+    def _expect(self, kind: TokenType, text: str, hint: str | None = None) -> None:
         if not self._match(kind):
-            self.fault(f"expected {text}")
+            self.fault(f"expected {text}", hint)
 
     def _expect_words(self, word: str) -> None:
         if not self._match_text_seq(word):
@@ -372,9 +435,7 @@ class StatementParser(QueryParser):
         return Span(first.start, self._prev.end + 1)
 
 
-CONSTRAINT_HINT = (
-    "constraints are UNIQUE, FOREIGN KEY ... REFERENCES, CLUSTERED BY, ORDERED BY and PUNCTUATED BY"
-)
+CONSTRAINT_HINT = "constraints are UNIQUE, FOREIGN KEY ... REFERENCES, CLUSTERED BY, ORDERED BY and PUNCTUATED BY"
 
 
 class Penstock(Spark):
@@ -382,9 +443,9 @@ class Penstock(Spark):
 
     class Tokenizer(Spark.Tokenizer):
         # 'it''s' is it's, as in Spark 4 and in standard SQL.
-        STRING_ESCAPES = ["\\", "'"]
+        STRING_ESCAPES: ClassVar[list[str]] = ["'", "\\"]
         # Without these a statement such as SHOW would be swallowed as an opaque command.
-        COMMANDS: set[TokenType] = set()
+        COMMANDS: ClassVar[set[TokenType]] = set()
 
     Parser = StatementParser
     Generator = QueryGenerator
@@ -409,7 +470,7 @@ def parse_script(source: Source) -> Parsed:
     try:
         tokens = DIALECT.tokenize(source.text)
     except (TokenError, RecursionError):
-        return Parsed((), (_token_error(source),))
+        return Parsed((), (unreadable(source),))
     statements: list[Statement] = []
     errors: list[SqlError] = []
     broken: set[str] = set()
@@ -420,6 +481,18 @@ def parse_script(source: Source) -> Parsed:
             errors.append(error)
             broken.update(_declared(chunk))
     return Parsed(tuple(statements), tuple(errors), frozenset(broken))
+
+
+def _levels(tree: Tree) -> int:
+    """How deep a tree is, where a chain of AND, OR or || is one level."""
+    deepest, trees = 0, [(tree, 1)]
+    while trees:
+        node, level = trees.pop()
+        deepest = max(deepest, level)
+        for part in node.iter_expressions():
+            in_chain = type(part) is type(node) and isinstance(node, (exp.And, exp.Or, exp.DPipe))
+            trees.append((part, level if in_chain else level + 1))
+    return deepest
 
 
 def _declared(tokens: list[Token]) -> Iterator[str]:
@@ -446,16 +519,33 @@ def _chunks(tokens: list[Token]) -> Iterator[list[Token]]:
         yield chunk
 
 
+def _refuse_tokens(source: Source, tokens: list[Token]) -> None:
+    """Refuses what sqlglot would take, or would take too long for."""
+    depth = 0
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if depth > MOST_BRACKETS:
+            raise nested_too_deeply(source, token_span(token))
+        if token.token_type is TokenType.IDENTIFIER and not token.text:
+            raise SqlError("a name is not empty", None, source, token_span(token))
+
+
 def _parse_chunk(source: Source, tokens: list[Token]) -> Statement:
+    _refuse_tokens(source, tokens)
     parser = StatementParser(dialect=DIALECT)
     end = Span(tokens[-1].end + 1, tokens[-1].end + 1)
     try:
-        return parser._parse(StatementParser.read_statement, tokens, source.text)[0]  # type: ignore[arg-type, return-value]
-    except SyntaxFault as fault:
+        parsed = parser._parse(StatementParser.read_statement, tokens, source.text)  # type: ignore[arg-type]
+        if not parsed:  # sqlglot takes ELSE for the end of what it knows
+            raise SqlError(f"{tokens[0].text} starts no statement", STATEMENT_HINT, source, token_span(tokens[0]))
+        return parsed[0]  # type: ignore[return-value]
+    except Fault as fault:
         span = token_span(fault.token) if fault.token else end
-        raise _syntax_error(source, fault, span, at_end=parser._curr is None or not parser._curr) from None
+        raise _syntax_error(source, fault, span, at_end=not parser._curr) from None
     except RecursionError:
-        raise SqlError("this is nested too deeply", None, source, token_span(tokens[0])) from None
+        raise nested_too_deeply(source, token_span(parser._curr or tokens[0])) from None
+    except SqlError:
+        raise
     except Exception as error:
         # sqlglot meets some broken inputs with errors of its own (AttributeError, ValueError, ...). Whatever it is, the
         # user sees a place and no traceback.
@@ -463,23 +553,29 @@ def _parse_chunk(source: Source, tokens: list[Token]) -> Statement:
         raise SqlError("this cannot be parsed", None, source, token_span(place)) from error
 
 
-def _syntax_error(source: Source, fault: SyntaxFault, span: Span, at_end: bool) -> SqlError:
+def _syntax_error(source: Source, fault: Fault, span: Span, at_end: bool) -> SqlError:
     message = fault.message
     shown = source.text[span.start : span.end]
-    if message.startswith("Required argument") or message.startswith("Invalid expression"):
+    if message.startswith(("Required", "Invalid expression")):
         message = "something is missing at the end" if at_end else f"{shown} is not expected here"
+    elif message.startswith("Expected table name"):
+        message = "expected the name of a stream"
     elif message.startswith(("Expecting", "Expected")):
         message = f"expected{message.removeprefix('Expecting').removeprefix('Expected')}"
-    return SqlError(message, fault.hint, source, span)
+    hint = fault.hint
+    if isinstance(fault, SyntaxFault):
+        hint = END_STATEMENT if shown.upper() in STATEMENTS else _misspelt_keyword(source.text, span)
+    return SqlError(message, hint, source, span)
 
 
-def _token_error(source: Source) -> SqlError:
-    text = source.text
-    for quote, name in (("'", "string"), ("`", "quoted name"), ('"', "string")):
-        if text.count(quote) % 2:
-            at = text.rfind(quote)
-            return SqlError(f"this {name} is not closed", f"add a closing {quote}", source, Span(at, at + 1))
-    return SqlError("this cannot be read as SQL", None, source, Span(0, min(1, len(text))))
+KEYWORDS = ("FROM", "WHERE", "GROUP", "HAVING", "SELECT", "UNION", "EXCEPT", "INTERSECT", "JOIN", "TIMESTAMP", "USING")
+
+
+def _misspelt_keyword(text: str, span: Span) -> str | None:
+    """sqlglot takes a misspelt keyword for a name, and stumbles at what follows it."""
+    before = re.findall(r"\w+", text[max(0, span.start - 40) : span.start])[-1:]
+    words = [word for word in (text[span.start : span.end], *before) if word.upper() not in KEYWORDS]
+    return next((hint for word in words if (hint := did_you_mean(word, KEYWORDS, at_least=0.75))), None)
 
 
 def token_span(token: Token) -> Span:

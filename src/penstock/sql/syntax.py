@@ -152,6 +152,4 @@ class AlterStream:
     added: tuple[ConstraintClause, ...]
 
 
-Statement = (
-    CreateStream | CreateTable | CreateView | CreateQuery | CreateAssertion | Drop | AlterStream
-)
+Statement = CreateStream | CreateTable | CreateView | CreateQuery | CreateAssertion | Drop | AlterStream

@@ -40,7 +40,12 @@ def normalise(query: Query) -> Query:
     ...     CREATE QUERY dear AS SELECT s.id FROM sale s WHERE NOT s.price < 100;
     ... ''').queries[0]
     >>> print(plan_text(normalise(query)))
-    ...
+    dear
+    └─ Project item.id
+       └─ Join on bid.auction = item.id
+          ├─ Select bid.price >= 100
+          │  └─ bid [UNBOUNDED]
+          └─ item [UNBOUNDED]
     """
     relation = _normal(query.relation)
     root = replace(query.root, input=relation) if isinstance(query.root, ToStream) else relation

@@ -34,7 +34,11 @@ def push_selections(relation: Relation) -> Relation:
     ...     SELECT a, COUNT(*) AS n FROM s GROUP BY a HAVING a > 5 AND COUNT(*) > 2
     ... ''').queries[0]
     >>> print(plan_text(push_selections(query.relation)))
-    ...
+    Project agg.a, agg.count AS n
+    └─ Select agg.count > 2
+       └─ Aggregate by s.a AS agg.a: COUNT(*) AS agg.count
+          └─ Select s.a > 5
+             └─ s [UNBOUNDED]
     """
     return rewrite_relation(relation, _node)
 
@@ -66,9 +70,8 @@ def _selected(relation: Relation, predicates: Predicates) -> Relation:
             # Rows that are alike satisfy a predicate alike.
             moving, kept = _split(predicates, below.schema, of_alike=True)
             return _select(Distinct(_selected(below, moving)), kept)
-        case Aggregate(below, keys) if keys:
-            # A group has rows, and all of them satisfy a predicate of its keys or none does. Without keys the one
-            # group would stay, of nothing.
+        case Aggregate(below, keys):
+            # A group has rows, and all of them satisfy a predicate of its keys or none does.
             moving, kept = _split(predicates, tuple(key.column for key in keys), of_alike=True)
             values = {key.column: key.expr for key in keys}
             lowered = _selected(below, _substituted(moving, values))
@@ -95,11 +98,14 @@ def _join(node: Join) -> Join:
 
 def _into_operands(operands: tuple[Relation, ...], predicates: Predicates) -> tuple[tuple[Relation, ...], Predicates]:
     """The operands with the predicates that read only one of them, and those that are left."""
-    lowered: list[Relation] = []
-    for operand in operands:
-        moving, predicates = _split(predicates, operand.schema)
-        lowered.append(_selected(operand, moving))
-    return tuple(lowered), predicates
+    owner = {column: place for place, operand in enumerate(operands) for column in operand.schema}
+    moving: list[list[Expr]] = [[] for _ in operands]
+    kept: list[Expr] = []
+    for predicate in predicates:
+        owners = {owner[column] for column in columns(predicate)}
+        (moving[owners.pop()] if len(owners) == 1 else kept).append(predicate)
+    lowered = (_selected(operand, tuple(own)) for operand, own in zip(operands, moving, strict=True))
+    return tuple(lowered), tuple(kept)
 
 
 def _semi_or_anti_join(node: SemiJoin | AntiJoin) -> Relation:
@@ -124,10 +130,18 @@ def _split(predicates: Predicates, schema: Schema, of_alike: bool = False) -> tu
     With `of_alike` the first are the same for rows that are alike. All are but for POWER, the one function that tells
     the equal values -0.0 and 0.0 apart, by the sign of infinity.
     """
-    within = {p for p in predicates if (read := columns(p)) and read <= set(schema)}
-    if of_alike:
-        within = {p for p in within if not any(isinstance(e, Call) and e.function == "POWER" for e in walk(p))}
-    return tuple(p for p in predicates if p in within), tuple(p for p in predicates if p not in within)
+    known = frozenset(schema)
+    moving: list[Expr] = []
+    kept: list[Expr] = []
+    for predicate in predicates:
+        read = columns(predicate)
+        fits = bool(read) and read <= known and not (of_alike and _tells_zeros_apart(predicate))
+        (moving if fits else kept).append(predicate)
+    return tuple(moving), tuple(kept)
+
+
+def _tells_zeros_apart(expr: Expr) -> bool:
+    return any(isinstance(part, Call) and part.function == "POWER" for part in walk(expr))
 
 
 def _renamed(names: Schema, schema: Schema) -> dict[Column, Expr]:

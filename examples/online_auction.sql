@@ -1,0 +1,21 @@
+-- The difference between the final and the initial price of each item of an auction.
+-- Li et al., example 1: itemid is unique in item, and bid has a punctuation scheme on itemid, so that an item can be
+-- forgotten once its auction is closed. The punctuations come as rows of a stream of their own.
+
+CREATE STREAM item (
+  sellerid BIGINT, itemid BIGINT, name STRING, initialprice DECIMAL(12, 2), ts TIMESTAMP,
+  UNIQUE (itemid)
+) TIMESTAMP BY ts USING json OPTIONS (path 'data/item');
+
+CREATE STREAM bid (
+  bidderid BIGINT, itemid BIGINT, increase DECIMAL(12, 2), ts TIMESTAMP,
+  PUNCTUATED BY (itemid) FROM closed (itemid)   -- the scheme (-, +, -)
+) TIMESTAMP BY ts USING json OPTIONS (path 'data/bid');
+
+CREATE STREAM closed (itemid BIGINT, ts TIMESTAMP) TIMESTAMP BY ts USING json OPTIONS (path 'data/closed');
+
+CREATE QUERY gain AS
+SELECT item.itemid, SUM(bid.increase) AS gain
+FROM item, bid
+WHERE item.itemid = bid.itemid
+GROUP BY item.itemid;

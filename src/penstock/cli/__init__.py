@@ -1,0 +1,54 @@
+"""The command line. Each command is a file with its arguments and what it does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+from penstock import __version__
+from penstock.cli import check, explain, fmt, run
+from penstock.errors import PenstockError
+
+#: Exit codes: all is well, the answer is no, and the input is bad.
+OK, NO, BAD_INPUT = 0, 1, 2
+#: And what a shell says of a command that Ctrl-C has stopped.
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    args = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # as the files are, whatever the terminal's locale says
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except PenstockError as error:
+        if args.debug:
+            raise
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. What is still buffered goes nowhere, so that Python says nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="penstock", description="Continuous SQL over streams, in bounded memory.")
+    parser.add_argument("--version", action="version", version=f"penstock {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in (check, explain, fmt, run):
+        name = command.__name__.rpartition(".")[2]
+        summary = (command.__doc__ or "").splitlines()[0].partition(": ")[2]
+        subparser = commands.add_parser(name, help=summary, description=summary)
+        command.add_arguments(subparser)
+        subparser.set_defaults(run=command.run)
+    return parser

@@ -1,0 +1,69 @@
+"""penstock explain: show how a query is understood
+
+Prints each query's plan in normal form: which windows it reads, what it joins on which predicates, and its output. With
+--cells also the fragments in which it runs, and how rows find their cells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from penstock.algebra.printing import Json, plan_json, plan_text
+from penstock.algebra.relations import Query
+from penstock.algebra.rewrites import normalise
+from penstock.cli.arguments import at_least_one
+from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
+from penstock.errors import PenstockError
+from penstock.plan.explain import fragments_json, fragments_text
+from penstock.plan.fragments import plan
+from penstock.sql import Script, bind_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="SQL statements; - for standard input")
+    parser.add_argument("--query", metavar="NAME", help="explain this query only")
+    parser.add_argument("--cells", metavar="N", type=at_least_one, help="show its fragments, with so many cells each")
+    parser.add_argument("--json", action="store_true", help="print the plans as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    script = bind_text(read_sql(args.file), shown_name(args.file))
+    queries = [normalise(query) for query in _chosen(script, args.query)]
+    if args.json:
+        print(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))
+    else:
+        if queries:
+            print("\n\n".join(_shown(query, args.cells) for query in queries))
+        elif not script.errors:
+            print(NO_QUERY)
+        print_errors(script)
+    return 2 if script.errors else 0
+
+
+def _chosen(script: Script, name: str | None) -> list[Query]:
+    if name is None:
+        return list(script.queries)
+    chosen = [query for query in script.queries if query.name.lower() == name.lower()]
+    if not chosen and not script.errors:
+        known = ", ".join(query.name for query in script.queries)
+        raise PenstockError(f"there is no query {name}", f"the file has {known}" if known else None)
+    return chosen
+
+
+def _shown(query: Query, cells: int | None) -> str:
+    output = ", ".join(f"{column.name} {column.type}" for column in query.schema)
+    picture = f"{plan_text(query)}\noutput: {output}"
+    return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells))}"
+
+
+def _report(script: Script, queries: list[Query], cells: int | None) -> dict[str, Json]:
+    return {
+        "schema": JSON_SCHEMA,
+        "errors": [error_json(error) for error in script.errors],
+        "queries": [plan_json(query) | _fragments(query, cells) for query in queries],
+    }
+
+
+def _fragments(query: Query, cells: int | None) -> dict[str, Json]:
+    return {} if cells is None else {"fragments": fragments_json(plan(query, cells))}

@@ -1,0 +1,201 @@
+"""Sessions: Penstock from Python. Streams, tables and queries are declared one after the other, and queries run.
+
+A stream is declared in SQL, and then read from where its `USING` says, or it is handed over: a Spark DataFrame, an Arrow
+table or its batches, a pandas frame. Data libraries are loaded when they are first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Any
+
+from penstock.algebra.printing import plan_text
+from penstock.algebra.relations import Query as BoundQuery
+from penstock.algebra.relations import Schema
+from penstock.algebra.rewrites import normalise
+from penstock.catalog import Catalog
+from penstock.errors import PenstockError
+from penstock.plan.explain import fragments_text
+from penstock.plan.fragments import plan
+from penstock.sql import bind_text
+from penstock.sql.diagnostics import did_you_mean, listed
+from penstock.types import Type, duration_text
+
+#: What a program hands over. The libraries of these types need not be there.
+Data = Any
+
+
+class Session:
+    """What has been declared so far. `spark` is a SparkSession; without one, one is made when it is needed."""
+
+    def __init__(self, spark: Any = None) -> None:
+        self._spark = spark
+        self.catalog = Catalog()
+        self._data: dict[str, Data] = {}
+        self._queries: dict[str, Query] = {}
+
+    def sql(self, text: str) -> list[Query]:
+        """Binds statements after those that came before, and gives the queries among them."""
+        script = bind_text(text, catalog=self.catalog).checked()
+        self.catalog = script.catalog
+        queries = [Query(self, query) for query in script.queries]
+        self._queries |= {query.name.lower(): query for query in queries}
+        return queries
+
+    def stream(
+        self,
+        name: str,
+        data: Data,
+        *,
+        timestamp: str,
+        delay: int | str | timedelta = 0,
+        constraints: Iterable[str] = (),
+    ) -> None:
+        """Declares a stream whose rows are handed over, in the order of their arrival.
+
+        `delay` is a time, as '5 SECONDS', or microseconds. Constraints are written as in CREATE STREAM.
+        """
+        data = _readable(name, data)
+        elements = [*_columns(data), *constraints]
+        late = delay if isinstance(delay, str) else duration_text(_microseconds(delay))
+        time = f"TIMESTAMP BY {_quoted(timestamp)} DELAY {late}"
+        self._declare(f"CREATE OR REPLACE STREAM {_quoted(name)} ({', '.join(elements)}) {time}", name, data)
+
+    def table(self, name: str, data: Data, *, constraints: Iterable[str] = ()) -> None:
+        """Declares a table whose rows are handed over."""
+        data = _readable(name, data)
+        elements = [*_columns(data), *constraints]
+        self._declare(f"CREATE OR REPLACE TABLE {_quoted(name)} ({', '.join(elements)})", name, data)
+
+    def query(self, text: str) -> Query:
+        """The query of that name, or the one that the text is."""
+        known = self._queries.get(text.strip().lower())
+        if known is not None:
+            return known
+        if text.strip().isidentifier():
+            names = [query.name for query in self._queries.values()]
+            hint = did_you_mean(text, names) or (f"there are {listed(names)}" if names else "declare it with sql(...)")
+            raise PenstockError(f"there is no query {text.strip()}", hint)
+        found = self.sql(text)
+        if len(found) != 1:
+            raise PenstockError(f"the text has {len(found)} queries", "give one query to query(...), several to sql(...)")
+        return found[0]
+
+    @property
+    def spark(self) -> Any:
+        """The SparkSession; it is made if there is none."""
+        if self._spark is None:
+            from penstock.engines.spark import spark_session  # noqa: PLC0415
+
+            self._spark = spark_session()
+        return self._spark
+
+    @property
+    def data(self) -> dict[str, Data]:
+        """What was handed over, by name, for what is still declared that way."""
+        return {name: data for name, data in self._data.items() if name in self._declared()}
+
+    def _declare(self, statement: str, name: str, data: Data) -> None:
+        self.catalog = bind_text(statement, catalog=self.catalog).checked().catalog
+        self._data[name] = data
+
+    def _declared(self) -> set[str]:
+        """The streams and tables without a source of their own."""
+        definitions = (*self.catalog.streams, *self.catalog.tables)
+        return {definition.name for definition in definitions if definition.connector is None}
+
+
+class Query:
+    """A bound query and what can be done with it."""
+
+    def __init__(self, session: Session, bound: BoundQuery) -> None:
+        self._session = session
+        self.bound = bound
+        self._metrics: list[dict[str, Any]] = []
+
+    @property
+    def name(self) -> str:
+        return self.bound.name
+
+    @property
+    def schema(self) -> Schema:
+        return self.bound.schema
+
+    def explain(self, cells: int | None = None) -> str:
+        """The plan in normal form; with a number of cells its fragments too."""
+        query = normalise(self.bound)
+        picture = plan_text(query)
+        return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells))}"
+
+    def run(self, *, cells: int = 1, horizon: int | None = None) -> Iterator[Any]:
+        """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""
+        from penstock.engines.embedded_run import open_run  # noqa: PLC0415
+
+        self._metrics = []
+        handed = {name: _collected(name, data) for name, data in self._session.data.items()}
+        running = open_run([self.bound], self._session.catalog, handed, cells=cells, horizon=horizon)
+        for result in running.results():
+            assert result is not None
+            self._metrics += [metric.as_json() for metric in result.engine.metrics()]
+            if result.rows.num_rows:
+                yield result.rows
+
+    def to_arrow(self, *, cells: int = 1, horizon: int | None = None) -> Any:
+        """All changes as one Arrow table: `_ts`, `_op`, then the select list."""
+        from penstock.engines.results import together  # noqa: PLC0415
+
+        return together(self.run(cells=cells, horizon=horizon), self.schema)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """What each operator did in each step of the last run in this process."""
+        return self._metrics
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{column.name} {column.type}" for column in self.schema)
+        return f"<query {self.name}: {columns}>"
+
+
+def _readable(name: str, data: Data) -> Data:
+    """A Spark DataFrame as it is, anything else as rows with a schema."""
+    if _is_spark(data):
+        return data
+    from penstock.engines.handed import Handed  # noqa: PLC0415
+
+    return Handed(name, data)
+
+
+def _collected(name: str, data: Data) -> Data:
+    """Rows that can be read in this process."""
+    if not _is_spark(data):
+        return data
+    if data.isStreaming:
+        message = f"{name} is a streaming DataFrame, which only Spark can read"
+        raise PenstockError(message, "use dataframe() or start(...) instead of run() or to_arrow()")
+    return _readable(name, data.toArrow())
+
+
+def _columns(data: Data) -> list[str]:
+    """The columns of what is handed over, as they are declared."""
+    columns: list[tuple[str, Type | str]]
+    if _is_spark(data):
+        columns = [(field.name, _SPARK.get(text := field.dataType.simpleString(), text)) for field in data.schema]
+    else:
+        columns = data.columns()
+    return [f"{_quoted(column)} {type_}" for column, type_ in columns]
+
+
+#: Spark's names of types that differ from ours.
+_SPARK = {"tinyint": "INT", "smallint": "INT", "float": "DOUBLE", "timestamp_ntz": "TIMESTAMP"}
+
+
+def _is_spark(data: Data) -> bool:
+    return type(data).__module__.startswith("pyspark.sql")
+
+
+def _microseconds(delay: int | timedelta) -> int:
+    return delay // timedelta(microseconds=1) if isinstance(delay, timedelta) else delay
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,115 @@
+"""`penstock explain`: the plan of each query, as a picture and as JSON."""
+
+import pytest
+
+from penstock.errors import PenstockError
+from tests.cli.conftest import Golden, Penstock
+
+DECLARED = """\
+CREATE STREAM bid (auction BIGINT, price BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE TABLE item (id BIGINT, name STRING);
+"""
+TWO = f"""{DECLARED}
+CREATE QUERY top AS SELECT auction, MAX(price) AS price FROM bid [RANGE 10 MINUTES] GROUP BY auction;
+CREATE QUERY Named ALLOW UNBOUNDED AS SELECT ISTREAM(name, price) FROM bid, item WHERE id = auction;
+"""
+#: Each kind of node stands in one of these.
+NODES = f"""{DECLARED}
+CREATE QUERY first AS
+SELECT DSTREAM(DISTINCT i.name, n)
+FROM item i, (
+  SELECT auction, COUNT(*) AS n, SUM(DISTINCT price) AS total
+  FROM bid [PARTITION BY auction ROWS 10]
+  GROUP BY auction
+) b
+WHERE i.id = b.auction AND n > 1
+  AND EXISTS (SELECT 1 FROM bid [RANGE 1 HOUR SLIDE 1 MINUTE] c WHERE c.auction = i.id)
+  AND i.id NOT IN (SELECT auction FROM bid [NOW]);
+
+CREATE QUERY second AS SELECT id FROM item EXCEPT ALL SELECT auction FROM bid [ROWS 5];
+"""
+
+
+def test_pictures(penstock: Penstock) -> None:
+    penstock.file("q.sql", TWO)
+    done = penstock("explain", "q.sql")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (
+        "top\n"
+        "└─ Project agg.auction, agg.max AS price\n"
+        "   └─ Aggregate by bid.auction AS agg.auction: MAX(bid.price) AS agg.max\n"
+        "      └─ bid [RANGE 10 MINUTES]\n"
+        "output: auction BIGINT, price BIGINT\n"
+        "\n"
+        "Named (ALLOW UNBOUNDED)\n"
+        "└─ ISTREAM\n"
+        "   └─ Project item.name, bid.price\n"
+        "      └─ Join on bid.auction = item.id\n"
+        "         ├─ bid [UNBOUNDED]\n"
+        "         └─ item\n"
+        "output: name STRING, price BIGINT\n"
+    )
+
+
+def test_one_query_is_chosen_without_regard_to_case(penstock: Penstock) -> None:
+    penstock.file("q.sql", TWO)
+    done = penstock("explain", "q.sql", "--query", "nAMED")
+    assert done.code == 0
+    assert done.out.startswith("Named (ALLOW UNBOUNDED)\n")
+    assert "top" not in done.out
+
+
+def test_an_unknown_query_is_refused_with_those_there_are(penstock: Penstock) -> None:
+    penstock.file("q.sql", TWO)
+    done = penstock("explain", "q.sql", "--query", "other")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "there is no query other\nhint: the file has top, Named\n"
+
+
+def test_an_unknown_query_of_a_broken_file_shows_what_is_broken(penstock: Penstock) -> None:
+    penstock.file("q.sql", "CREATE QUERY other AS SELECT a FROM nowhere")
+    done = penstock("explain", "q.sql", "--query", "other")
+    assert (done.code, done.out) == (2, "")
+    assert "there is no stream, table or view nowhere" in done.err
+
+
+def test_what_is_right_is_explained_beside_what_is_wrong(penstock: Penstock) -> None:
+    penstock.file(
+        "q.sql", f"{DECLARED} CREATE QUERY good AS SELECT id FROM item; CREATE QUERY bad AS SELECT x FROM item;"
+    )
+    done = penstock("explain", "q.sql")
+    assert done.code == 2
+    assert done.out == "good\n└─ Project item.id\n   └─ item\noutput: id BIGINT\n"
+    assert done.err.count("hint:") == 1
+
+
+def test_declarations_alone_have_no_plan(penstock: Penstock) -> None:
+    penstock.file("q.sql", DECLARED)
+    assert penstock("explain", "q.sql").out == "no query; the declarations are well formed\n"
+
+
+def test_plans_as_json(penstock: Penstock, golden: Golden) -> None:
+    penstock.file("q.sql", NODES)
+    done = penstock("explain", "--json", "q.sql")
+    assert (done.code, done.err) == (0, "")
+    golden("explain.json", done.out)
+
+
+def test_the_json_names_every_kind_of_node(penstock: Penstock) -> None:
+    penstock.file("q.sql", NODES)
+    text = penstock("explain", "--json", "q.sql").out
+    kinds = "Window Table Select Project Join SemiJoin AntiJoin Aggregate Distinct SetOp ToStream"
+    assert [kind for kind in kinds.split() if f'"node": "{kind}"' not in text] == []
+
+
+def test_errors_as_json(penstock: Penstock, golden: Golden) -> None:
+    penstock.file("q.sql", f"{DECLARED} CREATE QUERY bad AS SELECT id, prize FROM item, bid;")
+    done = penstock("explain", "--json", "q.sql")
+    assert (done.code, done.err) == (2, "")
+    golden("explain_errors.json", done.out)
+
+
+def test_debug_shows_the_traceback(penstock: Penstock) -> None:
+    penstock.file("q.sql", TWO)
+    with pytest.raises(PenstockError, match="there is no query other"):
+        penstock("--debug", "explain", "q.sql", "--query", "other")

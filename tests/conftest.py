@@ -1,0 +1,14 @@
+"""How many random cases the tests try: some by default, and many more with HYPOTHESIS_PROFILE=thorough."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# Whole queries are big, and slow to make: that is no fault of a test.
+_BIG_CASES = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+
+settings.register_profile("default", max_examples=100, deadline=None, print_blob=True, suppress_health_check=_BIG_CASES)
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=5000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

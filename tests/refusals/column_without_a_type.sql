@@ -1,0 +1,3 @@
+-- refused: expected a type after auction
+-- at: 3:27
+CREATE STREAM bid (auction, ts TIMESTAMP) TIMESTAMP BY ts;

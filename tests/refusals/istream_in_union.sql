@@ -1,0 +1,5 @@
+-- refused: ISTREAM stands only on the outermost SELECT of a query
+-- hint: leave it out here, and put SELECT ISTREAM * FROM (...) AS q around the whole query
+-- at: 5:8
+CREATE STREAM bid (auction BIGINT, bidder BIGINT, price BIGINT, kind STRING, ts TIMESTAMP) TIMESTAMP BY ts;
+SELECT ISTREAM auction FROM bid UNION ALL SELECT price FROM bid;

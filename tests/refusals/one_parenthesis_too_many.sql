@@ -1,0 +1,4 @@
+-- refused: ) is not expected here
+-- at: 4:35
+CREATE STREAM bid (auction BIGINT, bidder BIGINT, price BIGINT, kind STRING, ts TIMESTAMP) TIMESTAMP BY ts;
+SELECT * FROM bid WHERE price > 10);

@@ -1,0 +1,3 @@
+-- refused: expected the query, which starts with SELECT
+-- at: 3:22
+CREATE QUERY dear AS bid;

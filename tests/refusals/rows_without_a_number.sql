@@ -1,0 +1,4 @@
+-- refused: expected a number of rows
+-- at: 4:24
+CREATE STREAM bid (auction BIGINT, bidder BIGINT, price BIGINT, kind STRING, ts TIMESTAMP) TIMESTAMP BY ts;
+SELECT * FROM bid [ROWS];

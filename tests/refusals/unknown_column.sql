@@ -1,0 +1,5 @@
+-- refused: there is no column wattage
+-- hint: columns are auction, bidder, price, kind, ts
+-- at: 5:8
+CREATE STREAM bid (auction BIGINT, bidder BIGINT, price BIGINT, kind STRING, ts TIMESTAMP) TIMESTAMP BY ts;
+SELECT wattage FROM bid;
