@@ -42,8 +42,8 @@ lint: $(READY) ## Check format, style and types
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-golden: $(READY) ## Rewrite the expected parts of tests/golden and tests/refusals; read the diff
-	@PENSTOCK_GOLDEN=rewrite $(BIN)/python -m pytest tests/golden tests/refusals $(ARGS)
+golden: $(READY) ## Rewrite all expected plans, messages and JSON of the tests; read the diff
+	@PENSTOCK_GOLDEN=rewrite $(BIN)/python -m pytest tests/algebra tests/cli tests/examples tests/refusals tests/sql $(ARGS)
 
 docs: $(READY) ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)

@@ -1,7 +1,7 @@
 """Sessions: Penstock from Python. Streams, tables and queries are declared one after the other, and queries run.
 
-A stream is declared in SQL, and then read from where its `USING` says, or it is handed over: a Spark DataFrame, an Arrow
-table or its batches, a pandas frame. Data libraries are loaded when they are first needed.
+A stream is declared in SQL, and then read from where its `USING` says, or it is handed over: a Spark DataFrame, an
+Arrow table or its batches, a pandas frame. Data libraries are loaded when they are first needed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from penstock.algebra.printing import plan_text
 from penstock.algebra.relations import Query as BoundQuery
 from penstock.algebra.relations import Schema
 from penstock.algebra.rewrites import normalise
-from penstock.catalog import Catalog
+from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.errors import PenstockError
 from penstock.plan.explain import fragments_text
 from penstock.plan.fragments import plan
@@ -79,15 +79,19 @@ class Session:
             raise PenstockError(f"there is no query {text.strip()}", hint)
         found = self.sql(text)
         if len(found) != 1:
-            raise PenstockError(f"the text has {len(found)} queries", "give one query to query(...), several to sql(...)")
+            raise PenstockError(
+                f"the text has {len(found)} queries", "give one query to query(...), several to sql(...)"
+            )
         return found[0]
 
     @property
     def spark(self) -> Any:
         """The SparkSession; it is made if there is none."""
         if self._spark is None:
+            from penstock.engines.java import find_java  # noqa: PLC0415
             from penstock.engines.spark import spark_session  # noqa: PLC0415
 
+            find_java()
             self._spark = spark_session()
         return self._spark
 
@@ -102,7 +106,7 @@ class Session:
 
     def _declared(self) -> set[str]:
         """The streams and tables without a source of their own."""
-        definitions = (*self.catalog.streams, *self.catalog.tables)
+        definitions: tuple[StreamDef | TableDef, ...] = (*self.catalog.streams, *self.catalog.tables)
         return {definition.name for definition in definitions if definition.connector is None}
 
 
@@ -112,7 +116,9 @@ class Query:
     def __init__(self, session: Session, bound: BoundQuery) -> None:
         self._session = session
         self.bound = bound
+        #: Metrics of the last run in this process, and the last query that was started on Spark.
         self._metrics: list[dict[str, Any]] = []
+        self._started: Any = None
 
     @property
     def name(self) -> str:
@@ -132,7 +138,7 @@ class Query:
         """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""
         from penstock.engines.embedded_run import open_run  # noqa: PLC0415
 
-        self._metrics = []
+        self._metrics, self._started = [], None
         handed = {name: _collected(name, data) for name, data in self._session.data.items()}
         running = open_run([self.bound], self._session.catalog, handed, cells=cells, horizon=horizon)
         for result in running.results():
@@ -147,9 +153,53 @@ class Query:
 
         return together(self.run(cells=cells, horizon=horizon), self.schema)
 
+    def dataframe(self, *, cells: int | None = None) -> Any:
+        """The query as a streaming DataFrame: `_ts`, `_op`, then the select list."""
+        from penstock.engines.spark import build  # noqa: PLC0415
+
+        spark = self._session.spark
+        streams, tables = self._frames()
+        return build(self.bound, self._session.catalog, streams, tables, cells or spark.sparkContext.defaultParallelism)
+
+    def start(
+        self,
+        out: str,
+        *,
+        checkpoint: str,
+        cells: int | None = None,
+        until_done: bool = False,
+        horizon: int | None = None,
+    ) -> Any:
+        """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query."""
+        from penstock.engines.spark import start  # noqa: PLC0415
+
+        spark = self._session.spark
+        streams, tables = self._frames()
+        self._started = start(
+            self.bound,
+            self._session.catalog,
+            streams,
+            tables,
+            spark=spark,
+            out=out,
+            checkpoint=checkpoint,
+            cells=cells or spark.sparkContext.defaultParallelism,
+            horizon=horizon,
+            until_done=until_done,
+        )
+        return self._started
+
     def metrics(self) -> list[dict[str, Any]]:
-        """What each operator did in each step of the last run in this process."""
+        """What each operator did in each step: of the query that was started on Spark, or of the last run here."""
+        if self._started is not None:
+            return [metric.as_json() for metric in self._started.metrics()]
         return self._metrics
+
+    def _frames(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The DataFrames of the streams and of the tables that it reads."""
+        from penstock.engines.spark.declared import frames_of  # noqa: PLC0415
+
+        return frames_of(self.bound, self._session.catalog, self._session.spark, self._session.data)
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name} {column.type}" for column in self.schema)

@@ -113,3 +113,34 @@ def test_debug_shows_the_traceback(penstock: Penstock) -> None:
     penstock.file("q.sql", TWO)
     with pytest.raises(PenstockError, match="there is no query other"):
         penstock("--debug", "explain", "q.sql", "--query", "other")
+
+
+GRID = """\
+CREATE STREAM a (x BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE STREAM b (x BIGINT, y BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE STREAM c (y BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+SELECT ISTREAM(a.x) FROM a [RANGE 1 MINUTE], b, c [ROWS 5] WHERE a.x = b.x AND b.y = c.y AND a.ts > c.ts;
+"""
+
+
+@pytest.mark.parametrize("form", ["txt", "json"])
+def test_cells_show_the_fragments(penstock: Penstock, golden: Golden, form: str) -> None:
+    penstock.file("q.sql", GRID)
+    done = penstock("explain", "q.sql", "--cells", "4", *(["--json"] if form == "json" else []))
+    assert done.code == 0
+    golden(f"explain_fragments.{form}", done.out)
+
+
+def test_one_cell_is_one_fragment(penstock: Penstock) -> None:
+    penstock.file("q.sql", GRID)
+    shown = penstock("explain", "q.sql", "--cells", "1").out
+    assert shown.count("fragment") == 1
+    assert "  reads c\n" in shown
+
+
+@pytest.mark.parametrize("cells", ["0", "-1", "many"])
+def test_no_cells_cannot_be(penstock: Penstock, cells: str, capsys: pytest.CaptureFixture[str]) -> None:
+    penstock.file("q.sql", GRID)
+    with pytest.raises(SystemExit, match="2"):
+        penstock("explain", "q.sql", f"--cells={cells}")
+    assert "is no whole number from 1 on" in capsys.readouterr().err

@@ -108,7 +108,7 @@ def test_the_traceback_of_an_error_is_shown_with_debug() -> None:
     assert b"Traceback" not in in_a_process("check", "missing.sql").stderr
 
 
-@pytest.mark.parametrize("arguments", [[], ["check"], ["run", "q.sql"], ["fmt", "--write", "--check", "q.sql"]])
+@pytest.mark.parametrize("arguments", [[], ["check"], ["walk", "q.sql"], ["fmt", "--write", "--check", "q.sql"]])
 def test_a_wrong_call_shows_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(arguments)

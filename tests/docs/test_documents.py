@@ -80,9 +80,7 @@ def blocks(text: str) -> Iterator[Block]:
                 raise AssertionError(f"line {number}: this block never ends")
             title = TITLE.search(opening["rest"])
             refused = REFUSED.fullmatch(above)
-            yield Block(
-                number, opening["language"], title and title[1], refused and refused[1], "".join(body)
-            )
+            yield Block(number, opening["language"], title and title[1], refused and refused[1], "".join(body))
         above = line if line.strip() else above
 
 
@@ -109,9 +107,7 @@ class Document:
                     compare_output(command, expected)
 
     def compare_python(self, block: Block) -> None:
-        test = doctest.DocTestParser().get_doctest(
-            block.text, self.names, self.path.name, str(self.path), block.line
-        )
+        test = doctest.DocTestParser().get_doctest(block.text, self.names, self.path.name, str(self.path), block.line)
         report: list[str] = []
         flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
         doctest.DocTestRunner(optionflags=flags).run(test, out=report.append, clear_globs=False)

@@ -103,7 +103,7 @@ def cases(draw: st.DrawFn, features: Features = ALL) -> Case:
         env = replace(env, views=(*env.views, view))
     operator = choose(draw, (None, None, "ISTREAM", "DSTREAM", "RSTREAM")) if features.to_stream else None
     root = _root(draw, env, operator is not None)
-    horizon = choose(draw, (None, None, features.max_time + 3, features.max_time // 2))
+    horizon = choose(draw, (None, None, None, features.max_time + 3, features.max_time // 2))
     text = penstock_sql.query_sql(root, operator)
     return Case("\n".join(ddl), text, data, horizon, duckdb_sql.query_sql(root))
 

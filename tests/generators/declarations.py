@@ -123,9 +123,7 @@ def _some_columns(draw: st.DrawFn, features: Features) -> tuple[tuple[str, Type]
 def stream_rows(draw: st.DrawFn, stream: StreamDecl, features: Features) -> list[Row]:
     """Rows in arrival order: by time, or out of order within the delay, or anyhow."""
     row = st.tuples(*(_field(name, type_, features.max_time) for name, type_ in stream.columns))
-    # Hypothesis prefers short lists, but out of nothing nothing comes.
-    least = draw(st.sampled_from((0, 2, 5, 5, 5)))
-    rows = draw(st.lists(row, min_size=min(least, features.max_rows), max_size=features.max_rows))
+    rows = draw(_bag(row, features.max_rows))
     place = [name for name, _ in stream.columns].index("ts")
     orders = ["by time", "by time"]
     orders += ["within the delay"] * 2 if features.disorder else []
@@ -144,7 +142,16 @@ def stream_rows(draw: st.DrawFn, stream: StreamDecl, features: Features) -> list
 @st.composite
 def table_rows(draw: st.DrawFn, table: TableDecl, features: Features) -> list[Row]:
     row = st.tuples(*(_field(name, type_, features.max_time) for name, type_ in table.columns))
-    return draw(st.lists(row, max_size=min(4, features.max_rows)))
+    return draw(_bag(row, min(4, features.max_rows)))
+
+
+@st.composite
+def _bag(draw: st.DrawFn, row: st.SearchStrategy[Row], most: int) -> list[Row]:
+    """Rows, some of them more than once. Hypothesis prefers short lists, but out of nothing nothing comes."""
+    least = draw(st.sampled_from((0, 2, 5, 5, 5)))
+    times = st.sampled_from((1, 1, 1, 2))
+    counted = draw(st.lists(st.tuples(row, times), min_size=min(least, most), max_size=most))
+    return [each for each, count in counted for _ in range(count)][:most]
 
 
 def _time(row: Row, place: int) -> int:

@@ -23,7 +23,7 @@ class Features:
     max_streams: int = 3
     max_rows: int = 8
     #: Timestamps are from 0 to this, windows are about as wide.
-    max_time: int = 12
+    max_time: int = 9
     #: Streams, tables and subqueries in one FROM; more than one are joined.
     max_sources: int = 3
     #: How deep subqueries may stand in each other.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.types import BIGINT, DOUBLE, INT, Kind, Type
 from tests.generators.expressions import COMPARATORS, Draw, Scope, chance, choose, equality, leaf_type, predicate, value
-from tests.generators.sources import Environment, From, from_clause
+from tests.generators.sources import Environment, From, from_clause, with_other_windows
 from tests.generators.syntax import (
     Aggregate,
     Binary,
@@ -50,14 +50,23 @@ ANY = Shape()
 
 
 def query(draw: Draw, env: Environment, shape: Shape = ANY) -> Query:
-    combined = env.features.set_operations and env.level > 0 and chance(draw, 20)
+    combined = env.features.set_operations and env.level > 0 and chance(draw, 25)
     if not combined:
         return select(draw, env, shape)
     below = replace(env, level=env.level - 1)
     left = query(draw, below, shape)
-    right = query(draw, below, Shape(tuple(output.type for output in outputs(left))))
+    if isinstance(left, Select) and chance(draw, 60):
+        right: Query = _varied(draw, below, left)
+    else:
+        right = query(draw, below, Shape(tuple(output.type for output in outputs(left))))
     op = choose(draw, ("UNION", "EXCEPT", "INTERSECT"))
     return SetOperation(op, draw(st.booleans()), left, right)
+
+
+def _varied(draw: Draw, env: Environment, select: Select) -> Select:
+    """The same query over other windows and with fewer conditions: operands of EXCEPT should have rows in common."""
+    where = tuple(condition for condition in select.where if draw(st.booleans()))
+    return replace(select, sources=tuple(with_other_windows(draw, env, s) for s in select.sources), where=where)
 
 
 def named_query(draw: Draw, env: Environment) -> Query:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -28,11 +29,14 @@ from tests.generators.syntax import (
     Range,
     Ref,
     Rows,
+    Select,
+    SetOperation,
     Source,
     StreamUse,
     TableUse,
     Unbounded,
     Window,
+    With,
     outputs,
     renamed_outputs,
 )
@@ -63,6 +67,33 @@ class Environment:
     def inside(self, from_: From) -> Environment:
         """The environment of a subquery of a query with these sources."""
         return replace(self, level=self.level - 1, taken=self.taken | {entry.qualifier for entry in from_.entries})
+
+
+#: The most rows that the sources of one FROM may have together: the reference tries all combinations.
+MOST_ROWS = 600
+
+
+def most_rows(query: Query, features: Features) -> int:
+    """No query of these features has more rows at an instant than this."""
+    match query:
+        case With(_, body):
+            return most_rows(body, features)
+        case SetOperation(_, _, left, right):
+            return most_rows(left, features) + most_rows(right, features)
+        case Select(_, sources):
+            return math.prod(_most_rows(source, features) for source in sources)
+
+
+def _most_rows(source: Source, features: Features) -> int:
+    match source:
+        case StreamUse() | TableUse():
+            return features.max_rows
+        case NamedUse(named):
+            return most_rows(named.query, features)
+        case Derived(query):
+            return most_rows(query, features)
+        case JoinOn(left, right) | JoinUsing(left, right) | HalfJoin(_, left, right):
+            return _most_rows(left, features) * _most_rows(right, features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +179,21 @@ def from_clause(draw: Draw, env: Environment, most: int) -> From:
     return from_
 
 
+def with_other_windows(draw: Draw, env: Environment, source: Source) -> Source:
+    match source:
+        case StreamUse(stream, _, _):
+            return replace(source, window=_window(draw, env, stream))
+        case JoinOn(left, right) | JoinUsing(left, right) | HalfJoin(_, left, right):
+            left, right = (with_other_windows(draw, env, side) for side in (left, right))
+            return replace(source, left=left, right=right)
+    return source
+
+
 def _joined(draw: Draw, env: Environment, from_: From) -> From:
-    """With one more source, joined to the last one or, after a comma, to all."""
+    """With one more source, joined to the last one or, after a comma, to all, if they do not get too many rows."""
     entry, source = _entry(draw, env, from_.names)
+    if math.prod(_most_rows(each, env.features) for each in (*from_.sources, source)) > MOST_ROWS:
+        return from_
     last = from_.entries[from_.last :]
     left = tuple(ref for other in last for ref in other.refs)
     common = _common_columns(last, entry)

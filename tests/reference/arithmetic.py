@@ -30,7 +30,7 @@ def negate(value: Value, type_: Type) -> Value:
     if value is None:
         return None
     if isinstance(value, Decimal):
-        return value.copy_negate()
+        return value.copy_negate() if value else value
     if isinstance(value, float):
         return -value
     assert isinstance(value, int)

@@ -60,7 +60,7 @@ def relation_at(relation: Relation, inputs: Inputs, t: int) -> Bag:
         case Project(below, outputs):
             return [_computed([o.expr for o in outputs], _named(below.schema, row)) for row in bags[0]]
         case Join(_, on):
-            combined = [tuple(itertools.chain(*rows)) for rows in itertools.product(*bags)]
+            combined = (tuple(itertools.chain(*rows)) for rows in itertools.product(*bags))
             return [row for row in combined if holds(on, _named(relation.schema, row))]
         case SemiJoin():
             return [row for row in bags[0] if _has_partner(relation, row, bags[1])]

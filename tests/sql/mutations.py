@@ -17,6 +17,8 @@ from penstock.sql import bind_text
 
 ROOT = Path(__file__).parents[2]
 
+LONGEST = 200_000
+
 _TOKEN = re.compile(r"--[^\n]*|'[^']*'|`[^`]*`|\w+|\s+|<=>|<=|>=|<>|\|\||.", re.DOTALL)
 
 
@@ -30,8 +32,10 @@ class Seed:
 
 @cache
 def corpus() -> tuple[Seed, ...]:
-    paths = [*sorted((ROOT / "examples").glob("*.sql")), *sorted((ROOT / "tests" / "refusals").glob("*.sql"))]
-    return tuple(seed for path in paths for seed in _seeds(path.read_text()))
+    right = [ROOT / "tests" / "sql" / "language.sql", *sorted((ROOT / "examples").glob("*.sql"))]
+    wrong = sorted((ROOT / "tests" / "refusals").glob("*.sql"))
+    # What is right leads further into the binder, so it stands there more often.
+    return tuple(seed for path in (*right * 3, *wrong) for seed in _seeds(path.read_text()))
 
 
 def _seeds(text: str) -> Iterator[Seed]:
@@ -50,7 +54,7 @@ def mutant(rng: random.Random) -> tuple[str, Catalog]:
     text = seed.statement
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
         text = rng.choice(MUTATIONS)(text, rng)
-    return text, seed.catalog
+    return text[:LONGEST], seed.catalog
 
 
 def _tokens(text: str) -> list[str]:
@@ -88,6 +92,15 @@ def replace_token(text: str, rng: random.Random) -> str:
     tokens = _tokens(text)
     if tokens:
         tokens[rng.randrange(len(tokens))] = rng.choice(_pool())
+    return "".join(tokens)
+
+
+def exchange_words(text: str, rng: random.Random) -> str:
+    """One word of the statement in place of another, which often leaves it well-formed."""
+    tokens = _tokens(text)
+    places = [place for place, token in enumerate(tokens) if re.fullmatch(r"\w+|'.*'|`.*`", token)]
+    if places:
+        tokens[rng.choice(places)] = tokens[rng.choice(places)]
     return "".join(tokens)
 
 
@@ -146,6 +159,10 @@ MUTATIONS: tuple[Callable[[str, random.Random], str], ...] = (
     replace_token,
     insert_token,
     insert_token,
+    exchange_words,
+    exchange_words,
+    exchange_words,
+    exchange_words,
     splice_statements,
     insert_characters,
     truncate,

@@ -284,6 +284,16 @@ def test_an_expression_of_keys_may_be_selected() -> None:
     assert "Project agg.key * 2 AS x\n" in plan("SELECT (price + 1) * 2 AS x FROM bid GROUP BY price + 1")
 
 
+def test_the_first_part_of_a_chain_may_be_a_key() -> None:
+    """`a || b || c` is (a || b) || c."""
+    assert plan("SELECT kind || kind || 'x' AS c FROM bid GROUP BY kind || kind").startswith(
+        "Project CONCAT(agg.key, 'x') AS c\n"
+    )
+    assert plan("SELECT price > 1 AND price < 9 AND TRUE AS c FROM bid GROUP BY price > 1 AND price < 9").startswith(
+        "Project agg.key AND TRUE AS c\n"
+    )
+
+
 def test_having_may_use_aliases_and_they_hide_columns_that_are_not_grouped() -> None:
     assert "Select agg.sum > 100\n" in plan("SELECT SUM(price) AS total FROM bid GROUP BY auction HAVING total > 100")
     assert "Select agg.sum > 100\n" in plan("SELECT SUM(price) AS price FROM bid GROUP BY auction HAVING price > 100")
@@ -401,6 +411,29 @@ def test_a_string_that_is_compared_with_a_time_is_read_as_one() -> None:
 
 def test_ilike_compares_lower_case_and_keeps_escapes() -> None:
     assert r"LOWER(bid.kind) LIKE 'a\\x%\\\\_'" in plan(r"SELECT price FROM bid WHERE kind ILIKE 'AXx%\_' ESCAPE 'X'")
+
+
+@pytest.mark.parametrize(
+    ("test", "negated"),
+    [
+        ("kind LIKE 'a%'", "kind NOT LIKE 'a%'"),
+        ("kind LIKE 'a!%' ESCAPE '!'", "kind NOT LIKE 'a!%' ESCAPE '!'"),
+        ("kind ILIKE 'a%'", "kind NOT ILIKE 'a%'"),
+        ("price IN (1, 2)", "price NOT IN (1, 2)"),
+        ("price BETWEEN 1 AND 2", "price NOT BETWEEN 1 AND 2"),
+        ("price IS NULL", "price IS NOT NULL"),
+        ("(price > 1) IS TRUE", "(price > 1) IS NOT TRUE"),
+        ("price IS NOT DISTINCT FROM 1", "price IS DISTINCT FROM 1"),
+    ],
+)
+def test_not_means_the_same_before_a_test_and_within_it(test: str, negated: str) -> None:
+    query = "SELECT price FROM bid WHERE {}"
+    assert asked(query.format(negated)) == asked(query.format(f"NOT {test}"))
+    assert asked(query.format(negated)) != asked(query.format(test))
+
+
+def test_a_condition_may_be_null() -> None:
+    assert plan("SELECT IF(NULL, 1, 2) AS x FROM bid") == plan("SELECT CASE WHEN NULL THEN 1 ELSE 2 END AS x FROM bid")
 
 
 def test_the_smallest_number_has_no_opposite() -> None:

@@ -42,13 +42,11 @@ def test_a_refused_text_is_refused_alike_after_formatting(path: Path) -> None:
     assert comment_texts(formatted) == comment_texts(text)
 
 
-@given(cases())
-def test_a_query_means_the_same_after_formatting(case: Case) -> None:
-    assert_kept(case.script)
-
-
 @given(cases(), st.randoms(use_true_random=False))
-def test_no_comment_is_lost_wherever_it_stands(case: Case, random: Random) -> None:
+def test_a_query_means_the_same_after_formatting_and_keeps_comments_wherever_they_stand(
+    case: Case, random: Random
+) -> None:
+    assert_kept(case.script)
     commented = with_comments(case.script, random)
     note(commented)
     assert_kept(commented)

@@ -30,5 +30,6 @@ def test_a_mutated_statement_gives_a_script(chunk: int) -> None:
 
 def assert_is_shown(error: SqlError, text: str) -> None:
     assert 0 <= error.span.start <= error.span.end <= len(text)
+    assert error.__cause__ is None, "sqlglot, or we, met it with an exception"
     assert error.message
     assert "^" in str(error)

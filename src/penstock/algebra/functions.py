@@ -123,7 +123,7 @@ def _strings(arguments: Types) -> tuple[Types, Type] | None:
     return ((STRING,) * len(arguments), STRING) if strings else None
 
 
-_FROM_TIME = _either(_fixed(INT, TIMESTAMP), _fixed(INT, DATE))
+_FROM_TIME = _either(_fixed(INT, DATE), _fixed(INT, TIMESTAMP))
 
 FUNCTIONS: dict[str, Function] = {
     function.name: function

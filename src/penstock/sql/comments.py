@@ -7,6 +7,7 @@ token: behind the line, or above it.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,9 +51,12 @@ class Layout:
         starts = [0, *(at + 1 for at in breaks)]
         self._breaks = breaks
         self.lines = [text[start:end] for start, end in zip(starts, [*breaks, len(text)], strict=True)]
-        numbers = [self.line(token.start) for token in tokens]
-        self.firsts = {number: place for place, number in reversed(list(enumerate(numbers)))}
-        self.lasts = {number: place for place, number in enumerate(numbers)}
+        #: The places of the tokens that each line starts and ends with.
+        self.firsts: dict[int, int] = {}
+        self.lasts: dict[int, int] = {}
+        for place, token in enumerate(tokens):
+            self.firsts.setdefault(self.line(token.start), place)
+            self.lasts[self.line(token.end)] = place
 
     def line(self, offset: int) -> int:
         return bisect_left(self._breaks, offset)
@@ -128,12 +132,17 @@ def _block_end(text: str, start: int) -> int:
     return at
 
 
+_SPACE = re.compile(r"\s*")
+
+
 def _comment(text: str, start: int, end: int, before: int, last: int) -> Comment:
     """The comment from `start` to `end`, behind a token that ends at `last`."""
     line_start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    after = text[end:].lstrip(" \t")
-    follows = bool(after) and after[0] not in "\r\n" and not after.startswith(("--", "/*", ";"))
-    newlines = text[end : len(text) - len(text[end:].lstrip())].count("\n")
+    space = _SPACE.match(text, end)
+    next_start = space.end() if space else end
+    newlines = text.count("\n", end, next_start)
+    # Not the line's end, nor the statement's, nor another comment.
+    follows = not newlines and next_start < len(text) and not text.startswith(("--", "/*", ";"), next_start)
     kept = text[start:end].rstrip().replace("\r\n", "\n").replace("\r", "\n")
     beside = last > line_start and "\n" not in kept
     # Behind SELECT `/*+` would start a hint.

@@ -93,6 +93,7 @@ class QueryParser(SparkParser):
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
     PRIMARY_PARSERS: ClassVar[dict[TokenType, Any]] = {
         **SparkParser.PRIMARY_PARSERS,
+        TokenType.HEX_STRING: lambda self, token: self.read_bytes(token),
         TokenType.NULL: lambda self, token: self.expression(exp.Null(), token),
         TokenType.TRUE: lambda self, token: self.expression(exp.Boolean(this=True), token),
         TokenType.FALSE: lambda self, token: self.expression(exp.Boolean(this=False), token),
@@ -103,6 +104,17 @@ class QueryParser(SparkParser):
 
     def raise_error(self, message: str, token: Token | None = None) -> None:
         raise SyntaxFault(message, token or self._curr or None)
+
+    def read_bytes(self, token: Token) -> exp.Expr:
+        """`X'1F'`. A number such as 0x1F comes as the same token."""
+        if self.sql[token.start] == "0":
+            self.fault("there are no hexadecimal numbers", "write it in decimal digits, or X'1F' for bytes", token)
+        return self.expression(exp.HexString(this=token.text), token)
+
+    def _parse_hint(self) -> None:
+        """sqlglot reads a hint as a text of its own, and its places would be those of another text."""
+        if self._match(TokenType.HINT, advance=False):
+            self.fault("there are no hints", "leave out /*+ ... */")
 
     def _parse_stream(self) -> None:
         """Databricks' `FROM STREAM name` is not ours."""

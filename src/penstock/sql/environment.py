@@ -81,8 +81,9 @@ _REFUSED_PARTS: dict[str, tuple[str, str | None]] = {
     "cube": ("CUBE", _PER_GROUPING),
     "db": ("a database's name", "names have one part here"),
     "distribute": ("DISTRIBUTE BY", None),
+    "group": ("GROUP BY behind a query in parentheses", "put it inside"),
     "grouping_sets": ("GROUPING SETS", _PER_GROUPING),
-    "hint": ("a hint", None),
+    "having": ("HAVING behind a query in parentheses", "put it inside"),
     "into": ("SELECT INTO", "write CREATE QUERY name AS SELECT"),
     "joins": ("a join in parentheses", "leave the parentheses out: inner joins may stand in any order"),
     "kind": ("SELECT AS STRUCT or VALUE", None),
@@ -98,5 +99,6 @@ _REFUSED_PARTS: dict[str, tuple[str, str | None]] = {
     "sort": ("SORT BY", _UNORDERED),
     "version": ("time travel", None),
     "when": ("time travel", None),
+    "where": ("WHERE behind a query in parentheses", "put it inside"),
     "windows": ("WINDOW", "a stream's window stands behind its name: s [RANGE 1 HOUR]"),
 }

@@ -6,7 +6,7 @@ operands and predicates of one n-way join; LEFT SEMI and LEFT ANTI JOIN close ov
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from sqlglot import exp
@@ -85,7 +85,7 @@ class _FromClause:
         item = self.add(tree.this)
         with self._gathering():
             refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
-            if item and (using := tree.args.get("using")):
+            if not self._scope.incomplete and item and (using := tree.args.get("using")):
                 self._on += self._using(using, item)
             self._on += self._predicates(tree.args.get("on"), self._scope)
 
@@ -93,16 +93,17 @@ class _FromClause:
         return _Gathering(self._scope, self._env.diagnostics)
 
     def _semi_join(self, tree: exp.Join, side: str, kind: str) -> None:
-        refuse_others(tree, {"this", "on", "side", "kind"}, self._env)
+        refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
         if side not in ("", "LEFT"):
             hint = f"exchange the two sides and write LEFT {kind} JOIN"
             self._env.fail(f"{side} {kind} JOIN is not supported", hint, tree.this)
-        if not tree.args.get("on"):
+        if not tree.args.get("on") and not tree.args.get("using"):
             self._env.fail(f"{kind} JOIN needs a condition", f"write LEFT {kind} JOIN ... ON condition", tree.this)
         right, item = self._bind(tree.this)
         both = replace(self._scope, items=[*self._scope.items, item])
-        on = self._predicates(tree.args["on"], both)
+        on = self._predicates(tree.args.get("on"), both)
         self._env.diagnostics.stop_if_failed(self._scope.incomplete)
+        on += tuple(equality for equality, _, _ in self._pairs(tree.args.get("using") or [], item))
         join = SemiJoin if kind == "SEMI" else AntiJoin
         self._operands = [join(self.relation(), right, on)]
         self._on = []
@@ -116,18 +117,19 @@ class _FromClause:
 
     def _using(self, names: list[Tree], item: Item) -> list[Expr]:
         """JOIN ... USING (a): equal, and shown once. The left side reaches back to the last comma."""
-        equalities: list[Expr] = []
-        shown: list[Column] = []
+        pairs = list(self._pairs(names, item))
+        self._scope.merged.update(right for _, _, right in pairs)
+        chain = self._scope.using.setdefault(self._joined[0], [])
+        chain[:0] = [left for _, left, _ in pairs if left not in chain]
+        return [equality for equality, _, _ in pairs]
+
+    def _pairs(self, names: list[Tree], item: Item) -> Iterator[tuple[Expr, Column, Column]]:
+        """For each name of USING the equality, and its two columns."""
+        context = Context(self._env.diagnostics, self._scope)
         for name in names:
             left = self._using_column([c for i in self._joined if i is not item for c in i.named(name.name)], name)
-            shown.append(left)
             right = self._using_column(item.named(name.name), name)
-            context = Context(self._env.diagnostics, self._scope)
-            equalities.append(compare(Comparator.EQ, left, right, name, context))
-            self._scope.merged.add(right)
-        chain = self._scope.using.setdefault(self._joined[0], [])
-        chain[:0] = [column for column in shown if column not in chain]
-        return equalities
+            yield compare(Comparator.EQ, left, right, name, context), left, right
 
     def _using_column(self, found: list[Column], name: Tree) -> Column:
         found = [column for column in found if column not in self._scope.merged]

@@ -22,6 +22,7 @@ from penstock.sql.syntax import Tree
 _NO_NESTED_AGGREGATE = Refusal(
     "an aggregate has no aggregate inside", "take the inner one in a subquery of FROM, and the outer one over that"
 )
+_NO_SUBQUERY_IN_KEY = Refusal("GROUP BY has no subquery", "take it in a subquery of FROM, and group its result")
 _NO_AGGREGATE_IN_KEY = Refusal("GROUP BY has no aggregate", "aggregate in a subquery of FROM, and group its result")
 
 
@@ -32,7 +33,7 @@ class Grouping:
         self.label = label
         #: What arguments and keys are bound in: below the grouping, where there are no aggregates.
         self.below = replace(context, aggregate=_NO_NESTED_AGGREGATE)
-        self.keys_context = replace(context, aggregate=_NO_AGGREGATE_IN_KEY)
+        self.keys_context = replace(context, aggregate=_NO_AGGREGATE_IN_KEY, subquery=_NO_SUBQUERY_IN_KEY)
         self.keys: list[Output] = []
         #: A key could not be bound, so a column that is not found among the keys may be grouped all the same.
         self.incomplete = False
@@ -139,7 +140,9 @@ def bind_keys(group: Tree | None, items: list[Tree], grouping: Grouping, env: En
         return aliases
     refuse_others(group, {"expressions"}, env)
     errors = len(env.diagnostics.errors)
-    for tree in group.expressions:
+    # A list in parentheses is a list.
+    trees = [tree for key in group.expressions for tree in (key.expressions if isinstance(key, exp.Tuple) else [key])]
+    for tree in trees:
         with env.diagnostics.gathering():
             named = tree.alias if isinstance(tree, exp.Alias) else None
             key = _key_tree(tree.this if named else tree, items, grouping.keys_context)
@@ -169,11 +172,11 @@ def _key_tree(tree: Tree, items: list[Tree], below: Context) -> Tree:
             below.fail(f"the select list has no entry {tree.name}", hint, tree)
         return _entry(items[number - 1], tree, below)
     if isinstance(tree, exp.Column) and not tree.table and not below.scope.find(None, tree.name):
-        entry = next(
-            (item for item in items if isinstance(item, exp.Alias) and item.alias.lower() == tree.name.lower()), None
-        )
-        if entry is not None:
-            return _entry(entry, tree, below)
+        named = [item for item in items if isinstance(item, exp.Alias) and item.alias.lower() == tree.name.lower()]
+        if len(named) > 1:
+            below.fail(f"{tree.name} is ambiguous: it stands twice in the select list", None, tree)
+        if named:
+            return _entry(named[0], tree, below)
     return tree
 
 

@@ -120,8 +120,9 @@ def interval(tree: exp.Interval, diagnostics: Diagnostics) -> Literal:
     if unit is None or not isinstance(amount, exp.Literal):
         diagnostics.fail("this is not an interval", f"write INTERVAL n unit; units are {UNIT_NAMES}", tree)
     text = amount.name.strip()
-    negative ^= text.startswith("-")
-    microseconds = exact_microseconds(text.lstrip("+-"), unit)
+    sign, digits = (text[:1], text[1:]) if text[:1] in ("+", "-") else ("", text)
+    negative ^= sign == "-"
+    microseconds = exact_microseconds(digits, unit)
     if microseconds is None or microseconds > MAX_DURATION:
         diagnostics.fail("an interval is a whole number of microseconds, 10,000 years at most", None, tree)
     return Literal(-microseconds if negative else microseconds, types.INTERVAL)

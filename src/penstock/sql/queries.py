@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -36,7 +37,7 @@ from penstock.sql.dialect import StreamList
 from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
 from penstock.sql.from_clause import bind_from
 from penstock.sql.grouping import Grouping, bind_keys, has_aggregate
-from penstock.sql.scalars import NO_AGGREGATE, Context, Refusal, bind_scalar, refused_name
+from penstock.sql.scalars import NO_AGGREGATE, Context, Refusal, bind_scalar
 from penstock.sql.scope import Names, Scope
 from penstock.sql.statements import DIALECT
 from penstock.sql.syntax import Tree
@@ -101,7 +102,7 @@ def bind_query(
             tree, label, env, around.closed("a subquery with UNION, EXCEPT or INTERSECT sees only its own FROM")
         )
     if not isinstance(tree, exp.Select):
-        env.fail(f"{refused_name(tree)} is not supported as a query", "a query starts with SELECT", tree)
+        env.fail("this is not a query", "a query starts with SELECT", tree)
     return _bind_select(tree, label, env, around, outermost)
 
 
@@ -232,10 +233,18 @@ def _bind_grouped(
 def _having_context(items: list[Tree], grouping: Grouping, context: Context) -> Context:
     """HAVING may also use the names of the select list. They hide columns that are not grouped, as in Spark."""
     grouped = {key.expr.name.lower() for key in grouping.keys if isinstance(key.expr, Column)}
-    chosen = {item.alias.lower(): item for item in items if isinstance(item, exp.Alias)}
-    computed = {name: (lambda item=item: bind_scalar(item.this, context)) for name, item in chosen.items()}
-    hiding = frozenset(computed) - grouped
-    return replace(context, aliases={**computed, **context.aliases}, hiding=hiding)
+    computed: dict[str, Callable[[], Expr]] = {}
+    for item in items:
+        if isinstance(item, exp.Alias):
+            repeated = item.alias.lower() in computed
+            computed[item.alias.lower()] = partial(_selected, item, repeated, context)
+    return replace(context, aliases={**computed, **context.aliases}, hiding=frozenset(computed) - grouped)
+
+
+def _selected(item: exp.Alias, repeated: bool, context: Context) -> Expr:
+    if repeated:
+        context.fail(f"{item.alias} is ambiguous: it stands twice in the select list", None, item)
+    return bind_scalar(item.this, context)
 
 
 def _select_items(tree: exp.Select, env: Environment, outermost: bool) -> tuple[list[Tree], bool]:

@@ -84,8 +84,7 @@ class Context:
 def bind_scalar(tree: Tree, context: Context) -> Expr:
     binder = _BINDERS.get(type(tree))
     if binder is None:
-        message, hint = _REFUSED.get(type(tree), (f"{refused_name(tree)} is not supported", None))
-        context.fail(message, hint, tree)
+        context.fail(*_REFUSED.get(type(tree), ("this is not supported in an expression", None)), tree)
     return binder(tree, context)
 
 
@@ -97,11 +96,6 @@ def bind_predicate(tree: Tree, context: Context) -> Expr:
     if expr.type != BOOLEAN:
         context.fail(f"a condition is true or false, and this is a {expr.type}", "compare it with something", tree)
     return expr
-
-
-def refused_name(tree: Tree) -> str:
-    """What a user would call a kind of tree that we do not know."""
-    return str(tree.key).upper().replace("_", " ")
 
 
 def bind_column(tree: exp.Column, context: Context) -> Expr:
@@ -175,8 +169,6 @@ def _bind_literal(tree: exp.Literal, context: Context) -> Expr:
 
 
 def _bind_hex(tree: exp.HexString, context: Context) -> Expr:
-    if context.diagnostics.text(tree)[:1] == "0":
-        context.fail("there are no hexadecimal numbers", "write it in decimal digits, or X'1F' for bytes", tree)
     value = literals.hex_bytes(tree.name)
     if value is None:
         context.fail("this is not a string of hexadecimal digits", None, tree)
@@ -216,6 +208,8 @@ def _comparison_hint(left: Expr, right: Expr) -> str:
     literal = next((e for e in (left, right) if isinstance(e, Literal) and isinstance(e.value, str)), None)
     if literal is not None and kinds & {Kind.TIMESTAMP, Kind.DATE}:
         return f"'{literal.value!s}' does not read as a time; write it as '2026-01-31 12:00:00'"
+    if Kind.BOOLEAN in kinds and any(isinstance(expr, Compare) for expr in (left, right)):
+        return "compare two values at a time, and join the comparisons with AND"
     narrow, wide = (left, right) if left.type == STRING else (right, left)
     return f"say what is meant: CAST(... AS {wide.type if narrow.type == STRING else narrow.type})"
 
@@ -302,13 +296,22 @@ def _bind_arithmetic(op: Operator) -> Callable[[Tree, Context], Expr]:
 def arithmetic(op: Operator, left: Expr, right: Expr, place: Tree, context: Context) -> Expr:
     left, right = _operands(op, left, right)
     if arithmetic_type(op, left.type, right.type) is None:
-        hint = None
-        if TIMESTAMP in (left.type, right.type) and (left.type.is_numeric or right.type.is_numeric):
-            hint = "write a time as INTERVAL 5 SECONDS, or count with UNIX_MICROS(timestamp)"
-        elif STRING in (left.type, right.type):
-            hint = "strings are joined with ||" if op is Operator.ADD else "CAST the string to a number"
-        context.fail(f"there is no {left.type} {op.value} {right.type}", hint, place)
+        context.fail(f"there is no {left.type} {op.value} {right.type}", _arithmetic_hint(op, left, right), place)
     return Arithmetic(op, left, right)
+
+
+def _arithmetic_hint(op: Operator, left: Expr, right: Expr) -> str | None:
+    kinds = {left.type.kind, right.type.kind}
+    is_number = left.type.is_numeric or right.type.is_numeric
+    if Kind.TIMESTAMP in kinds and is_number:
+        return "write a time as INTERVAL 5 SECONDS, or count with UNIX_MICROS(timestamp)"
+    if Kind.DATE in kinds and is_number:
+        return "write a time as INTERVAL 1 DAY"
+    if Kind.STRING in kinds and kinds & {Kind.INTERVAL, Kind.TIMESTAMP, Kind.DATE}:
+        return "write a time as TIMESTAMP '2026-01-31 12:00:00'"
+    if Kind.STRING in kinds:
+        return "strings are joined with ||" if op is Operator.ADD else "CAST the string to a number"
+    return None
 
 
 def _operands(op: Operator, left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -541,6 +544,7 @@ def _bind_subquery(tree: Tree, context: Context) -> Expr:
 _BINDERS: dict[type[Tree], Callable[[Tree, Context], Expr]] = {
     exp.Column: bind_column,  # type: ignore[dict-item]
     exp.Literal: _bind_literal,  # type: ignore[dict-item]
+    exp.RawString: lambda tree, context: Literal(tree.name, STRING),
     exp.HexString: _bind_hex,  # type: ignore[dict-item]
     exp.Boolean: lambda tree, context: TRUE if tree.this else FALSE,
     exp.Null: lambda tree, context: UNTYPED_NULL,
@@ -611,17 +615,21 @@ _REFUSED: dict[type[Tree], tuple[str, str | None]] = {
     exp.Tuple: ("a row of values is not supported here", "compare the columns one by one"),
     exp.Star: ("* stands only in a select list and in COUNT(*)", None),
     exp.Distinct: ("DISTINCT stands only after SELECT and in an aggregate", None),
-    exp.Bracket: ("arrays, maps and structs are not supported", None),
+    **dict.fromkeys(
+        (exp.Array, exp.Bracket, exp.Dot, exp.JSONExtract, exp.Lambda, exp.Struct),
+        ("arrays, maps and structs are not supported", None),
+    ),
     exp.Select: ("a subquery stands in parentheses", None),
     exp.RegexpLike: ("RLIKE is not supported", "LIKE, CONTAINS and STARTSWITH are"),
-    exp.Placeholder: ("there are no parameters in a query", None),
+    **dict.fromkeys((exp.Parameter, exp.Placeholder), ("there are no parameters in a query", None)),
     exp.Alias: ("a name is given only in a select list and in GROUP BY", None),
-    exp.BitwiseAnd: ("bit operations are not supported", None),
-    exp.BitwiseOr: ("bit operations are not supported", None),
+    **dict.fromkeys(
+        (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.BitwiseLeftShift, exp.BitwiseRightShift),
+        ("bit operations are not supported", None),
+    ),
     exp.Cube: ("CUBE is not supported", PER_GROUPING),
     exp.Rollup: ("ROLLUP is not supported", PER_GROUPING),
     exp.GroupingSets: ("GROUPING SETS is not supported", PER_GROUPING),
-    exp.BitwiseXor: ("bit operations are not supported", None),
 }
 
 _FUNCTION_ALIASES = {

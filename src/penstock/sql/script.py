@@ -204,7 +204,7 @@ class _ScriptBinder:
     def _drop(self, statement: Drop, diagnostics: Diagnostics) -> None:
         key = statement.name.text.lower()
         if statement.kind == "QUERY":
-            if self.queries.pop(key, None) is None and not statement.if_exists:
+            if self.queries.pop(key, None) is None and not statement.if_exists and key not in self._broken:
                 self._unknown(statement, [query.name for query in self.queries.values()], diagnostics)
             return
         definition = self.catalog.get(key)

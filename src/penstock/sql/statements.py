@@ -314,8 +314,8 @@ class StatementParser(QueryParser):
             k = self.read_count("WITHIN takes", least=0)
             self._advance()
             return WithinRows(k)
-        if unit in (",", ")", ""):
-            self.fault("expected ROWS or a unit of time", f"units are ROWS, {UNIT_NAMES}", self._tokens[at - 1])
+        if self._match(TokenType.NUMBER, advance=False) and unit in (",", ")", ""):
+            self.fault("expected ROWS or a unit of time", f"units are ROWS, {UNIT_NAMES}")
         return WithinTime(self.read_duration("WITHIN"))
 
     def read_connector(self) -> Connector:
@@ -499,7 +499,7 @@ def _declared(tokens: list[Token]) -> Iterator[str]:
     """The name that a CREATE which could not be parsed would have declared."""
     words = [token.text for token in tokens[:8]]
     upper = [word.upper() for word in words]
-    for kind in ("STREAM", "TABLE", "VIEW"):
+    for kind in DROPPABLE:
         if upper[:1] == ["CREATE"] and kind in upper:
             at = upper.index(kind) + 1
             at += 3 if upper[at : at + 3] == ["IF", "NOT", "EXISTS"] else 0
@@ -554,19 +554,29 @@ def _parse_chunk(source: Source, tokens: list[Token]) -> Statement:
 
 
 def _syntax_error(source: Source, fault: Fault, span: Span, at_end: bool) -> SqlError:
-    message = fault.message
     shown = source.text[span.start : span.end]
-    if message.startswith(("Required", "Invalid expression")):
-        message = "something is missing at the end" if at_end else f"{shown} is not expected here"
-    elif message.startswith("Expected table name"):
-        message = "expected the name of a stream"
-    elif message.startswith(("Expecting", "Expected")):
-        message = f"expected{message.removeprefix('Expecting').removeprefix('Expected')}"
-    hint = fault.hint
-    if isinstance(fault, SyntaxFault):
-        hint = END_STATEMENT if shown.upper() in STATEMENTS else _misspelt_keyword(source.text, span)
+    if not isinstance(fault, SyntaxFault):
+        return SqlError(fault.message, fault.hint, source, span)
+    for pattern, message, hint in SQLGLOT_MESSAGES:
+        if seen := re.match(pattern, fault.message):
+            return SqlError(seen.expand(message), hint, source, span)
+    message = "something is missing at the end" if at_end else f"{shown} is not expected here"
+    hint = END_STATEMENT if shown.upper() in STATEMENTS else _misspelt_keyword(source.text, span)
     return SqlError(message, hint, source, span)
 
+
+_WITH = "write WITH name AS (SELECT ...), ... SELECT ..."
+
+#: What sqlglot says, and what we say for it. Of what is not here, "X is not expected here" is true, too.
+SQLGLOT_MESSAGES = (
+    (r"Expected table name", "expected the name of a stream", None),
+    (r"Expected TYPE after CAST", "expected a type", None),
+    (r"Expected FROM or comma after EXTRACT", "expected FROM", "write EXTRACT(HOUR FROM timestamp)"),
+    (r"Expected CTE to have alias", "a query of WITH needs a name", _WITH),
+    (r"Failed to parse any statement following CTE|\w+ does not support CTE", "after WITH comes a query", _WITH),
+    (r"Found multiple '(.+)' clauses", r"\1 stands twice", None),
+    (r"Expect(?:ed|ing) (END after CASE|AS after CAST|type|[(){}>\]\[]+|\w+)$", r"expected \1", None),
+)
 
 KEYWORDS = ("FROM", "WHERE", "GROUP", "HAVING", "SELECT", "UNION", "EXCEPT", "INTERSECT", "JOIN", "TIMESTAMP", "USING")
 

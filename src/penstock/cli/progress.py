@@ -1,0 +1,86 @@
+"""What a terminal shows of a run: one line that is drawn anew, and a summary at the end, both on standard error."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from dataclasses import dataclass, field
+
+_SECONDS_BETWEEN = 0.2
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a run has done so far."""
+
+    rows_in: int = 0
+    #: None where nobody counts them.
+    rows_out: int | None = 0
+    late_rows: int = 0
+    bad_rows: int = 0
+    watermark: int = 0
+    state_rows: int = 0
+    state_bytes: int = 0
+
+    def summary(self) -> str:
+        """The last line.
+
+        >>> Counts(rows_in=1200, rows_out=7, late_rows=1).summary()
+        '1,200 rows in, 7 rows out, 1 late, 0 bad'
+        """
+        rows = f"{self.rows_in:,} rows in" + ("" if self.rows_out is None else f", {self.rows_out:,} rows out")
+        return f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad"
+
+    def line(self, seconds: float) -> str:
+        rate = self.rows_in / seconds if seconds else 0.0
+        state = f"state {self.state_rows:,} rows {bytes_text(self.state_bytes)}"
+        return f"{self.rows_in:,} rows, {rate:,.0f}/s, watermark {self.watermark}, {state}, late {self.late_rows:,}"
+
+
+@dataclass(slots=True)
+class Progress:
+    """Draws the line if somebody can see it, and no more than a few times a second."""
+
+    counts: Counts = field(default_factory=Counts)
+    _started: float = field(default_factory=time.monotonic)
+    _drawn: float = 0.0
+
+    @property
+    def seen(self) -> bool:
+        return sys.stderr.isatty()
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to draw: to gather what is drawn costs something too."""
+        return self.seen and time.monotonic() - self._drawn >= _SECONDS_BETWEEN
+
+    def draw(self) -> None:
+        self._drawn = time.monotonic()
+        width = shutil.get_terminal_size().columns - 1
+        sys.stderr.write("\r\x1b[K" + self.counts.line(self._drawn - self._started)[:width])
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Makes room for results on the same terminal."""
+        if self.seen and self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def finish(self) -> None:
+        self.clear()
+        print(self.counts.summary(), file=sys.stderr)
+
+
+def bytes_text(count: int) -> str:
+    """A number of bytes, short.
+
+    >>> bytes_text(900), bytes_text(1_500_000)
+    ('900 B', '1.5 MB')
+    """
+    size, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

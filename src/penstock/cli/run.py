@@ -1,0 +1,73 @@
+"""penstock run: run the queries of a file
+
+On Spark, or with --engine embedded in this process. A result is a log of changes: `_ts`, `_op`, then the select list.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from penstock.algebra.relations import Query
+from penstock.cli.arguments import at_least_one, instant
+from penstock.cli.files import read_sql, shown_name
+from penstock.errors import PenstockError
+from penstock.sql import Script, bind_text
+from penstock.sql.diagnostics import did_you_mean, listed
+
+_ONE_OUTPUT = "choose one with --query, or write {query} in the path, as in --out 'results/{query}.csv'"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="SQL statements; - for standard input")
+    parser.add_argument(
+        "--engine", choices=("spark", "embedded"), default="spark", help="where to run (default: spark)"
+    )
+    parser.add_argument("--query", metavar="NAME", help="run this query only")
+    parser.add_argument("--out", metavar="PATH", default="-", help="a path that ends in csv, json or parquet; - prints")
+    parser.add_argument("--until-done", action="store_true", help="read what there is, close all instants, and stop")
+    parser.add_argument("--horizon", metavar="MICROSECONDS", type=instant, help="the last instant, with --until-done")
+    parser.add_argument("--metrics", metavar="PATH", help="write a JSON line per step and operator")
+    parser.add_argument("--cells", metavar="N", type=at_least_one, help="cells per fragment")
+    parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
+    parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
+    parser.add_argument("--ui", metavar="PORT", type=int, help="show the running queries on a web page")
+    parser.add_argument("--allow-unbounded", action="store_true", help="run even if memory may grow for ever")
+
+
+def run(args: argparse.Namespace) -> int:
+    script = bind_text(read_sql(args.file), shown_name(args.file)).checked()
+    queries = chosen(script, args.query)
+    if args.ui is not None:
+        raise PenstockError("there is no web page yet", "leave --ui out; --metrics writes what it would show")
+    if args.horizon is not None and not args.until_done:
+        raise PenstockError("--horizon goes with --until-done", "add --until-done, or leave --horizon out")
+    outputs = targets(args.out, queries)
+    # Engines load libraries for data, which the other commands do without.
+    if args.engine == "embedded":
+        from penstock.cli.run_embedded import run_embedded  # noqa: PLC0415
+
+        return run_embedded(script, queries, outputs, args)
+    from penstock.cli.run_spark import run_spark  # noqa: PLC0415
+
+    return run_spark(script, queries, outputs, args)
+
+
+def chosen(script: Script, name: str | None) -> list[Query]:
+    """The queries that are to run."""
+    names = [query.name for query in script.queries]
+    if not names:
+        raise PenstockError("the file has no query", "write CREATE QUERY name AS SELECT ...")
+    if name is None:
+        return list(script.queries)
+    found = [query for query in script.queries if query.name.lower() == name.lower()]
+    if not found:
+        raise PenstockError(f"there is no query {name}", did_you_mean(name, names) or f"the file has {listed(names)}")
+    return found
+
+
+def targets(out: str, queries: list[Query]) -> list[str]:
+    """Where the results of each query go."""
+    if len(queries) > 1 and out != "-" and "{query}" not in out:
+        names = listed(query.name for query in queries)
+        raise PenstockError(f"the results of {names} cannot go to one place", _ONE_OUTPUT)
+    return [out.replace("{query}", query.name) for query in queries]

@@ -1,0 +1,100 @@
+"""`penstock run --engine embedded`: files in, files out, in this process."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TextIO
+
+from penstock.algebra.relations import Query
+from penstock.cli.progress import Progress
+from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
+from penstock.engines.metrics import metrics_lines
+from penstock.engines.sinks import Sink, open_sink
+from penstock.errors import PenstockError
+from penstock.sql import Script
+
+#: As of a command that was interrupted.
+INTERRUPTED = 130
+
+_POLL_SECONDS = 0.5
+
+
+def run_embedded(script: Script, queries: list[Query], outputs: list[str], args: argparse.Namespace) -> int:
+    for option in ("checkpoint", "master"):
+        if getattr(args, option) is not None:
+            raise PenstockError(f"--{option} is for Spark", f"leave --{option} or --engine embedded out")
+    running = open_run(queries, script.catalog, cells=args.cells or 1, horizon=args.horizon, until_done=args.until_done)
+    with ExitStack() as stack:
+        metrics = _opened(args.metrics, stack)
+        titled = len(queries) > 1
+        sinks = {
+            query.name: open_sink(output, query, query.name if titled else None)
+            for query, output in zip(queries, outputs, strict=True)
+        }
+        return _drained(running, sinks, metrics, args.until_done)
+
+
+def _drained(running: EmbeddedRun, sinks: dict[str, Sink], metrics: TextIO | None, until_done: bool) -> int:
+    """Runs to the end, or until it is stopped. What was stopped before its end leaves no results that look whole."""
+    progress = Progress()
+    code = 0
+    try:
+        for result in running.results():
+            if result is None:
+                time.sleep(_POLL_SECONDS)
+            else:
+                _take(result, sinks, metrics, progress)
+            if progress.due:
+                _count(running, progress)
+                progress.draw()
+    except KeyboardInterrupt:
+        if until_done:
+            code = INTERRUPTED
+    except BaseException:
+        progress.clear()
+        for sink in sinks.values():
+            sink.abandon()
+        raise
+    for sink in sinks.values():
+        if code == 0:
+            sink.close()
+        else:
+            sink.abandon()
+    _count(running, progress)
+    progress.finish()
+    if code:
+        print("stopped before the end: the results are left out", file=sys.stderr)
+    return code
+
+
+def _take(result: Result, sinks: dict[str, Sink], metrics: TextIO | None, progress: Progress) -> None:
+    progress.counts.rows_out = (progress.counts.rows_out or 0) + result.rows.num_rows
+    if result.rows.num_rows:
+        progress.clear()
+        sinks[result.engine.query.name].write(result.rows)
+    if metrics is not None:
+        metrics.write(metrics_lines(result.engine.metrics()))
+
+
+def _count(running: EmbeddedRun, progress: Progress) -> None:
+    counts = progress.counts
+    streams = running.progress().values()
+    counts.rows_in = sum(stream.rows for stream in streams)
+    counts.late_rows = sum(stream.late_rows for stream in streams)
+    counts.bad_rows = sum(stream.bad_rows for stream in streams)
+    counts.watermark = min(engine.watermark for engine in running.engines)
+    states = [engine.state() for engine in running.engines]
+    counts.state_rows, counts.state_bytes = sum(rows for rows, _ in states), sum(size for _, size in states)
+
+
+def _opened(path: str | None, stack: ExitStack) -> TextIO | None:
+    if path is None:
+        return None
+    try:
+        return stack.enter_context(Path(path).open("w", encoding="utf-8"))
+    except OSError as error:
+        raise PenstockError(f"{path}: {error.strerror}", "choose a path that can be written") from error

@@ -1,0 +1,131 @@
+"""`penstock run` on Spark: a streaming query each, into folders of files, or printed as micro-batches are committed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.algebra.relations import Query
+from penstock.cli.progress import Counts, Progress
+from penstock.engines.java import find_java
+from penstock.engines.metrics import metrics_lines
+from penstock.engines.sinks import Sink, open_sink
+from penstock.engines.spark import RunningQuery, spark_session, start
+from penstock.engines.spark.committed import Committed
+from penstock.engines.spark.declared import frames_of
+from penstock.errors import PenstockError
+from penstock.sql import Script
+
+INTERRUPTED = 130
+
+_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    running: RunningQuery
+    #: Where what is committed is printed, if it is.
+    shown: tuple[Committed, Sink] | None
+
+    def show(self, progress: Progress) -> None:
+        if self.shown is not None:
+            for rows in self.shown[0].new():
+                progress.counts.rows_out = (progress.counts.rows_out or 0) + rows.num_rows
+                progress.clear()
+                self.shown[1].write(rows)
+
+
+def run_spark(script: Script, queries: list[Query], outputs: list[str], args: argparse.Namespace) -> int:
+    find_java()
+    for output in outputs:
+        _refuse_other_results(output, args.checkpoint)
+    progress = Progress(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)))
+        started = [
+            _start(script, query, output, args, scratch=scratch, titled=len(queries) > 1)
+            for query, output in zip(queries, outputs, strict=True)
+        ]
+
+        def tick() -> None:
+            for each in started:
+                each.show(progress)
+            if progress.due:
+                _count(started, progress)
+                progress.draw()
+
+        code = _awaited(started, args.until_done, tick)
+        tick()
+        _count(started, progress)
+        if args.metrics is not None:
+            lines = "".join(metrics_lines(each.running.metrics()) for each in started)
+            Path(args.metrics).write_text(lines, encoding="utf-8")
+    progress.finish()
+    if code:
+        again = "run it again with the same --checkpoint" if args.checkpoint else "--checkpoint lets a run go on"
+        print(f"stopped before the end: {again}", file=sys.stderr)
+    return code
+
+
+def _start(
+    script: Script, query: Query, output: str, args: argparse.Namespace, *, scratch: Path, titled: bool
+) -> _Started:
+    spark = spark_session(args.master)
+    streams, tables = frames_of(query, script.catalog, spark)
+    folder = str(scratch / f"{query.name}.parquet") if output == "-" else output
+    checkpoint = str(Path(args.checkpoint) / query.name if args.checkpoint else scratch / f"{query.name}.checkpoint")
+    running = start(
+        query,
+        script.catalog,
+        streams,
+        tables,
+        spark=spark,
+        out=folder,
+        checkpoint=checkpoint,
+        cells=args.cells or spark.sparkContext.defaultParallelism,
+        horizon=args.horizon,
+        until_done=args.until_done,
+    )
+    shown = (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None
+    return _Started(running, shown)
+
+
+def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]) -> int:
+    try:
+        while not until_done and all(each.running.is_running for each in started):
+            time.sleep(_POLL_SECONDS)
+            tick()
+        for each in started:
+            each.running.await_done(tick)
+    except KeyboardInterrupt:
+        for each in started:
+            each.running.stop()
+        return INTERRUPTED if until_done else 0
+    return 0
+
+
+def _count(started: list[_Started], progress: Progress) -> None:
+    counts = progress.counts
+    reports = [report for each in started if (report := each.running.progress()) is not None]
+    if not reports:
+        return
+    streams = {name: stream for report in reports for name, stream in report.streams.items()}.values()
+    counts.rows_in = sum(stream.rows for stream in streams)
+    counts.late_rows = sum(stream.late_rows for stream in streams)
+    counts.bad_rows = sum(stream.bad_rows for stream in streams)
+    counts.watermark = min(report.watermark for report in reports)
+    counts.state_rows = sum(report.state_rows for report in reports)
+    counts.state_bytes = sum(report.state_bytes for report in reports)
+
+
+def _refuse_other_results(output: str, checkpoint: str | None) -> None:
+    """Spark would take the batches of a new run for those that the folder has, and leave them out."""
+    if checkpoint is None and (Path(output) / "_spark_metadata").exists():
+        hint = "choose another --out, remove the folder, or go on with the --checkpoint of that run"
+        raise PenstockError(f"{output}: it holds the results of another run", hint)

@@ -1,0 +1,77 @@
+"""A text file, perhaps compressed, in blocks of whole rows, so that it is never in memory as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from penstock.errors import PenstockError
+
+BLOCK_BYTES = 1 << 21
+
+#: A row that is longer is a mistake.
+MOST_BYTES = 1 << 26
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    #: The line on which it starts, from 1.
+    line: int
+    data: bytes
+
+
+def blocks(file: Path, quote: bytes | None = None) -> Iterator[Block]:
+    """The blocks of a file. Between two quotes a line may end without an end of the row."""
+    line, rest = 1, b""
+    for data in _pieces(file):
+        together = rest + data
+        end = _row_end(together, quote)
+        if end:
+            yield Block(line, together[:end])
+            line += together.count(b"\n", 0, end)
+        rest = together[end:]
+        if len(rest) > MOST_BYTES:
+            raise PenstockError(f"{file}:{line}: a row of more than {MOST_BYTES >> 20} MB", _hint(rest, quote))
+    if quote is not None and rest.count(quote) % 2:
+        raise PenstockError(
+            f"{file}:{line}: the file ends inside a quoted field", "the file is cut off, or a quote is missing"
+        )
+    if rest:
+        yield Block(line, rest)
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    try:
+        with pa.input_stream(str(file)) as content:
+            first = bytes(content.read(BLOCK_BYTES)).removeprefix(_BOM)
+            while first:
+                yield first
+                first = bytes(content.read(BLOCK_BYTES))
+    except OSError as error:
+        raise PenstockError(f"{file}: it cannot be read: {error}", "the file is cut off or damaged") from error
+
+
+def _row_end(data: bytes, quote: bytes | None) -> int:
+    """The place behind the last row that is whole, or 0.
+
+    >>> _row_end(b'1,a', b'"'), _row_end(b'1,a\\n2', b'"'), _row_end(b'1,a\\n2,"b\\nc', b'"')
+    (0, 4, 4)
+    """
+    end = data.rfind(b"\n") + 1
+    if quote is None or not end:
+        return end
+    quotes = data.count(quote, 0, end)
+    while end and quotes % 2:
+        before = data.rfind(b"\n", 0, end - 1) + 1
+        quotes -= data.count(quote, before, end)
+        end = before
+    return end
+
+
+def _hint(rest: bytes, quote: bytes | None) -> str:
+    return "perhaps a quote is missing" if quote is not None and quote in rest else "is this the right format?"

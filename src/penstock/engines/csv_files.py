@@ -1,0 +1,122 @@
+"""csv files, as batches of Arrow columns: a block of the file at a time, read as text, of which values are made.
+
+Options are Spark's: `header`, `sep` (or `delimiter`), `quote`, `nullValue`, `mode`. An empty field and `\\N` are NULL.
+With a header columns go by their names, without one by their places.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
+
+from penstock.catalog import Attribute
+from penstock.engines.blocks import Block, blocks
+from penstock.engines.texts import NULL_TEXT, values_of
+from penstock.errors import PenstockError
+from penstock.sql.diagnostics import counted, listed
+
+OPTIONS = ("header", "sep", "delimiter", "quote", "nullvalue", "mode", "multiline")
+
+
+def read_csv(
+    file: Path, declared: list[Attribute], wanted: list[Attribute], options: Mapping[str, str]
+) -> Iterator[pa.RecordBatch]:
+    """The wanted columns of a file whose rows are as declared."""
+    reader = _Reader(file, declared, wanted, options)
+    for block in blocks(file, reader.quote.encode()):
+        if (batch := reader.read(block)) is not None:
+            yield batch
+
+
+class _Reader:
+    """Reads the blocks of one file, from the first."""
+
+    def __init__(
+        self, file: Path, declared: list[Attribute], wanted: list[Attribute], options: Mapping[str, str]
+    ) -> None:
+        self._file, self._declared, self._wanted = file, declared, wanted
+        self._names = [attribute.name for attribute in declared]
+        self._awaits_header = options.get("header", "false").lower() == "true"
+        self._separator = options.get("sep", options.get("delimiter", ","))
+        self.quote = options.get("quote", '"')
+        self._nulls = ["", NULL_TEXT, *([options["nullvalue"]] if "nullvalue" in options else [])]
+        self._lenient = options.get("mode", "").lower() == "permissive"
+        for name, character in (("sep", self._separator), ("quote", self.quote)):
+            if len(character) != 1 or not character.isascii():
+                raise PenstockError(f"{file}: {name} is one ASCII character, not {character!r}", "change it in OPTIONS")
+
+    def read(self, block: Block) -> pa.RecordBatch | None:
+        if self._awaits_header:
+            self._awaits_header = False
+            line, _, data = block.data.partition(b"\n")
+            self._names = self._spelled(line.decode("utf-8", "replace").rstrip("\r"))
+            block = Block(block.line + 1, data)
+        columns = [attribute.name for attribute in self._wanted]
+        try:
+            table = pa_csv.read_csv(
+                pa.BufferReader(block.data),
+                pa_csv.ReadOptions(use_threads=False, block_size=len(block.data) + 1, column_names=self._names),
+                pa_csv.ParseOptions(delimiter=self._separator, quote_char=self.quote, newlines_in_values=True),
+                pa_csv.ConvertOptions(
+                    column_types=dict.fromkeys(columns, pa.string()),
+                    include_columns=columns,
+                    null_values=self._nulls,
+                    strings_can_be_null=True,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            if "Empty CSV file" in str(error):
+                return None
+            raise self._unreadable(error, block) from error
+        arrays = [self._values(table.column(a.name).combine_chunks(), a, block) for a in self._wanted]
+        return pa.RecordBatch.from_arrays(arrays, names=columns)
+
+    def _spelled(self, header: str) -> list[str]:
+        """The header with the declared spelling of each column."""
+        names = next(csv.reader([header], delimiter=self._separator, quotechar=self.quote), [])
+        found = [name.strip().lower() for name in names]
+        for attribute in self._declared:
+            if (times := found.count(attribute.name.lower())) != 1:
+                wrong = f"has no column {attribute.name}" if times == 0 else f"has {times} columns {attribute.name}"
+                raise PenstockError(f"{self._file}: {wrong}", f"its header has {listed(names)}")
+        spelling = {attribute.name.lower(): attribute.name for attribute in self._declared}
+        # What is not declared is not read, and may be called anything.
+        return [spelling.get(name, f"{name} {place}") for place, name in enumerate(found)]
+
+    def _values(self, texts: pa.Array, attribute: Attribute, block: Block) -> pa.Array:
+        values, wrong = values_of(texts, attribute.type)
+        if wrong is not None and not self._lenient:
+            place, text = f"{self._file}:{self._line(block, wrong)}", texts[wrong].as_py()
+            message = f"{place}: {text!r} in column {attribute.name} is no {attribute.type}"
+            raise PenstockError(message, "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL")
+        return values
+
+    def _unreadable(self, error: Exception, block: Block) -> PenstockError:
+        """What Arrow says, with the line instead of the row."""
+        text = str(error)
+        if fields := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text):
+            row, expected, got = map(int, fields.groups())
+            message = f"{self._file}:{self._line(block, row - 1)}: {counted(got, 'field')} instead of {expected}"
+            hint = "every line has as many fields as there are columns, parted by what `sep` in OPTIONS says"
+            return PenstockError(message, f"{hint}; perhaps the file is cut off")
+        if "invalid UTF8" in text:
+            return PenstockError(f"{self._file}: from line {block.line} on it is not UTF-8", "save the file as UTF-8")
+        return PenstockError(f"{self._file}: from line {block.line} on it cannot be read as csv: {text}")
+
+    def _line(self, block: Block, row: int) -> int:
+        """The line on which a row of a block starts. Empty lines are no rows."""
+        text = io.StringIO(block.data.decode("utf-8", "replace"), newline="")
+        reader = csv.reader(text, delimiter=self._separator, quotechar=self.quote)
+        before = 0
+        for fields in reader:
+            if fields and row == 0:
+                break
+            row -= bool(fields)
+            before = reader.line_num
+        return block.line + before

@@ -1,0 +1,229 @@
+"""The embedded engine: a plan in this process, without a JVM.
+
+Batches of rows are pushed in, time is advanced as far as all streams have come, and the changes of the closed instants
+come out. All machines share one dictionary, so that rows can be exchanged as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from penstock.algebra.relations import Query, Relation, StreamKind, Table
+from penstock.algebra.rewrites import normalise
+from penstock.catalog import Catalog, TableDef
+from penstock.engines.ingest import Ingest, Sent
+from penstock.engines.lateness import NEVER, Progress
+from penstock.engines.metrics import DictionaryGauge, OperatorMetrics
+from penstock.engines.results import result_schema, result_table
+from penstock.engines.routing import Router
+from penstock.operators.machine import Machine
+from penstock.plan.fragments import Fragment, Plan, plan
+from penstock.plan.physical import Received, Scan
+from penstock.synopsis.codes import Dictionary, encode_column
+from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas
+from penstock.synopsis.memory import Ints, Memory
+
+
+class EmbeddedEngine:
+    """One running query. `tables` are the contents of the static tables that it reads."""
+
+    def __init__(
+        self,
+        query: Query,
+        catalog: Catalog,
+        tables: Mapping[str, pa.Table] | None = None,
+        cells: int = 1,
+        horizon: int | None = None,
+    ) -> None:
+        self.plan: Plan = plan(normalise(query), cells)
+        self.query = query
+        self._horizon = horizon
+        self._dictionary = Dictionary()
+        self._machines = [self._make(fragment) for fragment in self.plan.fragments]
+        self._mail: list[list[list[list[Deltas]]]] = [
+            [[[] for _ in f.routes] for _ in range(f.cells)] for f in self.plan.fragments
+        ]
+        self._arrivals: list[Ints] = []
+        self._exchanges = self._build_exchanges()
+        self.streams = self._build_ingests(catalog)
+        self._ended: set[str] = set()
+        self._until = 0
+        self._steps = 0
+        self._metrics_until_now = {name: Progress() for name in self.streams}
+        self._values = DictionaryGauge(self._dictionary)
+        self._deliver_tables(catalog, tables or {})
+
+    def push(self, stream: str, batch: pa.RecordBatch) -> None:
+        """Takes rows of a stream, in the order of their arrival."""
+        sent, instants = self.streams[stream].take(batch)
+        if self.plan.kind is StreamKind.RSTREAM:
+            self._arrivals.append(np.unique(instants))
+        for letter in sent:
+            self._post(letter)
+
+    def end(self, stream: str) -> None:
+        """No more rows of a stream come, so nothing waits for them."""
+        self._ended.add(stream)
+
+    def advance(self) -> pa.Table:
+        """Closes the instants that no stream can still add to, and gives their changes."""
+        ingests = [ingest for name, ingest in self.streams.items() if name not in self._ended]
+        if any(ingest.progress.newest == NEVER for ingest in ingests):
+            return self._step(self._until)
+        watermark = min((i.progress.newest - i.definition.delay for i in ingests), default=self._until)
+        return self._step(max(self._until, watermark))
+
+    def finish(self) -> pa.Table:
+        """Closes all instants up to the horizon: by default the largest timestamp that was seen."""
+        newest = max((ingest.progress.newest for ingest in self.streams.values()), default=0)
+        horizon = max(newest, 0) if self._horizon is None else self._horizon
+        return self._step(max(self._until, horizon + 1))
+
+    @property
+    def watermark(self) -> int:
+        """The first instant that is not closed."""
+        return self._until
+
+    def metrics(self) -> list[OperatorMetrics]:
+        """What the operators did in the last step, and the streams since the last call."""
+        made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
+        lines = [self._source_metrics(made, name, ingest.progress) for name, ingest in self.streams.items()]
+        for fragment, machines in zip(self.plan.fragments, self._machines, strict=True):
+            for cell, machine in enumerate(machines):
+                for gauge in machine.gauges:
+                    state = (gauge.state_rows(), machine.state_bytes(gauge))
+                    rows = (gauge.rows_in, gauge.rows_out)
+                    lines.append(made(gauge.name, fragment.number, _occurrence(gauge.relation), cell, *rows, *state))
+        return [*lines, made("dictionary", None, None, None, 0, 0, *self._values.read())]
+
+    def state(self) -> tuple[int, int]:
+        """The rows that are kept, and the bytes that they take."""
+        machines = [machine for cells in self._machines for machine in cells]
+        values = self._values.read()[1]
+        return sum(m.state_rows() for m in machines), values + sum(m.state_bytes() for m in machines)
+
+    def _source_metrics(self, made: Callable[..., OperatorMetrics], name: str, now: Progress) -> OperatorMetrics:
+        before = self._metrics_until_now[name]
+        self._metrics_until_now[name] = replace(now)
+        rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
+        return made("source", None, name, None, rows, rows - late - bad, 0, 0, late, bad)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return result_schema(self.query.schema)
+
+    def _step(self, until: int) -> pa.Table:
+        self._until = until
+        self._steps += 1
+        arrivals = np.concatenate(self._arrivals) if self._arrivals else np.zeros(0, np.int64)
+        self._arrivals = []
+        results = no_deltas(len(self.query.schema))
+        for fragment, machines in zip(self.plan.fragments, self._machines, strict=True):
+            step = partial(self._step_cell, fragment, until=until, arrivals=arrivals)
+            outputs = [step(cell, machine) for cell, machine in enumerate(machines)]
+            together = merged(outputs, len(fragment.root.schema))
+            if fragment is self.plan.last:
+                results = together
+            for exchange in self._exchanges.get(fragment.number, ()):
+                self._post(exchange.send(together, self._dictionary))
+        return result_table(results, self.query.schema, self._dictionary)
+
+    def _step_cell(self, fragment: Fragment, cell: int, machine: Machine, until: int, arrivals: Ints) -> Deltas:
+        boxes = self._mail[fragment.number][cell]
+        inputs = [
+            merged_in_arrival(box, len(route.leaf.schema)) for box, route in zip(boxes, fragment.routes, strict=True)
+        ]
+        self._mail[fragment.number][cell] = [[] for _ in fragment.routes]
+        return machine.step(inputs, until, arrivals)
+
+    def _post(self, letter: Sent) -> None:
+        boxes = self._mail[letter.fragment]
+        if len(boxes) == 1:
+            boxes[0][letter.leaf].append(letter.deltas)
+            return
+        for cell in range(len(boxes)):
+            mine = letter.cells == cell
+            if mine.any():
+                boxes[cell][letter.leaf].append(letter.deltas.take(mine))
+
+    def _make(self, fragment: Fragment) -> list[Machine]:
+        last = fragment is self.plan.last
+        return [Machine(fragment, Memory(), self._dictionary, last, self.plan.kind) for _ in range(fragment.cells)]
+
+    def _build_exchanges(self) -> dict[int, list[_Exchange]]:
+        exchanges: dict[int, list[_Exchange]] = {}
+        for fragment in self.plan.fragments:
+            for number, route in enumerate(fragment.routes):
+                if isinstance(route.leaf, Received):
+                    router = Router(fragment, route, route.leaf.schema)
+                    exchanges.setdefault(route.leaf.fragment, []).append(_Exchange(fragment.number, number, router))
+        return exchanges
+
+    def _build_ingests(self, catalog: Catalog) -> dict[str, Ingest]:
+        names = {
+            route.leaf.stream.name
+            for fragment in self.plan.fragments
+            for route in fragment.routes
+            if isinstance(route.leaf, Scan)
+        }
+        definitions = [definition for definition in catalog.streams if definition.name in names]
+        return {d.name: Ingest(d, self.plan, self._dictionary, self._horizon) for d in definitions}
+
+    def _deliver_tables(self, catalog: Catalog, tables: Mapping[str, pa.Table]) -> None:
+        """Static tables are there from instant 0 on."""
+        for fragment in self.plan.fragments:
+            for number, route in enumerate(fragment.routes):
+                if isinstance(route.leaf, Table):
+                    definition = catalog.get(route.leaf.name)
+                    assert isinstance(definition, TableDef)
+                    rows = self._encode(tables[definition.name], route.leaf)
+                    at_start = Deltas(np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64), rows)
+                    router = Router(fragment, route, route.leaf.schema)
+                    self._post(_Exchange(fragment.number, number, router).send(at_start, self._dictionary))
+
+    def _encode(self, contents: pa.Table, leaf: Table) -> Ints:
+        columns = [
+            encode_column(contents.column(column.name).combine_chunks(), column.type, self._dictionary)
+            for column in leaf.schema
+        ]
+        return assemble(columns, contents.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """Rows of one fragment to a leaf of another."""
+
+    fragment: int
+    leaf: int
+    router: Router
+
+    def send(self, deltas: Deltas, dictionary: Dictionary) -> Sent:
+        picked, cells = self.router.cells(deltas.rows, dictionary)
+        return Sent(self.fragment, self.leaf, cells, deltas.take(picked))
+
+
+def merged_in_arrival(parts: list[Deltas], columns: int) -> Deltas:
+    """Several batches as one, in the order in which they came."""
+    some = [part for part in parts if len(part)]
+    if not some:
+        return no_deltas(columns)
+    return Deltas(
+        np.concatenate([part.ts for part in some]),
+        np.concatenate([part.weight for part in some]),
+        np.concatenate([part.rows for part in some]),
+    )
+
+
+def _occurrence(relation: Relation) -> str | None:
+    """The occurrence of a stream or table that an operator reads, if it reads one itself."""
+    match relation:
+        case Scan(stream):
+            return stream.occurrence
+        case Table(occurrence=occurrence):
+            return occurrence
+    return None

@@ -1,0 +1,139 @@
+"""The loop of the embedded engine: streams are read side by side, and each batch is pushed and its results taken.
+
+The stream that is read next is the one that holds the others up: whose closed instants are the fewest. So few rows wait
+for other streams. A stream is read once, for all queries that run together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from penstock.algebra.relations import Query, Table, Window, walk_relations
+from penstock.catalog import Catalog, StreamDef, TableDef
+from penstock.engines.embedded import EmbeddedEngine
+from penstock.engines.files import FileSource
+from penstock.engines.handed import Handed
+from penstock.engines.lateness import Progress, earliest
+
+#: The batches of a stream; None says that there is nothing for now.
+Batches = Iterator[pa.RecordBatch | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came out of one step of one query."""
+
+    engine: EmbeddedEngine
+    rows: pa.Table
+
+
+@dataclass(slots=True)
+class _Stream:
+    name: str
+    batches: Batches
+    engines: list[EmbeddedEngine]
+    idle: bool = field(default=False)
+
+    @property
+    def progress(self) -> Progress:
+        return self.engines[0].streams[self.name].progress
+
+    def closed(self) -> int:
+        """The first instant that this stream leaves open."""
+        return earliest(self.progress.newest, self.engines[0].streams[self.name].definition.delay)
+
+
+class EmbeddedRun:
+    """Queries that run together."""
+
+    def __init__(self, engines: Sequence[EmbeddedEngine], batches: Mapping[str, Batches]) -> None:
+        self.engines = engines
+        self._streams = [
+            _Stream(name, of_stream, [engine for engine in engines if name in engine.streams])
+            for name, of_stream in batches.items()
+        ]
+
+    def results(self) -> Iterator[Result | None]:
+        """The results of all steps, up to the horizon at the end; None when no stream has anything for now."""
+        open_streams = list(self._streams)
+        while open_streams:
+            ready = [stream for stream in open_streams if not stream.idle]
+            if not ready:
+                yield None
+                for stream in open_streams:
+                    stream.idle = False
+                continue
+            stream = min(ready, key=_Stream.closed)
+            try:
+                batch = next(stream.batches)
+            except StopIteration:
+                open_streams.remove(stream)
+                for engine in stream.engines:
+                    engine.end(stream.name)
+                continue
+            if batch is None:
+                stream.idle = True
+                continue
+            for engine in stream.engines:
+                engine.push(stream.name, batch)
+                yield Result(engine, engine.advance())
+        for engine in self.engines:
+            yield Result(engine, engine.finish())
+
+    def progress(self) -> dict[str, Progress]:
+        """How far each stream has come."""
+        return {stream.name: stream.progress for stream in self._streams}
+
+
+def open_run(
+    queries: Sequence[Query],
+    catalog: Catalog,
+    handed: Mapping[str, Handed] | None = None,
+    *,
+    cells: int = 1,
+    horizon: int | None = None,
+    until_done: bool = True,
+) -> EmbeddedRun:
+    """A run over what was handed over, by name, and over the files that the catalog names.
+
+    Without `until_done` it waits for more files, and has no end.
+    """
+    handed = handed or {}
+    streams, tables = read_by(queries, catalog)
+    read: list[StreamDef | TableDef] = [*streams, *tables]
+    files = {definition.name: FileSource(definition) for definition in read if definition.name not in handed}
+    contents = {t.name: handed[t.name].table(t) if t.name in handed else files[t.name].table() for t in tables}
+    engines = [EmbeddedEngine(query, catalog, contents, cells, horizon) for query in queries]
+    batches: dict[str, Batches] = {}
+    for stream in streams:
+        columns = columns_read(stream.name, engines)
+        if stream.name in handed:
+            batches[stream.name] = handed[stream.name].batches(stream, columns)
+        elif until_done:
+            batches[stream.name] = files[stream.name].batches(columns)
+        else:
+            batches[stream.name] = files[stream.name].following(columns)
+    return EmbeddedRun(engines, batches)
+
+
+def read_by(queries: Iterable[Query], catalog: Catalog) -> tuple[list[StreamDef], list[TableDef]]:
+    """The streams and tables that queries read, each once."""
+    names: dict[str, None] = {}
+    for query in queries:
+        for node in walk_relations(query.relation):
+            if isinstance(node, Window):
+                names[node.stream.name] = None
+            elif isinstance(node, Table):
+                names[node.name] = None
+    definitions = [catalog.get(name) for name in names]
+    streams = [definition for definition in definitions if isinstance(definition, StreamDef)]
+    return streams, [definition for definition in definitions if isinstance(definition, TableDef)]
+
+
+def columns_read(stream: str, engines: Iterable[EmbeddedEngine]) -> list[str]:
+    """The columns of a stream that some query reads."""
+    read = [engine.streams[stream].names for engine in engines if stream in engine.streams]
+    return list(dict.fromkeys(name for names in read for name in names))

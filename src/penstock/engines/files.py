@@ -1,0 +1,114 @@
+"""Where the embedded engine reads streams and tables from: files, or folders of files, as batches of Arrow columns.
+
+The order of rows in a file is the order of their arrival. A folder is read file by file in the order of names; names
+that start with `_` or `.` hold no data. Files are read piece by piece, so they may be larger than memory.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from penstock.catalog import Attribute, StreamDef, TableDef
+from penstock.engines import csv_files, json_files, parquet_files
+from penstock.errors import PenstockError
+from penstock.sql.diagnostics import did_you_mean, listed
+from penstock.synopsis.codes import arrow_type
+
+#: Rows of the largest batch: few enough that what waits for other streams stays small.
+BATCH_ROWS = 1 << 16
+
+Read = Callable[[Path, list[Attribute], list[Attribute], Mapping[str, str]], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    read: Read
+    options: tuple[str, ...]
+
+
+FORMATS: dict[str, Format] = {
+    "csv": Format(csv_files.read_csv, csv_files.OPTIONS),
+    "json": Format(json_files.read_json, json_files.OPTIONS),
+    "parquet": Format(parquet_files.read_parquet, parquet_files.OPTIONS),
+}
+
+#: How fast Spark reads is no matter here, so these options change nothing.
+_OF_SPARK = ("maxfilespertrigger", "maxbytespertrigger")
+_MODES = ("failfast", "permissive")
+
+
+class FileSource:
+    """The files of a declared stream or table. Whatever is wrong with the declaration is said at once."""
+
+    def __init__(self, definition: StreamDef | TableDef) -> None:
+        if definition.connector is None:
+            hint = "write USING csv OPTIONS (path '...'), or json or parquet, behind its declaration"
+            raise PenstockError(f"{definition.name} has no source", hint)
+        self._definition = definition
+        self._name = definition.connector.format.lower()
+        self._options = {key.lower(): value for key, value in definition.connector.options}
+        self._format = self._checked()
+        self._path = self._options["path"]
+        self._declared = [attribute for attribute in definition.attributes if not attribute.virtual]
+        self._read: set[Path] = set()
+        self._new()
+
+    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """All rows that there are, with these columns."""
+        wanted = [attribute for attribute in self._declared if attribute.name in columns]
+        for file in self._new():
+            self._read.add(file)
+            for batch in self._format.read(file, self._declared, wanted, self._options):
+                yield from bounded(batch)
+
+    def following(self, columns: list[str]) -> Iterator[pa.RecordBatch | None]:
+        """All rows that there are and that will be; None when there is nothing for now."""
+        while True:
+            yield from self.batches(columns)
+            yield None
+
+    def table(self) -> pa.Table:
+        names = [attribute.name for attribute in self._declared]
+        schema = pa.schema([(attribute.name, arrow_type(attribute.type)) for attribute in self._declared])
+        return pa.Table.from_batches(self.batches(names), schema)
+
+    def _new(self) -> list[Path]:
+        """The files that have not been read, in order."""
+        path = Path(self._path)
+        if path.is_dir():
+            files = [file for file in path.iterdir() if file.is_file() and file.name[0] not in "_."]
+        elif path.exists() or not glob.has_magic(self._path):
+            files = [path]
+        else:
+            files = [Path(file) for file in glob.glob(self._path) if Path(file).is_file()]
+        if not path.exists() and not (files and glob.has_magic(self._path)):
+            hint = "paths in OPTIONS are looked up from the folder in which the command runs"
+            raise PenstockError(f"{self._path}: there is no such file, which {self._definition.name} reads", hint)
+        return sorted(file for file in files if file not in self._read)
+
+    def _checked(self) -> Format:
+        name = self._definition.name
+        if self._name not in FORMATS:
+            hint = "run it on Spark, or read files"
+            raise PenstockError(f"{name}: the embedded engine reads {listed(FORMATS)}, not {self._name}", hint)
+        known = FORMATS[self._name]
+        for option in self._options:
+            if option not in ("path", *known.options, *_OF_SPARK):
+                hint = did_you_mean(option, known.options) or f"there are {listed(('path', *known.options))}"
+                raise PenstockError(f"{name}: the embedded engine has no option {option} for {self._name}", hint)
+        if "path" not in self._options:
+            raise PenstockError(f"{name}: there is no path to read from", "write OPTIONS (path '...')")
+        if self._options.get("mode", "failfast").lower() not in _MODES:
+            raise PenstockError(f"{name}: there is no mode {self._options['mode']}", "write FAILFAST or PERMISSIVE")
+        return known
+
+
+def bounded(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """A batch in pieces that are not too large."""
+    for start in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(start, BATCH_ROWS)

@@ -1,0 +1,82 @@
+"""Rows that a Python program hands over: an Arrow table, batches of one, or a pandas frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from penstock.catalog import Attribute, StreamDef, TableDef
+from penstock.engines.columns import spelled, sql_type, typed
+from penstock.engines.files import bounded
+from penstock.errors import PenstockError
+from penstock.synopsis.codes import arrow_type
+from penstock.types import Type
+
+
+class Handed:
+    """Rows with a schema. A table can be read again and again, an iterator of batches once."""
+
+    def __init__(self, name: str, data: Any) -> None:
+        self._name = name
+        self._used = False
+        self._data: pa.Table | Iterator[pa.RecordBatch]
+        if isinstance(data, pa.RecordBatch):
+            data = pa.Table.from_batches([data])
+        elif type(data).__module__.partition(".")[0] == "pandas":
+            data = pa.Table.from_pandas(data, preserve_index=False)
+        if isinstance(data, (pa.Table, pa.RecordBatchReader)):
+            self._data, self.schema = data, data.schema
+        else:
+            self._data, self.schema = _peeked(name, data)
+
+    def columns(self) -> list[tuple[str, Type]]:
+        """The columns as they would be declared."""
+        types = [(field.name, sql_type(field.type), field.type) for field in self.schema]
+        for name, type_, held in types:
+            if type_ is None:
+                message = f"{self._name}: column {name} holds {held}, for which there is no type"
+                raise PenstockError(message, "leave the column out, or turn it into one of a simple type")
+        return [(name, type_) for name, type_, _ in types if type_ is not None]
+
+    def batches(self, definition: StreamDef | TableDef, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """The rows, with these columns, of the declared types."""
+        wanted = [attribute for attribute in definition.attributes if attribute.name in columns]
+        own = spelled(self.schema.names, wanted, self._name)
+        for batch in self._again():
+            arrays = [typed(batch.column(own[a.name]), a, self._name) for a in wanted]
+            yield from bounded(pa.RecordBatch.from_arrays(arrays, names=[a.name for a in wanted]))
+
+    def table(self, definition: TableDef) -> pa.Table:
+        attributes: list[Attribute] = [attribute for attribute in definition.attributes if not attribute.virtual]
+        schema = pa.schema([(attribute.name, arrow_type(attribute.type)) for attribute in attributes])
+        return pa.Table.from_batches(self.batches(definition, schema.names), schema)
+
+    def _again(self) -> Iterator[pa.RecordBatch]:
+        if isinstance(self._data, pa.Table):
+            return iter(self._data.to_batches())
+        if self._used:
+            raise PenstockError(
+                f"the batches of {self._name} have been read already", "hand over a table to read it again"
+            )
+        self._used = True
+        return iter(self._data)
+
+
+def _peeked(name: str, data: object) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
+    """Batches, and the schema that the first of them has."""
+    hint = "hand over an Arrow table, an iterable of its batches, a pandas frame, or a Spark DataFrame"
+    if not isinstance(data, Iterable):
+        raise PenstockError(f"{name}: {type(data).__name__} holds no rows", hint)
+    batches = iter(data)
+    first = next(batches, None)
+    if not isinstance(first, (pa.RecordBatch, pa.Table)):
+        what = "nothing" if first is None else type(first).__name__
+        raise PenstockError(f"{name}: the first batch is {what}", hint)
+    return chain.from_iterable(_parts(part) for part in chain([first], batches)), first.schema
+
+
+def _parts(part: pa.RecordBatch | pa.Table) -> list[pa.RecordBatch]:
+    return part.to_batches() if isinstance(part, pa.Table) else [part]

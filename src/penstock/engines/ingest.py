@@ -1,0 +1,125 @@
+"""From a source's batches to the rows that a plan's leaves take: late rows out, filtered, projected, cells found.
+
+What is late is said in `lateness`: it does not depend on how the rows were cut into batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from penstock.algebra.expressions import Column, columns
+from penstock.algebra.relations import Schema, Stream
+from penstock.catalog import StreamDef
+from penstock.engines.lateness import Progress, on_time
+from penstock.engines.routing import Router
+from penstock.errors import PenstockError
+from penstock.operators.machine import projection
+from penstock.operators.scalars import compile_predicate
+from penstock.plan.fragments import Fragment, Plan, Route
+from penstock.plan.physical import Scan
+from penstock.synopsis.codes import Dictionary, encode_column
+from penstock.synopsis.deltas import Deltas, assemble
+from penstock.synopsis.memory import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Rows on their way: to which fragment, leaf and cell each goes."""
+
+    fragment: int
+    leaf: int
+    cells: Ints
+    deltas: Deltas
+
+
+class Ingest:
+    """The readers of one declared stream in a plan."""
+
+    def __init__(self, definition: StreamDef, plan: Plan, dictionary: Dictionary, horizon: int | None = None) -> None:
+        self.definition = definition
+        self.progress = Progress()
+        self._dictionary = dictionary
+        self._horizon = horizon
+        self._readers = [
+            _Reader(fragment, number, route)
+            for fragment in plan.fragments
+            for number, route in enumerate(fragment.routes)
+            if isinstance(route.leaf, Scan) and route.leaf.stream.name == definition.name
+        ]
+        attributes = {a.name: a for a in definition.attributes if not a.virtual}
+        read = {name for reader in self._readers for name in reader.names} | {definition.timestamp}
+        self._attributes = [attribute for name, attribute in attributes.items() if name in read]
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that somebody reads."""
+        return [attribute.name for attribute in self._attributes]
+
+    def take(self, batch: pa.RecordBatch, progress: Progress | None = None) -> tuple[list[Sent], Ints]:
+        """The rows of a batch for every leaf, and the timestamps of the rows that are on time.
+
+        They are judged by `progress`, the stream's own unless another is given.
+        """
+        encoded = []
+        for attribute in self._attributes:
+            column = _column(batch, attribute.name, self.definition)
+            encoded.append(encode_column(column, attribute.type, self._dictionary))
+        at = self.names.index(self.definition.timestamp)
+        ts, nulls = encoded[at]
+        rows = assemble(encoded, batch.num_rows)
+        kept = on_time(ts, nulls, progress or self.progress, self.definition.delay, self._horizon)
+        if not kept.all():
+            ts, rows = ts[kept], rows[kept]
+        return [reader.send(ts, rows, self.names, self._dictionary) for reader in self._readers], ts
+
+
+def _column(batch: pa.RecordBatch, name: str, definition: StreamDef) -> pa.Array:
+    index = batch.schema.get_field_index(name)
+    if index < 0:
+        matching = [i for i, other in enumerate(batch.schema.names) if other.lower() == name.lower()]
+        if len(matching) != 1:
+            given = ", ".join(batch.schema.names)
+            raise PenstockError(f"the rows of {definition.name} have no column {name}", f"they have {given}")
+        index = matching[0]
+    return batch.column(index)
+
+
+class _Reader:
+    """One leaf that reads a stream."""
+
+    def __init__(self, fragment: Fragment, leaf: int, route: Route) -> None:
+        scan = route.leaf
+        assert isinstance(scan, Scan)
+        self._fragment, self._leaf, self._route, self._scan = fragment, leaf, route, scan
+        exprs = [*scan.where, *(output.expr for output in scan.outputs)]
+        exprs += [expr for dimension in route.dimensions if dimension for expr in dimension]
+        self.names = {column.name for expr in exprs for column in columns(expr)}
+        self._compiled_for: list[str] | None = None
+
+    def send(self, ts: Ints, rows: Ints, names: list[str], dictionary: Dictionary) -> Sent:
+        self._compile(names)
+        if self._where is not None:
+            true = self._where(rows, dictionary)
+            ts, rows = ts[true], rows[true]
+        picked, cells = self._router.cells(rows, dictionary)
+        out = self._project(rows, dictionary)
+        deltas = Deltas(ts[picked], np.ones(len(picked), np.int64), out[picked])
+        return Sent(self._fragment.number, self._leaf, cells, deltas)
+
+    def _compile(self, names: list[str]) -> None:
+        if self._compiled_for == names:
+            return
+        self._compiled_for = names
+        schema = _raw_schema(self._scan.stream, names)
+        where = self._scan.where
+        self._where = compile_predicate(where, schema) if where else None
+        self._project = projection(tuple(output.expr for output in self._scan.outputs), schema)
+        self._router = Router(self._fragment, self._route, schema)
+
+
+def _raw_schema(stream: Stream, names: list[str]) -> Schema:
+    by_name: dict[str, Column] = {column.name: column for column in stream.schema}
+    return tuple(by_name[name] for name in names)

@@ -1,0 +1,57 @@
+"""When a row is late: an earlier row of its stream is newer than it by more than the stream's delay.
+
+That is a matter of arrival order alone. A stretch of arrivals can be judged by itself, against its own newest row,
+and once more when it is known what came before it: a row is late if it is late by either judgement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.synopsis.memory import Ints
+
+#: Before the first row there is nothing to be late against.
+NEVER = -(2**63)
+
+
+@dataclass(slots=True)
+class Progress:
+    """What is known of a stream, or of a stretch of it, so far."""
+
+    newest: int = NEVER
+    rows: int = 0
+    late_rows: int = 0
+    #: Rows without a timestamp, or with one before 1970.
+    bad_rows: int = 0
+
+
+def earliest(newest: int, delay: int) -> int:
+    """The least timestamp that is on time after a row as new as `newest`.
+
+    >>> earliest(100, 30)
+    70
+    """
+    return NEVER if newest == NEVER else newest - delay
+
+
+def on_time(
+    ts: Ints, nulls: NDArray[np.bool_] | None, progress: Progress, delay: int, horizon: int | None
+) -> NDArray[np.bool_]:
+    """Which of the rows that arrive next exist and are not late. `progress` is brought up to date.
+
+    >>> on_time(np.array([5, 9, 3, 8]), None, Progress(), 2, None).tolist()
+    [True, True, False, True]
+    """
+    bad = ts < 0 if nulls is None else (ts < 0) | nulls
+    exists = ~bad if horizon is None else ~bad & (ts <= horizon)
+    newest = np.maximum.accumulate(np.concatenate(([progress.newest], np.where(exists, ts, NEVER))))
+    late = exists & (newest[:-1] != NEVER) & (ts < newest[:-1] - delay)
+    progress.rows += len(ts)
+    progress.bad_rows += int(bad.sum())
+    progress.late_rows += int(late.sum())
+    progress.newest = int(newest[-1])
+    on_time: NDArray[np.bool_] = exists & ~late
+    return on_time

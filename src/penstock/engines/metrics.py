@@ -1,0 +1,57 @@
+"""Metrics: what each operator of a query did in a step. Rows are those of the step; state is what is kept after it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from penstock.synopsis.codes import Dictionary, Interned
+
+#: What a value costs in a dictionary besides itself: an entry of a hash table and one of a list.
+_ENTRY_BYTES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorMetrics:
+    step: int
+    #: The first instant that is not closed.
+    watermark: int
+    query: str
+    operator: str
+    fragment: int | None = None
+    #: The occurrence of the stream or table that it reads.
+    stream: str | None = None
+    cell: int | None = None
+    rows_in: int = 0
+    rows_out: int = 0
+    state_rows: int = 0
+    state_bytes: int = 0
+    #: Rows that came later than the stream's delay allows, and rows without a time since 1970: they are left out.
+    late_rows: int = 0
+    bad_rows: int = 0
+
+    def as_json(self) -> dict[str, str | int | None]:
+        return asdict(self)
+
+
+def metrics_lines(metrics: Iterable[OperatorMetrics]) -> str:
+    """One line of JSON each."""
+    return "".join(json.dumps(metric.as_json()) + "\n" for metric in metrics)
+
+
+class DictionaryGauge:
+    """What the values of a dictionary take: each is looked at once."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self._dictionary = dictionary
+        self._seen = 0
+        self._bytes = 0
+
+    def read(self) -> tuple[int, int]:
+        """How many values there are, and about how many bytes they take."""
+        new: list[Interned] = self._dictionary.appended(self._seen)
+        self._bytes += sum(sys.getsizeof(value) + _ENTRY_BYTES for value in new)
+        self._seen += len(new)
+        return self._seen, self._bytes

@@ -1,0 +1,31 @@
+"""parquet files, as batches of Arrow columns of the declared types: a part of a row group at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from penstock.catalog import Attribute
+from penstock.engines.columns import spelled, typed
+from penstock.errors import PenstockError
+
+OPTIONS = ()
+BATCH_ROWS = 1 << 15
+
+
+def read_parquet(
+    file: Path, declared: list[Attribute], wanted: list[Attribute], options: Mapping[str, str]
+) -> Iterator[pa.RecordBatch]:
+    try:
+        with pq.ParquetFile(file) as content:
+            names = spelled(content.schema_arrow.names, declared, str(file))
+            columns = [names[attribute.name] for attribute in wanted]
+            for batch in content.iter_batches(BATCH_ROWS, columns=columns, use_threads=False):
+                arrays = [typed(batch.column(names[a.name]), a, str(file)) for a in wanted]
+                yield pa.RecordBatch.from_arrays(arrays, names=[a.name for a in wanted])
+    except (pa.ArrowInvalid, OSError) as error:
+        hint = "it is no parquet file, or it is cut off or damaged"
+        raise PenstockError(f"{file}: it cannot be read as parquet: {error}", hint) from error

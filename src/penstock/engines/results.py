@@ -1,0 +1,35 @@
+"""The result of a query as a table: `_ts`, `_op`, and then the select list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from penstock.algebra.relations import Schema
+from penstock.synopsis.codes import Dictionary, arrow_type, decode_column
+from penstock.synopsis.deltas import Deltas, is_null
+
+
+def result_schema(schema: Schema) -> pa.Schema:
+    fields = [pa.field(column.name, arrow_type(column.type)) for column in schema]
+    return pa.schema([pa.field("_ts", pa.int64()), pa.field("_op", pa.string()), *fields])
+
+
+def result_table(deltas: Deltas, schema: Schema, dictionary: Dictionary) -> pa.Table:
+    """A row for each copy that comes or goes; at one instant first what goes."""
+    deltas = deltas.take(np.lexsort((deltas.weight > 0, deltas.ts)))
+    copies = np.abs(deltas.weight)
+    ts, rows = np.repeat(deltas.ts, copies), np.repeat(deltas.rows, copies, axis=0)
+    ops = pa.array(["-", "+"]).take(pa.array((np.repeat(deltas.weight, copies) > 0).astype(np.int8)))
+    columns = [
+        decode_column(rows[:, i].copy(), is_null(rows, i, len(schema)), column.type, dictionary)
+        for i, column in enumerate(schema)
+    ]
+    return pa.Table.from_arrays([pa.array(ts), ops, *columns], schema=result_schema(schema))
+
+
+def together(parts: Iterable[pa.Table], schema: Schema) -> pa.Table:
+    """Results that came one after the other, as one."""
+    return pa.concat_tables([result_schema(schema).empty_table(), *parts]).combine_chunks()

@@ -1,0 +1,193 @@
+"""A cell on Spark: the stateful processor of one level of a plan, which steps the machine of each group's cell.
+
+What it gets in a micro-batch is all packets for the cell, in no order. It puts them into the order of arrival, leaves
+out what is late, and closes the instants that the markers of all streams have closed.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from penstock.engines.lateness import Progress
+from penstock.engines.spark import revival
+from penstock.engines.spark.addresses import OUT
+from penstock.engines.spark.clock import Clock
+from penstock.engines.spark.metrics import note
+from penstock.engines.spark.packing import Kind, Packet, opened, rows_packets
+from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.revival import Live
+from penstock.engines.spark.source import by_cell
+from penstock.engines.spark.work import Work
+from penstock.errors import PenstockError
+from penstock.synopsis.deltas import Deltas, no_deltas
+from penstock.synopsis.memory import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of Spark's: a packet and its address, or a note for the driver."""
+
+    address: int
+    data: bytes | None
+    note: str | None = None
+
+
+class CellProcessor(StatefulProcessor):
+    def __init__(self, work: Work, level: int) -> None:
+        self._work = work
+        self._level = level
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._head = handle.getValueState("head", "head STRING")
+        self._pages = handle.getMapState("pages", "name STRING", "page BINARY")
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
+        address = self._work.addresses.at(self._level, int(key[0]))
+        mine: list[bytes] = []
+        for frame in rows:
+            for to, data, told in zip(frame["address"], frame["data"], frame["note"], strict=True):
+                if to == address:
+                    mine.append(data)
+                else:
+                    yield self._frame(Row(int(to), data, told))
+        for row in self._step(address, mine):
+            yield self._frame(row)
+
+    def close(self) -> None:
+        pass
+
+    def _frame(self, row: Row) -> pd.DataFrame:
+        """A row for the next operator, by itself: together they may be larger than Arrow allows."""
+        addresses, above = self._work.addresses, self._level + 1
+        at = addresses.key(row.address, above) if above < addresses.levels else 0
+        numbers = {"at": np.array([at], np.int32), "address": np.array([row.address], np.int32)}
+        return pd.DataFrame({**numbers, "data": [row.data], "note": [row.note]})
+
+    def _step(self, address: int, mine: list[bytes]) -> list[Row]:
+        try:
+            return self._try_step(address, mine)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise
+            Residences(self._work.run).give_up()
+            return self._try_step(address, mine)
+
+    def _try_step(self, address: int, mine: list[bytes]) -> list[Row]:
+        head = self._saved_head()
+        live = revival.take(self._work, address, head["token"] if head else None, self._saved_pages())
+        step = CellStep(self._work, address, live, head)
+        rows = list(step.run(mine))
+        for name, page in live.changes():
+            self._pages.updateValue((name,), (page,))
+        token = revival.keep(self._work, address, live)
+        self._head.update((json.dumps({"fingerprint": self._work.fingerprint, "token": token, **step.saved()}),))
+        return rows
+
+    def _saved_head(self) -> dict[str, Any] | None:
+        found = self._head.get()
+        if found is None:
+            return None
+        head: dict[str, Any] = json.loads(found[0])
+        if head["fingerprint"] != self._work.fingerprint:
+            raise changed_query()
+        return head
+
+    def _saved_pages(self) -> Iterator[tuple[str, bytes]]:
+        for (name,), (page,) in self._pages.iterator():
+            yield name, bytes(page)
+
+
+def changed_query() -> PenstockError:
+    return PenstockError(
+        "the query, its streams, the horizon or the number of cells changed since the checkpoint was written",
+        "start with a new checkpoint folder, or put back what was changed",
+    )
+
+
+class CellStep:
+    """One step of a cell, apart from where its state is kept."""
+
+    def __init__(self, work: Work, address: int, live: Live, head: Mapping[str, Any] | None) -> None:
+        self._work, self._address, self._live = work, address, live
+        number, self._cell = work.addresses.cells[address]
+        self._fragment = work.plan.fragments[number]
+        fresh = Clock({stream.name: Progress() for stream in work.streams})
+        self.clock = fresh if head is None else Clock.restored(head["clock"])
+        #: Whether the machine has been given the static tables.
+        self._has_tables = head is not None and bool(head["tables"])
+
+    def saved(self) -> dict[str, Any]:
+        """What the next step must be told, besides the machine."""
+        return {"clock": self.clock.saved(), "tables": self._has_tables}
+
+    def run(self, packets: list[bytes]) -> Iterator[Row]:
+        schemas = [route.leaf.schema for route in self._fragment.routes]
+        came = [opened(data, schemas, self._live.dictionary) for data in packets]
+        self._read_time(came)
+        if self.clock.until > 0 and not self._has_tables:
+            tables = self._work.tables.get(self._address, ())
+            came += [opened(data, schemas, self._live.dictionary) for data in tables]
+            self._has_tables = True
+        arrivals = self._arrivals(came)
+        inputs = [self._input(came, leaf) for leaf in range(len(schemas))]
+        out = self._live.machine.step(inputs, self.clock.until, arrivals)
+        yield from self._sent(out)
+        is_clock = self._address == self._work.addresses.clock
+        yield Row(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, is_clock))
+
+    def _read_time(self, came: list[Packet]) -> None:
+        self.clock.read([marker for packet in came for marker in packet.segments], self._work.delays)
+        if any(packet.kind is Kind.CLOSE for packet in came):
+            self.clock.close(self._work.horizon)
+
+    def _arrivals(self, came: list[Packet]) -> Ints:
+        """The instants at which rows of any stream arrived. Only the clock's cell gets them; it counts who was late."""
+        arrived = []
+        for packet in came:
+            if packet.kind is Kind.INSTANTS:
+                assert packet.segment is not None
+                assert packet.deltas is not None
+                late = packet.deltas.ts < self.clock.earliest[packet.segment]
+                self.clock.streams[packet.segment.stream].late_rows += int(packet.deltas.weight[late].sum())
+                arrived.append(packet.deltas.ts[~late])
+        return np.unique(np.concatenate(arrived)) if arrived else np.zeros(0, np.int64)
+
+    def _input(self, came: list[Packet], leaf: int) -> Deltas:
+        """What came for a leaf, in the order of arrival, without what is late."""
+        mine = [packet for packet in came if packet.kind is Kind.ROWS and packet.leaf == leaf]
+        mine.sort(key=lambda packet: (packet.segment or packet.sender, packet.sequence))
+        parts = []
+        for packet in mine:
+            assert packet.deltas is not None
+            if packet.segment is None:
+                parts.append(packet.deltas)
+            else:
+                on_time = packet.deltas.ts >= self.clock.earliest[packet.segment]
+                parts.append(packet.deltas if on_time.all() else packet.deltas.take(on_time))
+        if not parts:
+            return no_deltas(len(self._fragment.routes[leaf].leaf.schema))
+        return Deltas(
+            np.concatenate([part.ts for part in parts]),
+            np.concatenate([part.weight for part in parts]),
+            np.concatenate([part.rows for part in parts]),
+        )
+
+    def _sent(self, out: Deltas) -> Iterator[Row]:
+        schema, dictionary = self._fragment.root.schema, self._live.dictionary
+        if self._fragment is self._work.plan.last:
+            for packet in rows_packets(out, schema, dictionary, 0, self._address):
+                yield Row(OUT, packet)
+        for exchange in self._work.exchanges.get(self._fragment.number, ()):
+            picked, cells = exchange.router.cells(out.rows, dictionary)
+            for cell, rows in by_cell(cells, out.take(picked)):
+                to = self._work.addresses.of(exchange.fragment, cell)
+                for packet in rows_packets(rows, schema, dictionary, exchange.leaf, self._address):
+                    yield Row(to, packet)

@@ -1,0 +1,59 @@
+"""A cell's clock: how far each stream has come, and which instants are closed.
+
+Every cell gets the markers of every segment, so all of them read the same time, whatever tasks Spark made of the
+input. Segments of a micro-batch arrived in the order of their names; what came before a segment decides which of its
+rows are late that were not late among themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from penstock.engines.lateness import NEVER, Progress, earliest
+from penstock.engines.spark.packing import Segment
+
+#: All rows are late after time was closed.
+_NOTHING_IS_ON_TIME = 2**63 - 1
+
+
+@dataclass(slots=True)
+class Clock:
+    streams: dict[str, Progress]
+    #: The first instant that is not closed.
+    until: int = 0
+    closed: bool = False
+    #: Of each segment of this batch the least timestamp that is on time.
+    earliest: dict[Segment, int] = field(default_factory=dict)
+
+    def read(self, markers: list[tuple[Segment, Progress]], delays: Mapping[str, int]) -> None:
+        """Takes what a batch brought of all streams."""
+        self.earliest = {}
+        for segment, brought in sorted(markers, key=lambda marker: marker[0]):
+            progress = self.streams[segment.stream]
+            limit = _NOTHING_IS_ON_TIME if self.closed else earliest(progress.newest, delays[segment.stream])
+            self.earliest[segment] = limit
+            progress.newest = progress.newest if self.closed else max(progress.newest, brought.newest)
+            progress.rows += brought.rows
+            progress.late_rows += brought.late_rows
+            progress.bad_rows += brought.bad_rows
+        reached = [earliest(progress.newest, delays[name]) for name, progress in self.streams.items()]
+        if not self.closed and reached and NEVER not in reached:
+            self.until = max(self.until, min(reached))
+
+    def close(self, horizon: int | None) -> None:
+        """Closes all instants up to the horizon: by default the largest timestamp."""
+        if not self.closed:
+            newest = max((progress.newest for progress in self.streams.values()), default=0)
+            self.until = max(self.until, (max(newest, 0) if horizon is None else horizon) + 1)
+            self.closed = True
+
+    def saved(self) -> dict[str, Any]:
+        streams = {name: asdict(progress) for name, progress in self.streams.items()}
+        return {"until": self.until, "closed": self.closed, "streams": streams}
+
+    @staticmethod
+    def restored(saved: Mapping[str, Any]) -> Clock:
+        streams = {name: Progress(**progress) for name, progress in saved["streams"].items()}
+        return Clock(streams, saved["until"], saved["closed"])

@@ -1,0 +1,107 @@
+"""The DataFrames of declared sources: what `USING format OPTIONS (...)` means to Spark.
+
+csv and json mean the same as in the embedded engine: `\\N` and an empty field are NULL, and text that is no value of
+its type is an error, unless OPTIONS say otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from penstock.algebra.relations import Query
+from penstock.catalog import Catalog, Connector, StreamDef, TableDef
+from penstock.engines.embedded_run import read_by
+from penstock.engines.spark.types import spark_type
+from penstock.errors import PenstockError
+
+#: Spark reads an empty field as the nullValue, and a quoted one as the emptyValue.
+_DEFAULTS: dict[str, dict[str, str]] = {
+    "csv": {"mode": "FAILFAST", "nullValue": "\\N", "emptyValue": "\\N", "multiLine": "true", "enforceSchema": "false"},
+    "json": {"mode": "FAILFAST"},
+}
+
+
+def frames_of(
+    query: Query, catalog: Catalog, spark: SparkSession, handed: Mapping[str, Any] | None = None
+) -> tuple[dict[str, DataFrame], dict[str, DataFrame]]:
+    """The streams and the tables that a query reads: those that were handed over, and the others as declared."""
+    handed = handed or {}
+    streams, tables = read_by([query], catalog)
+    for stream in streams:
+        if stream.name in handed and not isinstance(handed[stream.name], DataFrame):
+            message = f"{stream.name} was handed over as rows, and Spark reads streams"
+            raise PenstockError(message, "hand over a streaming DataFrame, or use run() or to_arrow()")
+    return (
+        {s.name: handed[s.name] if s.name in handed else declared_stream(spark, s) for s in streams},
+        {
+            t.name: _handed_table(spark, t, handed[t.name]) if t.name in handed else declared_table(spark, t)
+            for t in tables
+        },
+    )
+
+
+def _handed_table(spark: SparkSession, table: TableDef, rows: Any) -> DataFrame:
+    return rows if isinstance(rows, DataFrame) else spark.createDataFrame(rows.table(table))
+
+
+def declared_stream(spark: SparkSession, stream: StreamDef) -> DataFrame:
+    connector = _connector(stream)
+    options = _options(connector)
+    if os.path.isfile(options.get("path", "")):
+        options["path"] = _as_pattern(options["path"])
+    reader = spark.readStream.format(connector.format).options(**options)
+    if connector.format.lower() in _WITH_SCHEMA:
+        reader = reader.schema(_schema(stream))
+    with _explained(stream):
+        return reader.load()
+
+
+def declared_table(spark: SparkSession, table: TableDef) -> DataFrame:
+    connector = _connector(table)
+    with _explained(table):
+        return spark.read.format(connector.format).schema(_schema(table)).options(**_options(connector)).load()
+
+
+def _as_pattern(file: str) -> str:
+    """Spark streams from folders and from patterns. This one fits one file only."""
+    folder, name = os.path.split(os.path.abspath(file))
+    return f"{folder}/[{name[0]}]{name[1:]}"
+
+
+@contextmanager
+def _explained(definition: StreamDef | TableDef) -> Iterator[None]:
+    try:
+        yield
+    except AnalysisException as error:
+        message = f"{definition.name} cannot be read: {str(error).partition(chr(10))[0]}"
+        raise PenstockError(message, "look at what stands behind USING in its declaration") from error
+
+
+#: The formats whose files do not say what is in them, or not all of them alike.
+_WITH_SCHEMA = ("csv", "json", "parquet", "orc")
+
+
+def _connector(definition: StreamDef | TableDef) -> Connector:
+    if definition.connector is None:
+        hint = "write USING ... OPTIONS (...) behind its declaration, or hand over a DataFrame"
+        raise PenstockError(f"{definition.name} has no source", hint)
+    return definition.connector
+
+
+def _options(connector: Connector) -> dict[str, str]:
+    given = dict(connector.options)
+    known = {name.lower() for name in given}
+    defaults = _DEFAULTS.get(connector.format.lower(), {})
+    return {name: value for name, value in defaults.items() if name.lower() not in known} | given
+
+
+def _schema(definition: StreamDef | TableDef) -> T.StructType:
+    stored = (attribute for attribute in definition.attributes if not attribute.virtual)
+    return T.StructType([T.StructField(attribute.name, spark_type(attribute.type)) for attribute in stored])

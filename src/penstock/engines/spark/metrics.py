@@ -1,0 +1,149 @@
+"""What a query tells the driver: after each micro-batch a note of every cell, which Spark's `observe` carries.
+
+Notes are rows of the operators' own output that are split off before the sink, so they are exact and cost no message of
+their own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.algebra.relations import Relation, Table
+from penstock.engines.metrics import OperatorMetrics
+from penstock.engines.spark.clock import Clock
+from penstock.operators.machine import Machine
+from penstock.plan.physical import Scan
+
+_NOTES = "penstock"
+
+#: Of older micro-batches nothing is known any more.
+_MOST_BATCHES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class StreamProgress:
+    rows: int
+    late_rows: int
+    bad_rows: int
+    newest: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryProgress:
+    """How far a query is after a micro-batch."""
+
+    batch: int
+    rows_per_second: float
+    #: The first instant that is not closed.
+    watermark: int
+    state_rows: int
+    state_bytes: int
+    streams: Mapping[str, StreamProgress] = field(default_factory=dict)
+
+
+def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
+    """What a cell has to say after a step. One cell speaks of the streams."""
+    made = partial(OperatorMetrics, 0, clock.until, query)
+    lines = []
+    for gauge in machine.gauges:
+        state = (gauge.state_rows(), machine.state_bytes(gauge))
+        rows = (gauge.rows_in, gauge.rows_out)
+        lines.append(made(gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell, *rows, *state))
+    told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
+    if with_streams:
+        told["streams"] = {name: asdict(progress) for name, progress in clock.streams.items()}
+    return json.dumps(told)
+
+
+def observed(packets: DataFrame) -> DataFrame:
+    """The same rows; their notes go to the driver."""
+    return packets.observe(_NOTES, F.collect_list("note").alias("notes"))
+
+
+class History:
+    """The notes of the micro-batches that are done."""
+
+    def __init__(self) -> None:
+        self._reports: dict[int, _Report] = {}
+
+    def collect(self, query: StreamingQuery) -> None:
+        """Takes over what Spark reports, of which it keeps only the latest."""
+        for report in query.recentProgress:
+            seen = report.observedMetrics.get(_NOTES)
+            if seen is not None and seen["notes"]:
+                notes = [json.loads(told) for told in seen["notes"]]
+                self._reports[report.batchId] = _Report(report.processedRowsPerSecond or 0.0, notes)
+        for batch in sorted(self._reports)[:-_MOST_BATCHES]:
+            del self._reports[batch]
+
+    def progress(self) -> QueryProgress | None:
+        """How far the query is, or None before the first micro-batch is done."""
+        if not self._reports:
+            return None
+        batch = max(self._reports)
+        report = self._reports[batch]
+        lines = [line for told in report.notes for line in told["operators"]]
+        streams = {
+            name: StreamProgress(p["rows"], p["late_rows"], p["bad_rows"], p["newest"] if p["newest"] >= 0 else None)
+            for told in report.notes
+            for name, p in told.get("streams", {}).items()
+        }
+        watermark = max(told["watermark"] for told in report.notes)
+        rows, size = sum(line["state_rows"] for line in lines), sum(line["state_bytes"] for line in lines)
+        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams)
+
+    def metrics(self) -> list[OperatorMetrics]:
+        """What every operator and stream did in each micro-batch."""
+        lines = []
+        before: dict[str, Any] = {}
+        for batch in sorted(self._reports):
+            for told in self._reports[batch].notes:
+                lines += [OperatorMetrics(**{**line, "step": batch}) for line in told["operators"]]
+                for name, progress in told.get("streams", {}).items():
+                    lines.append(_stream_metrics(batch, told, name, progress, before.get(name)))
+                    before[name] = progress
+        return sorted(lines, key=lambda line: (line.step, line.fragment or 0, line.cell or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What Spark and the cells said after a micro-batch."""
+
+    rows_per_second: float
+    notes: list[dict[str, Any]]
+
+
+def _stream_metrics(
+    batch: int, told: Mapping[str, Any], name: str, now: Mapping[str, int], before: Mapping[str, int] | None
+) -> OperatorMetrics:
+    """What a stream did in a batch: notes count since the first start."""
+    came, late, bad = (now[what] - (before or {}).get(what, 0) for what in ("rows", "late_rows", "bad_rows"))
+    query = told["operators"][0]["query"] if told["operators"] else ""
+    return OperatorMetrics(
+        batch,
+        told["watermark"],
+        query,
+        "source",
+        stream=name,
+        rows_in=came,
+        rows_out=came - late - bad,
+        late_rows=late,
+        bad_rows=bad,
+    )
+
+
+def _occurrence(relation: Relation) -> str | None:
+    match relation:
+        case Scan(stream):
+            return stream.occurrence
+        case Table(occurrence=occurrence):
+            return occurrence
+    return None

@@ -1,0 +1,209 @@
+"""Queries on Spark: a plan as one streaming DataFrame, and the handle of a query that runs.
+
+Each level of the plan is a stateful operator; chained operators pass a micro-batch's packets on within that
+micro-batch, so an instant that closes is closed on all levels at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from penstock.algebra.relations import Query
+from penstock.catalog import Catalog
+from penstock.engines.metrics import OperatorMetrics
+from penstock.engines.spark.cell import CellProcessor
+from penstock.engines.spark.checkpoint import Checkpoint
+from penstock.engines.spark.metrics import History, QueryProgress, observed
+from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.session import check_session
+from penstock.engines.spark.sink import unpacked
+from penstock.engines.spark.source import PACKETS, packed_control, packed_stream
+from penstock.engines.spark.types import check_columns
+from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
+from penstock.errors import PenstockError
+
+_FORMATS = {"parquet": "parquet", "csv": "csv", "json": "json"}
+
+
+def build(
+    query: Query,
+    catalog: Catalog,
+    frames: Mapping[str, DataFrame],
+    tables: Mapping[str, DataFrame] | None = None,
+    cells: int = 1,
+    *,
+    horizon: int | None = None,
+    control: DataFrame | None = None,
+) -> DataFrame:
+    """The query as a streaming DataFrame: `_ts`, `_op`, and then the select list.
+
+    `frames` are the streams and `tables` the static tables, by declared name. A row of `control` closes time.
+    """
+    for frame in frames.values():
+        check_session(frame.sparkSession)
+    return _build(_work(query, catalog, tables or {}, cells, horizon), frames, control)
+
+
+def start(
+    query: Query,
+    catalog: Catalog,
+    frames: Mapping[str, DataFrame],
+    tables: Mapping[str, DataFrame] | None = None,
+    *,
+    spark: SparkSession,
+    out: str,
+    checkpoint: str,
+    cells: int = 1,
+    horizon: int | None = None,
+    until_done: bool = False,
+) -> RunningQuery:
+    """Runs a query into a folder of files, exactly once; the folder's name ends in csv, json or parquet.
+
+    With `until_done` it reads what there is, closes time at the horizon, and ends.
+    """
+    check_session(spark)
+    work = _work(query, catalog, tables or {}, cells, horizon)
+    kept = Checkpoint(spark, checkpoint)
+    kept.claim(work)
+    result = _build(work, frames, kept.control())
+    running = RunningQuery(work, result, kept, out, until_done=until_done)
+    running.begin()
+    return running
+
+
+class RunningQuery:
+    """A query that runs, from its first micro-batch to its end."""
+
+    def __init__(self, work: Work, result: DataFrame, checkpoint: Checkpoint, out: str, *, until_done: bool) -> None:
+        self._spark, self._work, self._result = result.sparkSession, work, result
+        self._checkpoint, self._out, self._until_done = checkpoint, out, until_done
+        self._query: StreamingQuery | None = None
+        self._history = History()
+
+    def begin(self) -> None:
+        """Starts Spark's query."""
+        writer = _writer(self._result, self._out).option("checkpointLocation", self._checkpoint.folder)
+        if self._until_done:
+            writer = writer.trigger(availableNow=True)
+        # Spark keeps the number of partitions in the checkpoint; it must be that of the cells from the first start on.
+        partitions = "spark.sql.shuffle.partitions"
+        before = self._spark.conf.get(partitions)
+        self._spark.conf.set(partitions, self._work.cells)
+        try:
+            self._query = writer.start(self._out)
+        finally:
+            self._spark.conf.set(partitions, before or "200")
+
+    @property
+    def is_running(self) -> bool:
+        return self._query is not None and self._query.isActive
+
+    def await_done(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Waits until the query has ended; with `until_done`, until time is closed and all is written.
+
+        `meanwhile` is called every second.
+        """
+        try:
+            self._await(meanwhile)
+            if self._until_done:
+                # In a run of its own: what it closes is all that the first run has read.
+                self._checkpoint.close()
+                self.begin()
+                self._await(meanwhile)
+        finally:
+            if not self.is_running:
+                self._leave()
+
+    def stop(self) -> None:
+        """Ends the query after the last micro-batch that was completed. It goes on from there when started again."""
+        if self._query is not None:
+            self._query.stop()
+            self._collect()
+            self._leave()
+
+    def progress(self) -> QueryProgress | None:
+        """How far it is, or None before the first micro-batch is done."""
+        self._collect()
+        return self._history.progress()
+
+    def metrics(self) -> list[OperatorMetrics]:
+        """What every operator did in each micro-batch that is done, by fragment and cell."""
+        self._collect()
+        return self._history.metrics()
+
+    def _collect(self) -> None:
+        if self._query is not None:
+            self._history.collect(self._query)
+
+    def _leave(self) -> None:
+        """Gives the memory of the machines back. On other hosts it goes when the next query starts a day later."""
+        Residences(self._work.run).remove()
+
+    def _await(self, meanwhile: Callable[[], None]) -> None:
+        assert self._query is not None
+        try:
+            while not self._query.awaitTermination(1):
+                self._collect()
+                meanwhile()
+        except StreamingQueryException as error:
+            raise _told(error) from error
+        self._collect()
+
+
+def _work(query: Query, catalog: Catalog, tables: Mapping[str, DataFrame], cells: int, horizon: int | None) -> Work:
+    work = make_work(query, catalog, cells, horizon)
+    contents = {}
+    for table in tables_of(work, catalog):
+        if table.name not in tables:
+            raise PenstockError(f"the query reads the table {table.name}, but there is no DataFrame of that name")
+        names = [attribute.name for attribute in table.attributes]
+        contents[table.name] = tables[table.name].select(*check_columns(tables[table.name], table, names)).toArrow()
+    return with_tables(work, contents)
+
+
+def _build(work: Work, frames: Mapping[str, DataFrame], control: DataFrame | None) -> DataFrame:
+    sources = []
+    for stream in work.streams:
+        if stream.name not in frames:
+            raise PenstockError(f"the query reads the stream {stream.name}, but there is no DataFrame of that name")
+        if not frames[stream.name].isStreaming:
+            raise PenstockError(f"the DataFrame of {stream.name} is not a stream", "read it with spark.readStream")
+        sources.append(packed_stream(frames[stream.name], stream, work))
+    if control is not None:
+        sources.append(packed_control(control, work))
+    if not sources:
+        raise PenstockError("the query reads no stream")
+    packets = reduce(DataFrame.union, sources)
+    for level in range(work.addresses.levels):
+        packets = packets.groupBy("at").transformWithStateInPandas(
+            CellProcessor(work, level), outputStructType=PACKETS, outputMode="Append", timeMode="None"
+        )
+    return unpacked(observed(packets), work.schema)
+
+
+def _writer(result: DataFrame, out: str) -> DataStreamWriter:
+    ending = out.rstrip("/").rpartition(".")[2].lower()
+    if ending not in _FORMATS:
+        raise PenstockError(f"cannot tell the format of {out}", "let its name end in .csv, .json or .parquet")
+    writer = result.writeStream.outputMode("append").format(_FORMATS[ending])
+    if ending == "csv":
+        writer = writer.option("header", "true").option("nullValue", "\\N").option("emptyValue", "")
+    return writer
+
+
+def _told(error: StreamingQueryException) -> Exception:
+    """The error that a worker raised for the user, out of Spark's report of it."""
+    marker = "penstock.errors.PenstockError: "
+    text = str(error)
+    if marker not in text:
+        said = text.partition("terminated with exception: ")[2].partition("\n")[0] or text.partition("\n")[0]
+        return PenstockError(f"Spark stopped the query: {said}", "--debug shows all that Spark says")
+    message, _, rest = text.partition(marker)[2].partition("\n")
+    hint = rest.partition("\n")[0].removeprefix("hint: ") if rest.startswith("hint: ") else None
+    return PenstockError(message, hint)

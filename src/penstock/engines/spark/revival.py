@@ -1,0 +1,161 @@
+"""Revival: how the machine of a cell is found again in the next micro-batch, by whichever worker gets the cell.
+
+Spark's state holds what the machine is made from, the pages of its memory and the values of its dictionary, and a token
+that is new after every batch. A machine is true just when its token is the one in Spark's state. It is looked for where
+that costs least: among those that this worker ran, then in the folders of this host (`residence`), and last it is made
+again from Spark's state, as after a retry, a restart, or a move to another host.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from penstock.engines.spark.packing import read_values, values_text
+from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.work import Work
+from penstock.operators.machine import Machine
+from penstock.synopsis.codes import Dictionary
+from penstock.synopsis.memory import PAGE_BYTES, Memory
+
+#: Machines of other queries that a worker still holds must go at some point.
+_MOST_KEPT = 64
+
+_MEMORY, _VALUES = "memory/", "values/"
+
+#: The files beside those of the memory: the dictionary's values, some on each line, and how they lie in pages.
+_VALUES_FILE, _PAGES_FILE = "%values", "%value-pages"
+
+_kept: OrderedDict[tuple[str, int], Live] = OrderedDict()
+
+
+@dataclass(slots=True)
+class Live:
+    """A machine with all that it remembers."""
+
+    machine: Machine
+    memory: Memory
+    dictionary: Dictionary
+    values: ValuePages
+    #: Where its memory lies: None if it lies in this process.
+    folder: Path | None
+    token: str | None
+    #: How many values of its dictionary are in the folder.
+    written: int = 0
+
+    def changes(self) -> Iterator[tuple[str, bytes]]:
+        """What Spark's state must take over."""
+        for key, page in self.memory.changes():
+            yield _MEMORY + key, page
+        for number, page in self.values.changes(self.dictionary):
+            yield f"{_VALUES}{number}", page
+
+
+@dataclass(slots=True)
+class ValuePages:
+    """How the values of a dictionary lie in pages: new ones go to the last page until it is full."""
+
+    #: The code of each page's first value.
+    starts: list[int]
+    saved: int = 0
+
+    def changes(self, dictionary: Dictionary) -> Iterator[tuple[int, bytes]]:
+        if self.saved < len(dictionary):
+            page = values_text(dictionary.appended(self.starts[-1])).encode()
+            yield len(self.starts) - 1, page
+            self.saved = len(dictionary)
+            self._end(page)
+
+    def restore(self, pages: dict[int, bytes], dictionary: Dictionary) -> None:
+        for number in range(len(pages)):
+            dictionary.extend(read_values(pages[number]))
+            self.saved = len(dictionary)
+            self._end(pages[number], number + 1 < len(pages))
+
+    def _end(self, page: bytes, is_followed: bool = False) -> None:
+        if is_followed or len(page) >= PAGE_BYTES:
+            self.starts.append(self.saved)
+
+
+def take(work: Work, address: int, token: str | None, pages: Iterable[tuple[str, bytes]]) -> Live:
+    """The machine of a cell, for one batch: it must be given back with `keep`, or it is lost.
+
+    Spark's state has this token, and these pages; they are read only if they must be.
+    """
+    live = _kept.pop((work.run, address), None)
+    is_true = live is not None and token is not None and live.token == token
+    if live is not None and is_true and live.folder is None:
+        return live
+    residences = Residences(work.run)
+    folder = residences.claim(address, token)
+    if folder is None:
+        return _rebuilt(work, address, token, pages, residences.new(address))
+    if live is not None and is_true:
+        live.folder = folder
+        live.memory.moved(folder)
+        return live
+    return _attached(work, address, token, folder)
+
+
+def keep(work: Work, address: int, live: Live) -> str:
+    """Keeps a machine for the next batch, under the token that Spark's state must have then."""
+    live.token = uuid4().hex
+    if live.folder is not None:
+        _write_values(live, live.folder)
+        live.folder = Residences(work.run).release(live.folder, address, live.token)
+        live.memory.moved(live.folder)
+    _kept[work.run, address] = live
+    while len(_kept) > _MOST_KEPT:
+        _kept.popitem(last=False)
+    return live.token
+
+
+def _rebuilt(
+    work: Work, address: int, token: str | None, pages: Iterable[tuple[str, bytes]], folder: Path | None
+) -> Live:
+    memory, dictionary = Memory(folder), Dictionary()
+    held: dict[str, bytes] = {}
+    values: dict[int, bytes] = {}
+    for key, page in pages:
+        if key.startswith(_MEMORY):
+            held[key.removeprefix(_MEMORY)] = page
+        else:
+            values[int(key.removeprefix(_VALUES))] = page
+    value_pages = ValuePages([0])
+    value_pages.restore(values, dictionary)
+    if held:
+        memory.restore(held)
+    return Live(_machine(work, address, memory, dictionary), memory, dictionary, value_pages, folder, token)
+
+
+def _attached(work: Work, address: int, token: str | None, folder: Path) -> Live:
+    memory, dictionary = Memory(folder), Dictionary()
+    for line in (folder / _VALUES_FILE).read_text().splitlines():
+        dictionary.extend(read_values(line))
+    values = ValuePages(**json.loads((folder / _PAGES_FILE).read_text()))
+    machine = _machine(work, address, memory, dictionary)
+    return Live(machine, memory, dictionary, values, folder, token, len(dictionary))
+
+
+def _write_values(live: Live, folder: Path) -> None:
+    with open(folder / _VALUES_FILE, "a", opener=_private) as file:
+        if live.written < len(live.dictionary):
+            file.write(values_text(live.dictionary.appended(live.written)) + "\n")
+    with open(folder / _PAGES_FILE, "w", opener=_private) as file:
+        file.write(json.dumps({"starts": live.values.starts, "saved": live.values.saved}))
+    live.written = len(live.dictionary)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _machine(work: Work, address: int, memory: Memory, dictionary: Dictionary) -> Machine:
+    number, _ = work.addresses.cells[address]
+    fragment = work.plan.fragments[number]
+    return Machine(fragment, memory, dictionary, fragment is work.plan.last, work.plan.kind)

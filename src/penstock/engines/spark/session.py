@@ -1,0 +1,72 @@
+"""The Spark session: made with the settings that the operators need, or checked for them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from pyspark.sql import SparkSession
+
+from penstock.errors import PenstockError
+
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+#: Without these a query cannot run, or not rightly: (setting, value, why).
+_NEEDED = (
+    ("spark.sql.streaming.stateStore.providerClass", _ROCKSDB, "state is kept page by page, which only RocksDB can"),
+    (
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
+        "true",
+        "a micro-batch must write only what changed",
+    ),
+)
+
+_OWN = {
+    **{name: value for name, value, _ in _NEEDED},
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    "spark.ui.showConsoleProgress": "false",
+    # A deep plan's text is long, and Spark's regular expressions over it recurse.
+    "spark.driver.extraJavaOptions": "-Xss16m",
+    # Workers are forked from a process that has imported what they need.
+    "spark.python.daemon.module": "penstock.engines.spark.daemon",
+}
+
+
+def spark_session(master: str | None = None, ui: bool = False, **settings: str) -> SparkSession:
+    """A session for Penstock: local, with all cores, unless a master is given. One that runs already is returned."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("penstock").config("spark.ui.enabled", str(ui).lower())
+    # A task that dies with its worker is tried again, as on a cluster.
+    builder = builder.master(master or os.environ.get("MASTER") or "local[*,4]")
+    for name, value in {**_OWN, **settings}.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def check_session(spark: SparkSession) -> None:
+    """Refuses a session that lacks what queries need."""
+    for name, value, why in _NEEDED:
+        found = spark.conf.get(name, "")
+        if found != value:
+            raise PenstockError(
+                f"the Spark session has {name} = {found or 'nothing'}, but {why}",
+                f'set it when the session is made: .config("{name}", "{value}"), or use penstock.spark_session()',
+            )
+    context = spark.sparkContext
+    workers = shutil.which(context.pythonExec) or context.pythonExec
+    if (context.master or "").startswith("local") and not _is_same(workers, sys.executable):
+        raise PenstockError(
+            f"Spark's workers would run {workers}, but this is {sys.executable}",
+            "set the environment variable PYSPARK_PYTHON to sys.executable before the session is made",
+        )
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two interpreters see the same packages: they stand in one folder, by whatever name."""
+    return os.path.dirname(os.path.abspath(one)) == os.path.dirname(os.path.abspath(other))

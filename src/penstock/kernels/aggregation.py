@@ -1,0 +1,354 @@
+"""Groups and their aggregates, kept up to date under insertions and deletions.
+
+Deltas are taken in the order of time. Each changes the accumulators of its group; at the end of an instant the groups
+that were touched are looked at once, and those whose row is not the one they showed before give - old and + new. A
+group row holds all that is known of a group: its header, its key, its accumulators, and what it shows. Groups without
+rows go, and their slots serve others.
+
+The kernel never allocates. It stops, and says which tables are short, before a delta for which there may be no room;
+called again after they have grown, it goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kernels import exact, multiset, ordered, slots
+from penstock.kernels.hashing import row_hash
+from penstock.kernels.jit import inlined, lean
+
+Ints = NDArray[np.int64]
+
+#: The header of a group row: how many rows the group has, its flags, the next group of its bucket. The key follows.
+ROWS, FLAGS, LINK, KEY = 0, 1, 2, 3
+LIVE, TOUCHED, SHOWN = 1, 2, 4
+
+#: Registers: how far the kernel got, how many groups it touched at this instant, how many rows it gave, and whether
+#: the first instant has been shown.
+POSITION, TOUCHED_COUNT, EMITTED, STARTED = range(4)
+REGISTER_COUNT = 4
+
+#: The columns of a plan, which has a row per aggregate: what it is, its argument, its state, and where its result goes.
+FAMILY, FINISH, DISTINCT = 0, 1, 2
+#: WIDE is the place of a 128-bit argument's two words, or -1.
+ARGUMENT, NULL_WORD, NULL_BIT, WIDE = 3, 4, 5, 6
+#: ORDER is how values of an ordered accumulator are compared, LOWEST and HIGHEST bound a total.
+STATE, ORDER, LOWEST, HIGHEST = 7, 8, 9, 10
+#: RAW is the place of an unfinished result.
+SHOWN_WORD, SHOWN_BIT, RAW = 11, 12, 13
+PLAN_WIDTH = 14
+
+#: Families of accumulators.
+ROW_COUNT, COUNT, INTEGER, DOUBLE, ORDERED = range(5)
+#: What is made of them: a total, a quotient as a DOUBLE, the least or greatest, or count and sum as they are.
+TOTAL, QUOTIENT, LEAST, GREATEST, UNFINISHED = range(5)
+
+#: Orders of values: of integers, of interned values by their ranks, of the bits of DOUBLEs.
+AS_INTEGER, BY_RANK, AS_DOUBLE = range(3)
+
+#: Accumulators of the families start with how many values there are. Ordered ones are just the root of a treap.
+STATE_WIDTHS = (0, 1, 1 + exact.INTEGER_WIDTH, 1 + exact.DOUBLE_WIDTH, 1)
+RAW_WIDTH = 1 + exact.INTEGER_WIDTH
+
+#: How many deltas are looked at ahead.
+BLOCK = 32
+
+
+@lean
+def aggregate(
+    ts: Ints,
+    weight: Ints,
+    rows: Ints,
+    keys: Ints,
+    wide: Ints,
+    ranks: Ints,
+    plan: Ints,
+    key_columns: int,
+    shown: int,
+    stays: bool,
+    groups: Ints,
+    heads: Ints,
+    entries: Ints,
+    entry_heads: Ints,
+    nodes: Ints,
+    pool: Ints,
+    touched: Ints,
+    registers: Ints,
+    columns: Ints,
+    places: Ints,
+    fresh: Ints,
+    digits: Ints,
+    buckets: Ints,
+    out_ts: Ints,
+    out_weight: Ints,
+    out: Ints,
+) -> int:
+    """Works deltas in from registers[POSITION] on. Gives 0 when all are done, else bits of the tables that are short.
+
+    `keys` has the deltas' keys by themselves, `wide` the words of arguments of 128 bits. What a group shows starts at
+    word `shown` of its row; groups without rows go, unless it `stays`. `columns` are those of `keys`, `places`
+    where they are in group rows; `fresh`, `digits`, `buckets` are scratch.
+    """
+    start, ahead = 0, 0
+    room = 0
+    position, emitted, touches = registers[POSITION], registers[EMITTED], registers[TOUCHED_COUNT]
+    while True:
+        ended = position == len(ts)
+        if position > 0 and (ended or ts[position] != ts[position - 1]):
+            for i in range(touches):
+                group = touched[i]
+                was_there = groups[group, FLAGS] & SHOWN != 0
+                is_there = groups[group, ROWS] > 0 or stays
+                if is_there:
+                    _work_out(group, plan, key_columns, len(columns), groups, nodes, pool, fresh, digits)
+                if was_there != is_there or not _shows(groups, group, shown, fresh):
+                    if was_there:
+                        out_ts[emitted], out_weight[emitted] = ts[position - 1], -1
+                        _copy_row(groups, group, key_columns, shown, out, emitted)
+                        emitted += 1
+                    if is_there:
+                        _show(groups, group, shown, fresh)
+                        out_ts[emitted], out_weight[emitted] = ts[position - 1], 1
+                        _copy_row(groups, group, key_columns, shown, out, emitted)
+                        emitted += 1
+                groups[group, FLAGS] = LIVE | SHOWN
+                if not is_there:
+                    _forget(group, plan, places, groups, heads, pool)
+            touches = 0
+        short = 0
+        if room == 0:
+            room, short = _room(plan, groups, entries, nodes, pool)
+        if ended or room == 0:
+            registers[POSITION], registers[EMITTED], registers[TOUCHED_COUNT] = position, emitted, touches
+            return 0 if ended else short
+        room -= 1
+        if position >= ahead:
+            start, ahead = position, min(position + BLOCK, len(ts))
+            _look_ahead(keys, start, ahead, columns, groups, heads, buckets)
+        group = _group(keys, position, columns, groups, heads, buckets[position - start])
+        if not groups[group, FLAGS] & TOUCHED:
+            groups[group, FLAGS] |= TOUCHED
+            touched[touches] = group
+            touches += 1
+        if weight[position] != 0:
+            groups[group, ROWS] += weight[position]
+            _accumulate(
+                rows, wide, position, weight[position], group, plan, ranks, groups, entries, entry_heads, nodes, pool
+            )
+        position += 1
+
+
+@lean
+def rebuild(groups: Ints, heads: Ints, places: Ints) -> None:
+    """Links all groups again, after a restore or for more buckets."""
+    for bucket in range(len(heads)):
+        heads[bucket] = 0
+    for group in range(1, len(groups)):
+        if groups[group, FLAGS] & LIVE:
+            bucket = row_hash(groups, group, places) & (len(heads) - 1)
+            groups[group, LINK] = heads[bucket]
+            heads[bucket] = group
+
+
+@inlined
+def _room(plan: Ints, groups: Ints, entries: Ints, nodes: Ints, pool: Ints) -> tuple[int, int]:
+    """For how many deltas there is room for sure; if for none, the tables that are short."""
+    distinct, ordereds, doubles = 0, 0, 0
+    for a in range(len(plan)):
+        distinct += plan[a, DISTINCT]
+        ordereds += int(plan[a, FAMILY] == ORDERED)
+        doubles += int(plan[a, FAMILY] == DOUBLE)
+    needs = (1, distinct, ordereds, doubles)
+    free = (
+        slots.room(groups),
+        slots.room(entries),
+        slots.room(nodes),
+        slots.room(pool),
+    )
+    least = 1 << 62
+    short = 0
+    for table in range(4):
+        if needs[table] > 0:
+            deltas = free[table] // needs[table]
+            least = min(least, deltas)
+            if deltas == 0:
+                short |= 1 << table
+    return least, short
+
+
+@inlined
+def _look_ahead(keys: Ints, start: int, end: int, columns: Ints, groups: Ints, heads: Ints, buckets: Ints) -> None:
+    """The buckets of the next deltas. To look at their groups now lets the processor fetch many of them at once."""
+    seen = 0
+    for row in range(start, end):
+        bucket = row_hash(keys, row, columns) & (len(heads) - 1)
+        buckets[row - start] = bucket
+        seen ^= groups[heads[bucket], ROWS]
+    # Without a use of what was seen, the compiler would not look.
+    buckets[BLOCK] = seen
+
+
+@inlined
+def _group(keys: Ints, row: int, columns: Ints, groups: Ints, heads: Ints, bucket: int) -> int:
+    """The group of a key, which is made if there is none."""
+    group = heads[bucket]
+    while group != 0:
+        same = True
+        for word in range(len(columns)):
+            if groups[group, KEY + word] != keys[row, word]:
+                same = False
+                break
+        if same:
+            return group  # type: ignore[no-any-return]
+        group = groups[group, LINK]
+    group = slots.take(groups)
+    for word in range(len(columns)):
+        groups[group, KEY + word] = keys[row, word]
+    groups[group, FLAGS] = LIVE
+    groups[group, LINK] = heads[bucket]
+    heads[bucket] = group
+    return group
+
+
+@inlined
+def _accumulate(
+    rows: Ints,
+    wide: Ints,
+    row: int,
+    weight: int,
+    group: int,
+    plan: Ints,
+    ranks: Ints,
+    groups: Ints,
+    entries: Ints,
+    entry_heads: Ints,
+    nodes: Ints,
+    pool: Ints,
+) -> None:
+    """Changes the accumulators of a delta's group."""
+    for a in range(len(plan)):
+        family = plan[a, FAMILY]
+        if family == ROW_COUNT or (rows[row, plan[a, NULL_WORD]] >> plan[a, NULL_BIT]) & 1:
+            continue
+        value = rows[row, plan[a, ARGUMENT]]
+        times = weight
+        if plan[a, DISTINCT]:
+            owner = group * len(plan) + a
+            times = multiset.change(entries, entry_heads, owner, value, weight)
+            if times == 0:
+                continue
+        at = plan[a, STATE]
+        if family == ORDERED:
+            order = plan[a, ORDER]
+            if order == AS_DOUBLE:
+                value = ordered.double_order(value)
+            root = groups[group, at]
+            groups[group, at] = ordered.change(nodes, root, value, times, ranks, order == BY_RANK)
+            continue
+        groups[group, at] += times
+        if family == INTEGER:
+            place = plan[a, WIDE]
+            low = value if place < 0 else wide[row, place]
+            high = value >> 63 if place < 0 else wide[row, place + 1]
+            exact.add_integer(groups, group, at + 1, low, high, times)
+        elif family == DOUBLE:
+            exact.add_double(groups, group, at + 1, value, times, pool)
+
+
+@inlined
+def _shows(groups: Ints, group: int, shown: int, fresh: Ints) -> bool:
+    """Whether a group shows that already."""
+    for word in range(len(fresh)):  # compiled loops are plain
+        if groups[group, shown + word] != fresh[word]:
+            return False
+    return True
+
+
+@inlined
+def _show(groups: Ints, group: int, shown: int, fresh: Ints) -> None:
+    for word in range(len(fresh)):
+        groups[group, shown + word] = fresh[word]
+
+
+@inlined
+def _copy_row(groups: Ints, group: int, key_columns: int, shown: int, out: Ints, row: int) -> None:
+    """Gives the row that a group shows: the key's columns, the aggregates', null words, unfinished results."""
+    for word in range(key_columns):
+        out[row, word] = groups[group, KEY + word]
+    for word in range(groups.shape[1] - shown):
+        out[row, key_columns + word] = groups[group, shown + word]
+
+
+@inlined
+def _forget(group: int, plan: Ints, places: Ints, groups: Ints, heads: Ints, pool: Ints) -> None:
+    """Gives a group's slot back, and those that it holds in other tables."""
+    for a in range(len(plan)):
+        if plan[a, FAMILY] == DOUBLE:
+            exact.release_double(groups, group, plan[a, STATE] + 1, pool)
+    bucket = row_hash(groups, group, places) & (len(heads) - 1)
+    other = heads[bucket]
+    if other == group:
+        heads[bucket] = groups[group, LINK]
+    else:
+        while groups[other, LINK] != group:
+            other = groups[other, LINK]
+        groups[other, LINK] = groups[group, LINK]
+    slots.give(groups, group)
+
+
+@inlined
+def _work_out(
+    group: int,
+    plan: Ints,
+    key_columns: int,
+    key_words: int,
+    groups: Ints,
+    nodes: Ints,
+    pool: Ints,
+    fresh: Ints,
+    digits: Ints,
+) -> None:
+    """What a group is to show, into `fresh`: codes of the aggregates, null words, unfinished results."""
+    for word in range(len(fresh)):
+        fresh[word] = 0
+    for word in range(key_words - key_columns):
+        fresh[len(plan) + word] = groups[group, KEY + key_columns + word]
+    for a in range(len(plan)):
+        at = plan[a, STATE]
+        if plan[a, FINISH] == UNFINISHED:
+            for word in range(RAW_WIDTH):
+                fresh[plan[a, RAW] + word] = groups[group, at + word]
+        elif plan[a, FAMILY] != ROW_COUNT and plan[a, FAMILY] != COUNT and groups[group, at] == 0:
+            # No values, or no root of a treap: NULL.
+            if plan[a, FAMILY] == DOUBLE:
+                exact.release_double(groups, group, at + 1, pool)
+            fresh[plan[a, SHOWN_WORD]] |= 1 << plan[a, SHOWN_BIT]
+        else:
+            code, fits = _result(group, plan, a, groups, nodes, pool, digits)
+            if fits:
+                fresh[a] = code
+            else:
+                fresh[plan[a, SHOWN_WORD]] |= 1 << plan[a, SHOWN_BIT]
+
+
+@inlined
+def _result(group: int, plan: Ints, a: int, groups: Ints, nodes: Ints, pool: Ints, digits: Ints) -> tuple[int, bool]:
+    """The code of an aggregate of something, and whether it fits its type."""
+    at, family, finish = plan[a, STATE], plan[a, FAMILY], plan[a, FINISH]
+    if family == ROW_COUNT:
+        return groups[group, ROWS], True
+    state = groups[group, at]
+    if family == COUNT:
+        return state, True
+    if family == ORDERED:
+        best = ordered.least(nodes, state) if finish == LEAST else ordered.greatest(nodes, state)
+        return ordered.double_order(best) if plan[a, ORDER] == AS_DOUBLE else best, True
+    if family == DOUBLE:
+        divisor = state if finish == QUOTIENT else 1
+        return exact.double_quotient(groups, group, at + 1, divisor, pool, digits), True
+    if finish == QUOTIENT:
+        return exact.integer_quotient(groups, group, at + 1, state, digits), True
+    total = groups[group, at + 1]
+    fits = exact.fits_word(groups, group, at + 1) and plan[a, LOWEST] <= total <= plan[a, HIGHEST]
+    return total, fits

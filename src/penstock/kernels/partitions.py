@@ -1,0 +1,73 @@
+"""Partitioned windows: the latest n rows for each value of some columns (thesis 2.1.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kernels.hashing import row_hash
+from penstock.kernels.index import link
+from penstock.kernels.jit import kernel
+
+Ints = NDArray[np.int64]
+
+
+@kernel
+def slide_partitions(
+    count: int,
+    slots: Ints,
+    rows: Ints,
+    columns: Ints,
+    null_columns: Ints,
+    null_masks: Ints,
+    keys: Ints,
+    partitions: Ints,
+    later: Ints,
+    heads: Ints,
+    links: Ints,
+    registers: Ints,
+) -> Ints:
+    """For each new row, in order, the slot of the row that it pushes out, or -1.
+
+    `columns` of `rows` are the partition's values, and `null_masks` of `null_columns` their null bits. A partition has
+    its key, and in `partitions` its size, its oldest and its latest slot; `later` leads from a row to the next one of
+    its partition. There is room for as many new partitions as there are rows. `registers[0]` counts partitions.
+    """
+    width = keys.shape[1]
+    everything = np.arange(width)
+    mask = len(heads) - 1
+    pushed = np.full(len(slots), -1, np.int64)
+    for i in range(len(slots)):
+        slot = slots[i]
+        # The key is written where a new partition would be; it stays there if the partition is new.
+        new = registers[0]
+        for c in range(len(columns)):
+            keys[new, c] = rows[slot, columns[c]]
+        for c in range(len(null_columns)):
+            keys[new, len(columns) + c] = rows[slot, null_columns[c]] & null_masks[c]
+        bucket = row_hash(keys, new, everything) & mask
+        found = heads[bucket]
+        while found >= 0:
+            equal = True
+            for c in range(width):
+                if keys[found, c] != keys[new, c]:
+                    equal = False
+                    break
+            if equal:
+                break
+            found = links[found, 0]
+        if found < 0:
+            found = new
+            registers[0] += 1
+            link(heads, links, bucket, found)
+            partitions[found, 0] = 0
+            partitions[found, 1] = slot
+        else:
+            later[partitions[found, 2]] = slot
+        partitions[found, 2] = slot
+        partitions[found, 0] += 1
+        if partitions[found, 0] > count:
+            pushed[i] = partitions[found, 1]
+            partitions[found, 1] = later[partitions[found, 1]]
+            partitions[found, 0] -= 1
+    return pushed

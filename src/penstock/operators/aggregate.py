@@ -1,0 +1,331 @@
+"""GROUP BY: one row per group, or without keys just one row, from the first instant on.
+
+The kernel keeps the groups (`kernels/aggregation.py`); here their tables are laid out and grown, and DECIMALs that do
+not fit one word are taken apart and put together. Sums are exact and rounded once, so that results do not depend on the
+order in which rows come and go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.algebra.functions import AggregateFunction, aggregate_type
+from penstock.kernels import aggregation, exact, multiset, ordered, slots
+from penstock.synopsis.codes import NARROW_PRECISION, Dictionary, is_interned
+from penstock.synopsis.deltas import NULL_BITS, Deltas, assemble, is_null, no_deltas, null_words, row_width
+from penstock.synopsis.memory import Ints, Memory
+from penstock.types import BIGINT_RANGE, Kind, Type
+
+_WORD = 1 << 64
+_FIRST_ROWS = 64
+
+#: Groups, entries of multisets, each with the heads of its buckets; nodes, pool, touched groups, registers.
+Tables = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]
+#: Times, weights, and rows with unfinished results at their end.
+Results = tuple[Ints, Ints, Ints]
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationSpec:
+    """An aggregate of the column of that type. COUNT(*) has no argument."""
+
+    function: AggregateFunction
+    argument: Type | None
+    distinct: bool = False
+
+    @property
+    def result(self) -> Type:
+        typed = aggregate_type(self.function, self.argument)
+        assert typed is not None, f"{self.function.value} takes no {self.argument}"
+        return typed
+
+    @property
+    def family(self) -> int:
+        if self.argument is None:
+            return aggregation.ROW_COUNT
+        if self.function is AggregateFunction.COUNT:
+            return aggregation.COUNT
+        if self.function in (AggregateFunction.MIN, AggregateFunction.MAX):
+            return aggregation.ORDERED
+        return aggregation.DOUBLE if self.argument.kind is Kind.DOUBLE else aggregation.INTEGER
+
+    @property
+    def finish(self) -> int:
+        if self.function is AggregateFunction.MIN:
+            return aggregation.LEAST
+        if self.function is AggregateFunction.MAX:
+            return aggregation.GREATEST
+        if self.function is AggregateFunction.AVG:
+            return aggregation.UNFINISHED if self.result.kind is Kind.DECIMAL else aggregation.QUOTIENT
+        return aggregation.UNFINISHED if _is_wide(self.result) else aggregation.TOTAL
+
+
+class AggregateOperator:
+    """Input rows are key columns and then the arguments, in order; output rows the key columns and the aggregates."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        name: str,
+        key_count: int,
+        aggregations: tuple[AggregationSpec, ...],
+        dictionary: Dictionary,
+    ) -> None:
+        self._memory = memory
+        self._name = name
+        self._keys = key_count
+        self._specs = aggregations
+        self._dictionary = dictionary
+        self._arguments = _argument_columns(key_count, aggregations)
+        self._columns = key_count + sum(spec.argument is not None for spec in aggregations)
+        self._key_words = key_count + null_words(key_count)
+        self._plan, self._shown, self._shown_width = self._layout()
+        self._widths = {
+            "groups": self._shown + self._shown_width,
+            "entries": multiset.WIDTH,
+            "nodes": ordered.WIDTH,
+            "pool": exact.POOL_WIDTH,
+        }
+        #: Where keys are, by themselves and in group rows, and room for the kernel's work.
+        self._scratch = (
+            np.arange(self._key_words),
+            np.arange(aggregation.KEY, aggregation.KEY + self._key_words),
+            np.zeros(self._shown_width, np.int64),
+            np.zeros(exact.POOL_WIDTH, np.int64),
+            np.zeros(aggregation.BLOCK + 1, np.int64),
+        )
+        if memory.restored:
+            self._rebuild()
+
+    def step(self, inputs: list[Deltas], until: int) -> Deltas:
+        (deltas,) = inputs
+        registers = self._registers()
+        if not self._keys and not registers[aggregation.STARTED] and until > 0:
+            deltas = self._with_first_instant(deltas)
+            registers[aggregation.STARTED] = 1
+        if not len(deltas):
+            return no_deltas(self._keys + len(self._specs))
+        batch = (*self._batch(deltas), self._ranks(), self._plan, self._keys, self._shown, not self._keys)
+        results = _room_for_results(len(deltas), self._keys + self._shown_width)
+        registers[aggregation.POSITION] = registers[aggregation.EMITTED] = 0
+        while short := aggregation.aggregate(*batch, *self._tables(), *self._scratch, *results):
+            self._grow(short)
+        return self._finished(results, int(self._registers()[aggregation.EMITTED]))
+
+    def state_rows(self) -> int:
+        """Groups, values of DISTINCT aggregates, and values of MIN and MAX."""
+        return sum(slots.in_use(self._table(table)) for table in ("groups", "entries", "nodes"))
+
+    def _layout(self) -> tuple[Ints, int, int]:
+        """The plan of the kernel, where in its row a group has what it shows, and how many words that is."""
+        count = len(self._specs)
+        plan = np.zeros((count, aggregation.PLAN_WIDTH), np.int64)
+        state = aggregation.KEY + self._key_words
+        raw = count + null_words(self._keys + count)
+        wide = 0
+        for a, (spec, column) in enumerate(zip(self._specs, self._arguments, strict=True)):
+            row = plan[a]
+            row[aggregation.FAMILY], row[aggregation.FINISH] = spec.family, spec.finish
+            row[aggregation.ARGUMENT] = column
+            row[aggregation.NULL_WORD] = self._columns + column // NULL_BITS
+            row[aggregation.NULL_BIT] = column % NULL_BITS
+            # A multiset has the same least and greatest value as the set of its values.
+            row[aggregation.DISTINCT] = spec.distinct and spec.family != aggregation.ORDERED
+            row[aggregation.ORDER] = _order(spec)
+            row[aggregation.STATE] = state
+            row[aggregation.LOWEST], row[aggregation.HIGHEST] = _word_range(spec.result)
+            row[aggregation.SHOWN_WORD] = count + (self._keys + a) // NULL_BITS
+            row[aggregation.SHOWN_BIT] = (self._keys + a) % NULL_BITS
+            row[aggregation.WIDE] = -1
+            row[aggregation.RAW] = -1
+            if _takes_wide(spec):
+                row[aggregation.WIDE] = wide
+                wide += 2
+            if spec.finish == aggregation.UNFINISHED:
+                row[aggregation.RAW] = raw
+                raw += aggregation.RAW_WIDTH
+            state += aggregation.STATE_WIDTHS[spec.family]
+        return plan, state, raw
+
+    def _with_first_instant(self, deltas: Deltas) -> Deltas:
+        """R(0) of an aggregate without keys has a row even of nothing: a delta of weight 0 shows it."""
+        zero = np.zeros(1, np.int64)
+        rows = assemble([(zero, np.ones(1, bool))] * self._columns, 1)
+        return Deltas(
+            np.concatenate((zero, deltas.ts)),
+            np.concatenate((zero, deltas.weight)),
+            np.concatenate((rows, deltas.rows)),
+        )
+
+    def _batch(self, deltas: Deltas) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        """Times, weights, rows; the keys by themselves; the words of wide arguments."""
+        rows = _plain(deltas.rows)
+        keys = rows
+        if self._columns > self._keys:
+            keys = np.empty((len(rows), self._key_words), np.int64)
+            keys[:, : self._keys] = rows[:, : self._keys]
+            # Keys come first, so their null bits do too.
+            keys[:, self._keys :] = rows[:, self._columns : self._columns + self._key_words - self._keys]
+            keys[:, -1] &= (1 << (self._keys - NULL_BITS * (null_words(self._keys) - 1))) - 1
+        arguments = [c for spec, c in zip(self._specs, self._arguments, strict=True) if _takes_wide(spec)]
+        wide = np.zeros((len(rows), 2 * len(arguments)), np.int64)
+        for place, column in enumerate(arguments):
+            wide[:, 2 * place : 2 * place + 2] = self._wide_words(rows, column)
+        return _plain(deltas.ts), _plain(deltas.weight), rows, keys, wide
+
+    def _wide_words(self, rows: Ints, column: int) -> Ints:
+        """The two words of each wide DECIMAL, which is looked up once per value."""
+        words = np.zeros((len(rows), 2), np.int64)
+        there = ~is_null(rows, column, self._columns)
+        codes, inverse = np.unique(rows[there, column], return_inverse=True)
+        values = np.array([self._dictionary.value(int(code)) for code in codes], dtype=object)
+        low = (values % _WORD).astype(np.uint64).view(np.int64)
+        high = (values // _WORD).astype(np.int64)
+        words[there] = np.stack((low, high), axis=1)[inverse]
+        return words
+
+    def _ranks(self) -> Ints:
+        if np.any(self._plan[:, aggregation.ORDER] == aggregation.BY_RANK):
+            return _plain(self._dictionary.ranks())
+        return np.zeros(0, np.int64)
+
+    def _finished(self, results: Results, count: int) -> Deltas:
+        """Results with all their codes; where a change of sums is none of the rounded result, the pair goes."""
+        ts, weight, rows = (part[:count] for part in results)
+        outputs = self._keys + len(self._specs)
+        if all(spec.finish != aggregation.UNFINISHED for spec in self._specs):
+            return Deltas(ts, weight, rows)
+        plain = np.ascontiguousarray(rows[:, : row_width(outputs)])
+        for a, spec in enumerate(self._specs):
+            if spec.finish == aggregation.UNFINISHED:
+                raw = self._keys + int(self._plan[a, aggregation.RAW])
+                self._finish(plain, a, spec, rows[:, raw : raw + aggregation.RAW_WIDTH])
+        pairs = (weight[:-1] < 0) & (weight[1:] > 0) & (ts[:-1] == ts[1:]) & np.all(plain[:-1] == plain[1:], axis=1)
+        keep = np.ones(count, bool)
+        keep[:-1] &= ~pairs
+        keep[1:] &= ~pairs
+        return Deltas(ts, weight, plain) if keep.all() else Deltas(ts, weight, plain).take(keep)
+
+    def _finish(self, rows: Ints, a: int, spec: AggregationSpec, raw: Ints) -> None:
+        """Fills in a DECIMAL aggregate, from counts and exact sums."""
+        unscaled, nulls = decimal_results(spec, raw)
+        column = self._keys + a
+        there = ~nulls
+        kept = unscaled[there]
+        interned = _is_wide(spec.result)
+        rows[there, column] = self._dictionary.encode(kept.tolist()) if interned else kept.astype(np.int64)
+        word = self._keys + len(self._specs) + column // NULL_BITS
+        rows[:, word] |= nulls.astype(np.int64) << (column % NULL_BITS)
+
+    def _registers(self) -> Ints:
+        return self._array("registers", aggregation.REGISTER_COUNT)
+
+    def _tables(self) -> Tables:
+        groups, entries = self._table("groups"), self._table("entries")
+        return (
+            groups,
+            self._heads("heads", len(groups)),
+            entries,
+            self._heads("entry_heads", len(entries)),
+            self._table("nodes"),
+            self._table("pool"),
+            self._array("touched", len(groups), derived=True),
+            self._registers(),
+        )
+
+    def _grow(self, short: int) -> None:
+        """Doubles the tables whose bits are set, and gives those that are found by hashing more buckets."""
+        for bit, table in enumerate(self._widths):
+            if short >> bit & 1:
+                self._table(table, max(2 * len(self._table(table)), _FIRST_ROWS))
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        groups, heads, entries, entry_heads, *_ = self._tables()
+        aggregation.rebuild(groups, heads, self._scratch[1])
+        multiset.rebuild(entries, entry_heads)
+
+    def _heads(self, name: str, rows: int) -> Ints:
+        """As many buckets as a table has rows, at least: a power of two."""
+        heads = self._array(name, 1 << (rows - 1).bit_length(), derived=True)
+        return heads[: 1 << (len(heads).bit_length() - 1)]
+
+    def _table(self, table: str, rows: int = 0) -> Ints:
+        """A table of slots, of so many rows at least."""
+        return self._array(table, rows, self._widths[table])
+
+    def _array(self, table: str, rows: int, width: int | None = None, derived: bool = False) -> Ints:
+        return self._memory.array(f"{self._name}/{table}", rows, width, derived)
+
+
+def decimal_results(spec: AggregationSpec, raw: Ints) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
+    """The unscaled SUM or AVG of DECIMALs from (count, three words of the sum), and where it is NULL.
+
+    >>> spec = AggregationSpec(AggregateFunction.AVG, Type(Kind.DECIMAL, 4, 1))
+    >>> values, nulls = decimal_results(spec, np.array([[2, 5, 0, 0], [3, -2, -1, -1], [0, 0, 0, 0]]))
+    >>> values.tolist(), nulls.tolist()
+    ([25000, -6667, 0], [False, False, True])
+    """
+    assert spec.argument is not None and spec.argument.scale is not None
+    result = spec.result
+    assert result.precision is not None and result.scale is not None
+    count, words = raw[:, 0], raw[:, 1:]
+    unsigned = words.view(np.uint64) if words.flags.c_contiguous else np.ascontiguousarray(words).view(np.uint64)
+    totals = words[:, 2].astype(object) * _WORD**2 + unsigned[:, 1].astype(object) * _WORD + unsigned[:, 0]
+    nulls = count == 0
+    if spec.function is AggregateFunction.AVG:
+        # Half away from zero.
+        scaled = np.abs(totals) * 10 ** (result.scale - spec.argument.scale)
+        divisors = np.where(nulls, 1, count).astype(object)
+        quotients = (2 * scaled + divisors) // (2 * divisors)
+        totals = np.where(words[:, 2] < 0, -quotients, quotients)
+    limit = 10**result.precision
+    return totals, nulls | (np.abs(totals) >= limit).astype(bool)
+
+
+def _argument_columns(key_count: int, specs: tuple[AggregationSpec, ...]) -> list[int]:
+    """The column of each aggregate's argument; that of COUNT(*) is never looked at."""
+    columns = []
+    following = key_count
+    for spec in specs:
+        columns.append(following if spec.argument is not None else 0)
+        following += spec.argument is not None
+    return columns
+
+
+def _is_wide(type_: Type) -> bool:
+    return type_.precision is not None and type_.precision > NARROW_PRECISION
+
+
+def _takes_wide(spec: AggregationSpec) -> bool:
+    return spec.family == aggregation.INTEGER and spec.argument is not None and _is_wide(spec.argument)
+
+
+def _order(spec: AggregationSpec) -> int:
+    """How MIN and MAX compare. The codes of interned values come in no order, but have ranks."""
+    argument = spec.argument
+    if argument is None or spec.family != aggregation.ORDERED:
+        return aggregation.AS_INTEGER
+    if is_interned(argument):
+        return aggregation.BY_RANK
+    return aggregation.AS_DOUBLE if argument.kind is Kind.DOUBLE else aggregation.AS_INTEGER
+
+
+def _word_range(type_: Type) -> tuple[int, int]:
+    if type_.precision is not None and not _is_wide(type_):
+        return 1 - 10**type_.precision, 10**type_.precision - 1
+    return BIGINT_RANGE
+
+
+def _room_for_results(deltas: int, width: int) -> Results:
+    """A delta touches one group at one instant, which then gives at most two rows. Pages are had when written."""
+    rows = 2 * deltas
+    return np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty((rows, width), np.int64)
+
+
+def _plain(array: Ints) -> Ints:
+    """An array as kernels are compiled for: of words that lie in order and may be written."""
+    return np.require(array, np.int64, ["C", "W", "E"])

@@ -1,0 +1,46 @@
+"""A relation as an input of a join: its rows stored, and its deltas as events by slot.
+
+Rows that are alike are interchangeable, so a deletion may take any stored row with its values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.kernels.bags import place
+from penstock.operators.events import Events
+from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.index import Index
+from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.store import RowStore
+
+
+class Bag:
+    def __init__(self, memory: Memory, name: str, width: int) -> None:
+        self.store = RowStore(memory, name, width)
+        self._memory, self._name = memory, name
+        self._index = Index(memory, f"{name}.all", tuple(range(width)))
+        if memory.restored:
+            self._index.rebuild(self.store.capacity, self.store.rows, np.flatnonzero(self._present() == 1))
+
+    def step(self, deltas: Deltas) -> Events:
+        copies = np.abs(deltas.weight)
+        ts = np.repeat(deltas.ts, copies)
+        signs = np.repeat(np.sign(deltas.weight), copies)
+        rows = np.repeat(deltas.rows, copies, axis=0) if (copies != 1).any() else deltas.rows
+        # At one instant insertions come first, so that a deletion finds what came at its own instant.
+        order = np.lexsort((-signs, ts))
+        ts, signs, rows = ts[order], signs[order], np.ascontiguousarray(rows[order])
+        fresh = self.store.allocate(int(np.count_nonzero(signs > 0)))
+        self._index.fit(self.store.capacity, self.store.rows)
+        slots = place(signs, rows, fresh, self.store.rows, self._index.heads, self._index.links)
+        self.store.starts[fresh] = ts[signs > 0]
+        present = self._present()
+        present[slots[signs > 0]] = 1
+        gone = slots[signs < 0]
+        present[gone] = 0
+        self.store.release(gone)
+        return Events(ts, signs, slots)
+
+    def _present(self) -> Ints:
+        return self._memory.array(f"{self._name}.present", self.store.capacity)

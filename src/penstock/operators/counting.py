@@ -1,0 +1,72 @@
+"""duplicate-eliminate, union, except, intersect: operators that count copies of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.algebra.relations import SetOperator
+from penstock.kernels import counting
+from penstock.kernels.counting import count_rows
+from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.index import Index
+from penstock.synopsis.memory import Ints, Memory
+
+FUNCTIONS = {
+    (SetOperator.UNION, False): counting.UNION,
+    (SetOperator.EXCEPT, False): counting.EXCEPT,
+    (SetOperator.EXCEPT, True): counting.EXCEPT_ALL,
+    (SetOperator.INTERSECT, False): counting.INTERSECT,
+    (SetOperator.INTERSECT, True): counting.INTERSECT_ALL,
+}
+
+
+class CountingOperator:
+    def __init__(self, memory: Memory, name: str, width: int, function: int) -> None:
+        self._memory, self._name = memory, name
+        self._width = width
+        self._function = function
+        self._index = Index(memory, f"{name}.rows", tuple(range(width)))
+        #: [free slots, rows held, slots ever made]
+        self._registers = memory.array(f"{name}.registers", 3)
+        if memory.restored:
+            made = int(self._registers[2])
+            counts = memory.array(f"{name}.counts", made, 4)
+            held = np.flatnonzero((counts[:made, 0] != 0) | (counts[:made, 1] != 0))
+            self._index.rebuild(made, self._rows(made), held)
+
+    def step(self, sides: list[Deltas]) -> Deltas:
+        ts = np.concatenate([side.ts for side in sides])
+        order = np.argsort(ts, kind="stable")
+        numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
+        made = self._make_room(len(ts))
+        self._index.fit(made, self._rows(made))
+        out = count_rows(
+            self._function,
+            ts[order],
+            np.concatenate([side.weight for side in sides])[order],
+            numbers[order],
+            np.concatenate([side.rows for side in sides])[order],
+            self._rows(made),
+            self._memory.array(f"{self._name}.counts", made, 4),
+            self._index.heads,
+            self._index.links,
+            self._memory.array(f"{self._name}.free", made),
+            self._registers,
+        )
+        return Deltas(*out)
+
+    def state_rows(self) -> int:
+        return int(self._registers[1])
+
+    def _make_room(self, count: int) -> int:
+        free, made = int(self._registers[0]), int(self._registers[2])
+        if free < count:
+            more = max(made + count - free, made + made // 2, 64)
+            slots = self._memory.array(f"{self._name}.free", more)
+            slots[free : free + more - made] = np.arange(made, more)
+            self._registers[0] = free + more - made
+            self._registers[2] = made = more
+        return made
+
+    def _rows(self, made: int) -> Ints:
+        return self._memory.array(f"{self._name}.stored", made, self._width)

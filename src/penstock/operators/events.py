@@ -1,0 +1,45 @@
+"""Events: deltas of a relation whose rows are stored, by slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.memory import Ints
+from penstock.synopsis.store import RowStore
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Rows that come (+1) or go (-1), in the order of time."""
+
+    ts: Ints
+    signs: Ints
+    slots: Ints
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def deltas(self, store: RowStore) -> Deltas:
+        return Deltas(self.ts, self.signs, store.rows[self.slots])
+
+
+def in_time(leaving_ts: Ints, leaving: Ints, coming_ts: Ints, coming: Ints, starts: Ints) -> Events:
+    """Two sequences in the order of time as one. At one instant rows leave first: that keeps stores small.
+
+    A row that leaves at the instant at which it comes is in no bag, and so has no events.
+    """
+    if not len(leaving):
+        return Events(coming_ts, np.ones(len(coming), np.int64), coming)
+    fleeting = starts[leaving] == leaving_ts
+    if fleeting.any():
+        stays = ~np.isin(coming, leaving[fleeting])
+        coming_ts, coming = coming_ts[stays], coming[stays]
+        leaving_ts, leaving = leaving_ts[~fleeting], leaving[~fleeting]
+    ts = np.concatenate((leaving_ts, coming_ts))
+    signs = np.concatenate((np.full(len(leaving), -1, np.int64), np.ones(len(coming), np.int64)))
+    slots = np.concatenate((leaving, coming))
+    order = np.argsort(ts, kind="stable")
+    return Events(ts[order], signs[order], slots[order])

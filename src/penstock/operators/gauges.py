@@ -1,0 +1,66 @@
+"""Gauges: what each operator of a machine did in its last step, and what it keeps.
+
+An operator is named after its relation and numbered from the root down, as `penstock explain` shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from penstock.algebra.relations import Relation
+from penstock.plan.explain import operator_name
+from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.memory import Memory
+
+
+@dataclass(slots=True)
+class Gauge:
+    name: str
+    relation: Relation
+    rows_in: int = 0
+    rows_out: int = 0
+    below: list[Gauge] = field(default_factory=list)
+    #: The number of the leaf that it reads.
+    leaf: int | None = None
+    #: The names under which its memory lies, and what counts the rows in it.
+    arrays: list[str] = field(default_factory=list)
+    counts: list[Callable[[], int]] = field(default_factory=list)
+
+    def stepped(self, inputs: Mapping[int, Deltas], rows_out: int) -> None:
+        came = sum(gauge.rows_out for gauge in self.below)
+        self.rows_in = came if self.leaf is None else came + len(inputs[self.leaf])
+        self.rows_out = rows_out
+
+    def state_rows(self) -> int:
+        return sum(count() for count in self.counts)
+
+    def state_bytes(self, memory: Memory) -> int:
+        return memory.nbytes_of(self.arrays)
+
+
+class Gauges:
+    """The gauges of a machine, and while it is built the one of the operator that is being built."""
+
+    def __init__(self) -> None:
+        self.all: list[Gauge] = []
+        self._open: list[Gauge] = []
+
+    @property
+    def top(self) -> Gauge:
+        return self._open[-1]
+
+    @contextmanager
+    def building(self, relation: Relation) -> Iterator[Gauge]:
+        """An operator may build itself in two steps: its changes, and their rows in a store."""
+        if self._open and self.top.relation is relation:
+            yield self.top
+            return
+        gauge = Gauge(operator_name(relation, len(self.all)), relation)
+        self.all.append(gauge)
+        if self._open:
+            self.top.below.append(gauge)
+        self._open.append(gauge)
+        yield gauge
+        self._open.pop()

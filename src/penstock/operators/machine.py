@@ -1,0 +1,337 @@
+"""A machine: the operators of one fragment in one cell, stepped from instant to instant.
+
+It is a pure state machine over its memory and its dictionary: what it remembers is there, and a machine that is built
+over the same memory goes on where the other stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr
+from penstock.algebra.relations import (
+    Aggregate,
+    AntiJoin,
+    Distinct,
+    Join,
+    PartitionRows,
+    Project,
+    Relation,
+    Schema,
+    Select,
+    SemiJoin,
+    SetOp,
+    SetOperator,
+    StreamKind,
+    Table,
+    Unbounded,
+)
+from penstock.kernels import counting
+from penstock.operators.aggregate import AggregateOperator, AggregationSpec
+from penstock.operators.bag import Bag
+from penstock.operators.counting import FUNCTIONS, CountingOperator
+from penstock.operators.events import Events
+from penstock.operators.gauges import Gauge, Gauges
+from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
+from penstock.operators.netting import deleted, inserted, netted
+from penstock.operators.reorder import Reorder
+from penstock.operators.rstream import RelationStream
+from penstock.operators.scalars import compile_predicate, compile_scalar
+from penstock.operators.windows import window_operator
+from penstock.plan.fragments import Fragment, join_variables
+from penstock.plan.physical import Keep, Received, Scan
+from penstock.synopsis.codes import Dictionary
+from penstock.synopsis.deltas import Deltas, assemble, is_null, merged, row_width
+from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.store import RowStore
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step is given: per leaf what arrived, and the first instant that is not closed."""
+
+    inputs: dict[int, Deltas]
+    until: int
+
+
+DeltaNode = Callable[[Step], Deltas]
+EventNode = Callable[[Step], Events]
+
+
+class Machine:
+    def __init__(
+        self, fragment: Fragment, memory: Memory, dictionary: Dictionary, last: bool, kind: StreamKind | None
+    ) -> None:
+        self.fragment = fragment
+        self._memory = memory
+        self._dictionary = dictionary
+        self._builder = _Builder(fragment, memory, dictionary)
+        self._root = self._builder.deltas(fragment.root)
+        self._width = row_width(len(fragment.root.schema))
+        self._last = last
+        self._kind = kind
+        self._rstream: RelationStream | None = None
+        if last and kind is StreamKind.RSTREAM:
+            self._rstream = RelationStream(memory, "rstream", self._width)
+            self._ticks = Reorder(memory, "ticks", row_width(0))
+            self._builder.add_rstream(self._rstream.store, self._ticks)
+        memory.restored = False
+
+    def step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Deltas:
+        """Takes what arrived at each leaf, in the order of the routes, and closes all instants before `until`.
+
+        `arrivals` are the instants at which rows of any input stream arrived, for RSTREAM.
+        """
+        changes = self._root(Step(dict(enumerate(inputs)), until))
+        result = self._finished(changes, until, arrivals) if self._last else changes
+        self._builder.end_step()
+        if self._rstream is not None:
+            self._rstream.store.end_step()
+        return result
+
+    def state_rows(self) -> int:
+        return sum(gauge.state_rows() for gauge in self.gauges)
+
+    def state_bytes(self, gauge: Gauge | None = None) -> int:
+        """Of one operator, or of all."""
+        return self._memory.nbytes() if gauge is None else gauge.state_bytes(self._memory)
+
+    @property
+    def gauges(self) -> list[Gauge]:
+        """What each operator did in the last step, and what it keeps."""
+        return self._builder.gauges.all
+
+    def _finished(self, changes: Deltas, until: int, arrivals: Ints | None) -> Deltas:
+        net = netted(changes)
+        match self._kind:
+            case StreamKind.ISTREAM:
+                return inserted(net)
+            case StreamKind.DSTREAM:
+                return deleted(net)
+            case StreamKind.RSTREAM:
+                assert self._rstream is not None
+                stamps = arrivals if arrivals is not None else np.zeros(0, np.int64)
+                ticks = Deltas(stamps, np.ones(len(stamps), np.int64), np.zeros((len(stamps), row_width(0)), np.int64))
+                due = self._ticks.step(ticks, until)
+                return self._rstream.step(net, np.unique(due.ts))
+        return net
+
+
+class _Builder:
+    """Makes the operators of a fragment, from the root down, each under a name of its own."""
+
+    def __init__(self, fragment: Fragment, memory: Memory, dictionary: Dictionary) -> None:
+        self._memory = memory
+        self._dictionary = dictionary
+        self._leaves = [route.leaf for route in fragment.routes]
+        self._number = 0
+        self._stores: list[RowStore] = []
+        self.gauges = Gauges()
+
+    def end_step(self) -> None:
+        for store in self._stores:
+            store.end_step()
+
+    def add_rstream(self, store: RowStore, ticks: Reorder) -> None:
+        """RSTREAM keeps the relation once more, at the root."""
+        root = self.gauges.all[0]
+        root.arrays += ["rstream", "ticks"]
+        root.counts += [store.__len__, ticks.__len__]
+
+    def deltas(self, relation: Relation) -> DeltaNode:
+        with self.gauges.building(relation) as gauge:
+            node = self._deltas(relation)
+
+        def measured(step: Step) -> Deltas:
+            out = node(step)
+            gauge.stepped(step.inputs, len(out))
+            return out
+
+        return measured
+
+    def _deltas(self, relation: Relation) -> DeltaNode:
+        match relation:
+            case Scan(spec=Unbounded()):
+                return self._arrivals(relation)
+            case Scan():
+                store, events = self.events(relation)
+                return lambda step: events(step).deltas(store)
+            case Table() | Received():
+                return self._received(relation)
+            case Select(below, predicates):
+                return self._select(self.deltas(below), predicates, below.schema)
+            case Project(below, outputs):
+                return self._project(self.deltas(below), tuple(o.expr for o in outputs), below.schema)
+            case Keep(below, columns):
+                return self._keep(self.deltas(below), columns, below.schema)
+            case Join():
+                return self._join(relation)
+            case SemiJoin() | AntiJoin():
+                return self._semi_join(relation)
+            case Aggregate():
+                return self._aggregate(relation)
+            case Distinct(below):
+                return self._counting(counting.DISTINCT, (below,))
+            case SetOp(SetOperator.UNION, True, left, right):
+                return self._union_all(left, right)
+            case SetOp(op, all_, left, right):
+                return self._counting(FUNCTIONS[op, all_], (left, right))
+        raise AssertionError(f"no operator for {relation}")
+
+    def events(self, relation: Relation) -> tuple[RowStore, EventNode]:
+        """The relation with its rows stored."""
+        with self.gauges.building(relation) as gauge:
+            store, events = self._window(relation) if isinstance(relation, Scan) else self._bag(relation)
+
+        def measured(step: Step) -> Events:
+            out = events(step)
+            gauge.stepped(step.inputs, len(out))
+            return out
+
+        return store, measured
+
+    def _bag(self, relation: Relation) -> tuple[RowStore, EventNode]:
+        deltas = self.deltas(relation)
+        bag = Bag(self._memory, self._name("bag"), row_width(len(relation.schema)))
+        self._keeps(bag.store)
+        return bag.store, lambda step: bag.step(deltas(step))
+
+    def _name(self, what: str) -> str:
+        self._number += 1
+        name = f"{what}{self._number}"
+        self.gauges.top.arrays.append(name)
+        return name
+
+    def _keeps(self, store: RowStore) -> None:
+        self._stores.append(store)
+        self.gauges.top.counts.append(store.__len__)
+
+    def _leaf(self, relation: Relation) -> int:
+        number = next(i for i, leaf in enumerate(self._leaves) if leaf is relation)
+        self.gauges.top.leaf = number
+        return number
+
+    def _arrivals(self, scan: Scan) -> DeltaNode:
+        number = self._leaf(scan)
+        reorder = Reorder(self._memory, self._name("input"), row_width(len(scan.schema)))
+        self.gauges.top.counts.append(reorder.__len__)
+        return lambda step: reorder.step(step.inputs[number], step.until)
+
+    def _window(self, scan: Scan) -> tuple[RowStore, EventNode]:
+        arrivals = self._arrivals(scan)
+        columns = len(scan.schema)
+        by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
+        window = window_operator(scan.spec, self._memory, self._name("window"), columns, row_width(columns), by)
+        self._keeps(window.store)
+
+        def step_window(step: Step) -> Events:
+            rows = arrivals(step)
+            return window.step(rows.ts, rows.rows, step.until)
+
+        return window.store, step_window
+
+    def _received(self, leaf: Relation) -> DeltaNode:
+        number = self._leaf(leaf)
+        return lambda step: step.inputs[number].in_order()
+
+    def _select(self, below: DeltaNode, predicates: tuple[Expr, ...], schema: Schema) -> DeltaNode:
+        test = compile_predicate(predicates, schema)
+
+        def select(step: Step) -> Deltas:
+            deltas = below(step)
+            return deltas.take(test(deltas.rows, self._dictionary)) if len(deltas) else deltas
+
+        return select
+
+    def _project(self, below: DeltaNode, exprs: tuple[Expr, ...], schema: Schema) -> DeltaNode:
+        project = projection(exprs, schema)
+
+        def step_project(step: Step) -> Deltas:
+            deltas = below(step)
+            return Deltas(deltas.ts, deltas.weight, project(deltas.rows, self._dictionary))
+
+        return step_project
+
+    def _keep(self, below: DeltaNode, columns: Schema, schema: Schema) -> DeltaNode:
+        return self._project(below, columns, schema)
+
+    def _join(self, join: Join) -> DeltaNode:
+        core, events = self._core(join)
+        operator = JoinOperator(core)
+        return lambda step: operator.step([node(step) for node in events])
+
+    def _semi_join(self, relation: SemiJoin | AntiJoin) -> DeltaNode:
+        core, events = self._core(Join((relation.left, relation.right), relation.on))
+        wants_match = isinstance(relation, SemiJoin)
+        operator = SemiJoinOperator(self._memory, self._name("semijoin"), core, wants_match)
+        return lambda step: operator.step([node(step) for node in events])
+
+    def _core(self, join: Join) -> tuple[JoinCore, list[EventNode]]:
+        inputs, nodes = [], []
+        variables = join_variables(join)
+        for number, operand in enumerate(join.operands):
+            store, events = self.events(operand)
+            own = (variable[number] for variable in variables)
+            positions = tuple(None if column is None else operand.schema.index(column) for column in own)
+            inputs.append(JoinInput(store, len(operand.schema), positions))
+            nodes.append(events)
+        residual = tuple(expr for expr in join.on if not _is_indexed(expr, variables))
+        predicate = compile_predicate(residual, join.schema) if residual else None
+        test = (lambda rows: predicate(rows, self._dictionary)) if predicate is not None else None
+        kept = [list(range(len(operand.schema))) for operand in join.operands]
+        return JoinCore(self._memory, self._name("join"), tuple(inputs), kept, test), nodes
+
+    def _aggregate(self, relation: Aggregate) -> DeltaNode:
+        below = self.deltas(relation.input)
+        arguments = tuple(a.argument for a in relation.aggregations if a.argument is not None)
+        keys = tuple(key.expr for key in relation.keys)
+        project = projection(keys + arguments, relation.input.schema)
+        specs = tuple(
+            AggregationSpec(a.function, None if a.argument is None else a.argument.type, a.distinct)
+            for a in relation.aggregations
+        )
+        operator = AggregateOperator(self._memory, self._name("aggregate"), len(keys), specs, self._dictionary)
+        self.gauges.top.counts.append(operator.state_rows)
+
+        def aggregate(step: Step) -> Deltas:
+            deltas = below(step)
+            rows = project(deltas.rows, self._dictionary)
+            return operator.step([Deltas(deltas.ts, deltas.weight, rows)], step.until)
+
+        return aggregate
+
+    def _counting(self, function: int, sides: tuple[Relation, ...]) -> DeltaNode:
+        nodes = [self.deltas(side) for side in sides]
+        width = row_width(len(sides[0].schema))
+        operator = CountingOperator(self._memory, self._name("count"), width, function)
+        self.gauges.top.counts.append(operator.state_rows)
+        return lambda step: operator.step([node(step) for node in nodes])
+
+    def _union_all(self, left: Relation, right: Relation) -> DeltaNode:
+        nodes = [self.deltas(left), self.deltas(right)]
+        return lambda step: merged([node(step) for node in nodes], len(left.schema))
+
+
+def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:
+    """Whether an equality is between the columns by which two inputs are joined, so that the indexes see to it."""
+    if not isinstance(expr, Compare) or expr.op is not Comparator.EQ:
+        return False
+    return any(expr.left in variable and expr.right in variable for variable in variables)
+
+
+def projection(exprs: tuple[Expr, ...], schema: Schema) -> Callable[[Ints, Dictionary], Ints]:
+    """Rows of these expressions. Plain columns are copied, without a look at what they hold."""
+    width = len(schema)
+    compiled = [schema.index(expr) if isinstance(expr, Column) else compile_scalar(expr, schema) for expr in exprs]
+
+    def project(rows: Ints, dictionary: Dictionary) -> Ints:
+        parts = [
+            (rows[:, part], is_null(rows, part, width)) if isinstance(part, int) else part(rows, dictionary)
+            for part in compiled
+        ]
+        return assemble(parts, len(rows))
+
+    return project

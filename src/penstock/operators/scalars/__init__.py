@@ -1,0 +1,131 @@
+"""Scalar expressions over batches of coded rows.
+
+An expression is compiled once, to a closure that asks the closures of its parts for vectors and applies a rule to them;
+the rules lie in the files of this folder. Its meaning is the one that `penstock.algebra.expressions` states: NULL
+propagates, logic has three values, and arithmetic never fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.algebra.expressions import (
+    And,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Compare,
+    Expr,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Negate,
+    Not,
+    Or,
+    conjunction,
+)
+from penstock.algebra.relations import Schema
+from penstock.operators.scalars import casts, logic, numbers, strings, times
+from penstock.operators.scalars.vectors import Batch, Evaluate, Rule, constant
+from penstock.synopsis.codes import Dictionary, Nulls
+from penstock.synopsis.memory import Ints
+from penstock.types import Type
+
+Scalar = Callable[[Ints, Dictionary], tuple[Ints, Nulls]]
+Predicate = Callable[[Ints, Dictionary], NDArray[np.bool_]]
+
+
+def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
+    """What gives, for rows of a schema, the codes of an expression, and where it is NULL (None: nowhere).
+
+    The codes of a bare column are a view of the rows.
+    """
+    evaluate = _compile(expr, schema)
+
+    def scalar(rows: Ints, dictionary: Dictionary) -> tuple[Ints, Nulls]:
+        batch = Batch(rows, len(schema), dictionary)
+        with np.errstate(all="ignore"):
+            return batch.codes(evaluate(batch), expr.type)
+
+    return scalar
+
+
+def compile_predicate(exprs: Sequence[Expr], schema: Schema) -> Predicate:
+    """What tells, for rows of a schema, where all of some predicates are true: neither false nor NULL."""
+    evaluate = _compile(conjunction(tuple(exprs)), schema)
+
+    def predicate(rows: Ints, dictionary: Dictionary) -> NDArray[np.bool_]:
+        batch = Batch(rows, len(schema), dictionary)
+        with np.errstate(all="ignore"):
+            true = logic.is_true(evaluate(batch))
+        return true if len(true) == len(rows) else np.repeat(true, len(rows))
+
+    return predicate
+
+
+def _compile(expr: Expr, schema: Schema) -> Evaluate:
+    if isinstance(expr, Column):
+        position, type_ = schema.index(expr), expr.type
+        return lambda batch: batch.column(position, type_)
+    if isinstance(expr, Literal):
+        return constant(expr.value, expr.type)
+    parts = tuple(_compile(part, schema) for part in expr.parts)
+    rule = _rule(expr)
+    return lambda batch: rule(batch, [part(batch) for part in parts])
+
+
+def _rule(expr: Expr) -> Rule:
+    match expr:
+        case Compare():
+            return logic.comparison(expr.op, expr.left.type)
+        case And():
+            return logic.all_of
+        case Or():
+            return logic.any_of
+        case Not():
+            return logic.not_
+        case IsNull():
+            return logic.is_null
+        case In():
+            return logic.membership(expr.arg.type)
+        case Like():
+            return strings.like(expr.pattern, expr.escape)
+        case Arithmetic():
+            return numbers.arithmetic(expr.op, expr.left.type, expr.right.type, expr.type)
+        case Negate():
+            return numbers.negation(expr.type)
+        case Case():
+            return logic.case(len(expr.conditions))
+        case Cast():
+            return casts.cast(expr.arg.type, expr.type)
+        case Call():
+            return _call(expr)
+    raise AssertionError(f"no expression: {expr!r}")
+
+
+_FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], Rule]] = {
+    **logic.FUNCTIONS,
+    **numbers.FUNCTIONS,
+    **strings.FUNCTIONS,
+    **times.FUNCTIONS,
+}
+
+
+def _call(expr: Call) -> Rule:
+    if expr.function == "DATE_TRUNC":
+        return _truncation(expr)
+    return _FUNCTIONS[expr.function](tuple(arg.type for arg in expr.args), expr.type)
+
+
+def _truncation(expr: Call) -> Rule:
+    """The unit is a literal, so it is known here; of a NULL one any will do."""
+    unit = expr.args[0]
+    assert isinstance(unit, Literal) and (unit.value is None or isinstance(unit.value, str))
+    truncate = times.truncation(unit.value or "DAY")
+    return lambda batch, args: truncate(batch, args[1:]) if unit.value is not None else args[0]

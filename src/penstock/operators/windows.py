@@ -1,0 +1,175 @@
+"""seq-window: streams to relations (thesis 2.1.2, table 2.1).
+
+A window takes a stream's rows in the order of (ts, arrival) and gives events: each row comes at one instant and goes at
+another. Rows are stored until they have gone, for whoever joins them.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from penstock.algebra.relations import PartitionRows, Range, Rows, Unbounded, WindowSpec
+from penstock.kernels.partitions import slide_partitions
+from penstock.operators.events import Events, in_time
+from penstock.synopsis.deltas import NULL_BITS
+from penstock.synopsis.index import Index
+from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.queue import SlotQueue
+from penstock.synopsis.store import RowStore
+
+
+class WindowOperator(Protocol):
+    store: RowStore
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        """Rows of instants before `until`, and the events of all instants before it."""
+
+
+def window_operator(
+    spec: WindowSpec, memory: Memory, name: str, columns: int, width: int, by: tuple[int, ...] = ()
+) -> WindowOperator:
+    """The operator of a window over rows of so many columns and words; `by` are the columns of its partitions."""
+    match spec:
+        case Unbounded():
+            return UnboundedWindow(memory, name, width)
+        case Range(width_, slide):
+            return RangeWindow(memory, name, width, width_, slide)
+        case Rows(count):
+            return RowsWindow(memory, name, width, count)
+        case PartitionRows(_, count):
+            return PartitionWindow(memory, name, width, columns, by, count)
+
+
+class UnboundedWindow:
+    """`[UNBOUNDED]`: rows come and never go."""
+
+    def __init__(self, memory: Memory, name: str, width: int) -> None:
+        self.store = RowStore(memory, name, width)
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        slots = self.store.put(rows, ts)
+        return Events(ts, np.ones(len(slots), np.int64), slots)
+
+
+class RangeWindow:
+    """`[RANGE w SLIDE m]`: a row is there from the first multiple of m at or after its ts to the last within w of it.
+
+    Both ends of that interval grow with ts, so rows come and go in the order of the queue.
+    """
+
+    def __init__(self, memory: Memory, name: str, width: int, reach: int, slide: int | None) -> None:
+        self.store = RowStore(memory, name, width)
+        self._queue = SlotQueue(memory, name)
+        self._ts = memory.array(f"{name}.ts", 0)
+        self._memory, self._name = memory, name
+        self._reach = reach
+        self._slide = slide or 1
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        slide, queue = self._slide, self._queue
+        coming = -(-ts // slide) * slide
+        seen = coming < self._end(ts)
+        slots = self.store.put(rows[seen], coming[seen])
+        stamps = self._memory.array(f"{self._name}.ts", self.store.capacity)
+        stamps[slots] = ts[seen]
+        queue.push(slots)
+        comers, coming_ts = self._due(queue.entered, self.store.starts, until)
+        queue.entered += len(comers)
+        goers, _ = self._due(queue.left, stamps, until, ends=True)
+        going_ts = self._end(stamps[goers])
+        queue.left += len(goers)
+        self.store.release(goers)
+        return in_time(going_ts, goers, coming_ts, comers, self.store.starts)
+
+    def _end(self, ts: Ints) -> Ints:
+        """The first instant at which a row of that ts is not there any more."""
+        return ((ts + self._reach) // self._slide + 1) * self._slide
+
+    def _due(self, start: int, times: Ints, until: int, ends: bool = False) -> tuple[Ints, Ints]:
+        """The slots from a position of the queue on whose time has come."""
+        queue = self._queue
+        chunk, found, found_ts = 4096, [], []
+        while start < queue.right:
+            slots = queue.slots(start, min(queue.right, start + chunk))
+            at = self._end(times[slots]) if ends else times[slots]
+            due = int(np.searchsorted(at, until, side="left"))
+            found.append(slots[:due])
+            found_ts.append(at[:due])
+            if due < len(slots):
+                break
+            start += due
+            chunk *= 2
+        nothing = np.zeros(0, np.int64)
+        return (np.concatenate(found), np.concatenate(found_ts)) if found else (nothing, nothing)
+
+
+class RowsWindow:
+    """`[ROWS n]`: a row goes when the n-th one after it comes."""
+
+    def __init__(self, memory: Memory, name: str, width: int, count: int) -> None:
+        self.store = RowStore(memory, name, width)
+        self._queue = SlotQueue(memory, name)
+        self._count = count
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        queue = self._queue
+        slots = self.store.put(rows, ts)
+        before = queue.right
+        queue.push(slots)
+        end = max(queue.left, queue.right - self._count)
+        goers = queue.slots(queue.left, end)
+        # The row at position p is pushed out by the one at p + n, which is one of the new ones.
+        pushers = np.arange(queue.left, end) + self._count - before
+        queue.left = end
+        self.store.release(goers)
+        return in_time(ts[pushers], goers, ts, slots, self.store.starts)
+
+
+class PartitionWindow:
+    """`[PARTITION BY ... ROWS n]`: a row goes when the n-th one after it of its partition comes."""
+
+    def __init__(self, memory: Memory, name: str, width: int, columns: int, by: tuple[int, ...], count: int) -> None:
+        self.store = RowStore(memory, name, width)
+        self._memory, self._name = memory, name
+        self._count = count
+        self._by = np.array(by, np.int64)
+        masks: dict[int, int] = {}
+        for column in by:
+            word = columns + column // NULL_BITS
+            masks[word] = masks.get(word, 0) | 1 << (column % NULL_BITS)
+        self._null_columns = np.array(list(masks), np.int64)
+        self._null_masks = np.array(list(masks.values()), np.int64)
+        self._key_width = len(by) + len(masks)
+        self._index = Index(memory, f"{name}.partitions", tuple(range(self._key_width)))
+        self._registers = memory.array(f"{name}.partition_count", 1)
+        if memory.restored:
+            partitions = int(self._registers[0])
+            self._index.rebuild(partitions, self._keys(partitions), np.arange(partitions))
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        slots = self.store.put(rows, ts)
+        room = int(self._registers[0]) + len(slots) + 1
+        keys = self._keys(room)
+        self._index.fit(room, keys)
+        pushed = slide_partitions(
+            self._count,
+            slots,
+            self.store.rows,
+            self._by,
+            self._null_columns,
+            self._null_masks,
+            keys,
+            self._memory.array(f"{self._name}.partition", room, 3),
+            self._memory.array(f"{self._name}.later", self.store.capacity),
+            self._index.heads,
+            self._index.links,
+            self._registers,
+        )
+        out = pushed >= 0
+        self.store.release(pushed[out])
+        return in_time(ts[out], pushed[out], ts, slots, self.store.starts)
+
+    def _keys(self, room: int) -> Ints:
+        return self._memory.array(f"{self._name}.keys", room, self._key_width)

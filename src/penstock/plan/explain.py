@@ -1,0 +1,126 @@
+"""A plan's fragments for people and programs: their operators, their cells, and how rows find them.
+
+`penstock explain --cells N` shows this; metrics name operators as it does.
+"""
+
+from __future__ import annotations
+
+from penstock.algebra.printing import Json, expression_text, plan_text, window_text
+from penstock.algebra.relations import Relation, StreamKind, Table, walk_relations
+from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
+from penstock.plan.physical import Keep, Received, Scan
+
+
+def operator_name(relation: Relation, number: int) -> str:
+    """What the operator of a relation is called; `number` is its place from the root down."""
+    return f"{type(relation).__name__.lower()}{number}"
+
+
+def fragments_text(plan: Plan) -> str:
+    return "\n\n".join(_fragment_text(plan, fragment) for fragment in plan.fragments)
+
+
+def fragments_json(plan: Plan) -> list[Json]:
+    return [
+        {
+            "fragment": fragment.number,
+            "cells": fragment.cells,
+            "shares": list(fragment.shares),
+            "inputs": [_route_json(fragment, route) for route in fragment.routes],
+            "operators": [
+                {"operator": operator_name(node, number), "text": _operator_text(node)}
+                for number, node in enumerate(walk_relations(fragment.root))
+            ],
+            "sends_to": _receivers(plan, fragment),
+        }
+        for fragment in plan.fragments
+    ]
+
+
+def _fragment_text(plan: Plan, fragment: Fragment) -> str:
+    cells = "1 cell" if fragment.cells == 1 else f"{fragment.cells} cells"
+    grid = f" ({' × '.join(map(str, fragment.shares))})" if len(fragment.shares) > 1 else ""
+    lines = [f"fragment {fragment.number}: {cells}{grid}{_emission(plan, fragment)}"]
+    lines += [f"  {_route_text(fragment, route)}" for route in fragment.routes]
+    return "\n".join([*lines, *_tree(fragment.root, 0, "  ")[1]])
+
+
+def _emission(plan: Plan, fragment: Fragment) -> str:
+    if receivers := _receivers(plan, fragment):
+        return f", sends to {', '.join(f'fragment {number}' for number in receivers)}"
+    kind = plan.kind.value if isinstance(plan.kind, StreamKind) else "the change log"
+    return f", gives {kind}"
+
+
+def _receivers(plan: Plan, fragment: Fragment) -> list[Json]:
+    return [
+        other.number
+        for other in plan.fragments
+        if any(isinstance(r.leaf, Received) and r.leaf.fragment == fragment.number for r in other.routes)
+    ]
+
+
+def _route_text(fragment: Fragment, route: Route) -> str:
+    by = [_dimension_text(dimension) for dimension in route.dimensions if dimension is not None]
+    copies = fragment.replication(route)
+    if fragment.cells == 1:
+        return f"reads {_leaf_name(route.leaf)}"
+    parts = [f"reads {_leaf_name(route.leaf)}"]
+    parts += [f"partitioned by {' × '.join(by)}"] if by else []
+    parts += [f"each row in {copies} cells"] if copies > 1 else []
+    return ", ".join(parts)
+
+
+def _route_json(fragment: Fragment, route: Route) -> Json:
+    dimensions: list[Json] = [
+        None if dimension is None else [expression_text(expr) for expr in dimension] for dimension in route.dimensions
+    ]
+    return {
+        "input": _leaf_name(route.leaf),
+        "partitioned_by": dimensions,
+        "replication": fragment.replication(route),
+    }
+
+
+def _dimension_text(dimension: Dimension) -> str:
+    return f"({', '.join(expression_text(expr) for expr in dimension or ())})"
+
+
+def _leaf_name(leaf: Leaf) -> str:
+    match leaf:
+        case Scan(stream):
+            return _aliased(stream.name, stream.occurrence)
+        case Table(name, occurrence):
+            return _aliased(name, occurrence)
+    return f"fragment {leaf.fragment}"
+
+
+def _aliased(name: str, occurrence: str) -> str:
+    return name if name == occurrence else f"{name} AS {occurrence}"
+
+
+def _tree(relation: Relation, number: int, margin: str) -> tuple[int, list[str]]:
+    """The operators from the root down, and the number of the next one."""
+    lines = [f"{margin}{operator_name(relation, number)}: {_operator_text(relation)}"]
+    number += 1
+    for below in relation.inputs:
+        number, more = _tree(below, number, margin + "  ")
+        lines += more
+    return number, lines
+
+
+def _operator_text(relation: Relation) -> str:
+    match relation:
+        case Scan(stream, spec, where, outputs):
+            kept = ", ".join(expression_text(output.expr) for output in outputs)
+            condition = f" where {' AND '.join(map(expression_text, where))}" if where else ""
+            return (
+                f"{_aliased(stream.name, stream.occurrence)} {window_text(spec)}{condition}, keeps {kept or 'nothing'}"
+            )
+        case Received(fragment):
+            return f"rows of fragment {fragment}"
+        case Keep(_, columns):
+            return f"keeps {', '.join(map(expression_text, columns)) or 'nothing'}"
+        case Table():
+            return f"table {_leaf_name(relation)}"
+    return plan_text(relation).partition("\n")[0]

@@ -1,0 +1,286 @@
+"""Fragments: the parts of a plan between which rows are exchanged, and where each row goes.
+
+A fragment runs in cells. Its cells are the points of a grid, one dimension per thing that it partitions by, and a row
+goes to the cells at the coordinates that its values hash to; a row that says nothing of a dimension goes to all cells
+along it (shares, or HyperCube: Afrati and Ullman 2010, Beame et al. 2013). So each combination of rows meets in one
+cell just once, whatever the join graph. With one cell nothing is exchanged and the plan is one fragment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
+from penstock.algebra.relations import (
+    Aggregate,
+    AntiJoin,
+    Distinct,
+    Join,
+    PartitionRows,
+    Project,
+    Query,
+    Relation,
+    Rows,
+    Select,
+    SemiJoin,
+    SetOp,
+    SetOperator,
+    StreamKind,
+    Table,
+    ToStream,
+    Unbounded,
+    walk_relations,
+)
+from penstock.plan.physical import Keep, Received, Scan, physical
+
+#: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
+Dimension = tuple[Expr, ...] | None
+Leaf = Scan | Table | Received
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How rows of one leaf find their cells."""
+
+    leaf: Leaf
+    dimensions: tuple[Dimension, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    number: int
+    root: Relation
+    routes: tuple[Route, ...]
+    shares: tuple[int, ...]
+
+    @property
+    def cells(self) -> int:
+        return prod(self.shares)
+
+    def replication(self, route: Route) -> int:
+        """To how many cells each row of a leaf goes."""
+        return prod(s for s, dimension in zip(self.shares, route.dimensions, strict=True) if dimension is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Fragments in an order in which each comes after those that it receives from; the last one gives the result."""
+
+    query: Query
+    fragments: tuple[Fragment, ...]
+    kind: StreamKind | None
+
+    @property
+    def last(self) -> Fragment:
+        return self.fragments[-1]
+
+
+def plan(query: Query, cells: int = 1) -> Plan:
+    """The plan of a query in normal form, with up to so many cells per fragment."""
+    kind = query.root.kind if isinstance(query.root, ToStream) else None
+    relation = physical(query.relation)
+    if cells == 1:
+        routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
+        return Plan(query, (Fragment(0, relation, routes, ()),), kind)
+    cutter = _Cutter(cells)
+    piece = cutter.piece(relation)
+    if kind is StreamKind.RSTREAM:
+        piece = cutter.received(piece, (None,), (1,))
+    elif not _is_monotone(relation):
+        # Equal rows must net in one cell.
+        piece = cutter.partitioned(piece, piece.relation.schema)
+    cutter.finish(piece)
+    return Plan(query, tuple(cutter.fragments), kind)
+
+
+def _leaves(relation: Relation) -> tuple[Leaf, ...]:
+    return tuple(node for node in walk_relations(relation) if isinstance(node, (Scan, Table, Received)))
+
+
+def _is_monotone(relation: Relation) -> bool:
+    """Whether rows only ever come: then nothing can go at the instant at which its equal comes."""
+    match relation:
+        case Scan(spec=Unbounded()) | Table():
+            return True
+        case Select() | Project() | Keep() | Join() | SemiJoin():
+            return all(_is_monotone(node) for node in relation.inputs)
+        case SetOp(op=SetOperator.UNION):
+            return all(_is_monotone(node) for node in relation.inputs)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of a plan that is not yet a fragment. Without shares its one leaf may still be partitioned at will."""
+
+    relation: Relation
+    routes: tuple[Route, ...] = ()
+    shares: tuple[int, ...] | None = None
+
+
+class _Cutter:
+    def __init__(self, cells: int) -> None:
+        self.cells = cells
+        self.fragments: list[Fragment] = []
+
+    def piece(self, relation: Relation) -> _Piece:
+        match relation:
+            case Scan(spec=Rows()):
+                return _Piece(relation, (Route(relation, (None,)),), (1,))
+            case Scan(spec=PartitionRows(by=by)):
+                return _Piece(relation, (Route(relation, (by,)),), (self.cells,))
+            case Scan() | Table():
+                return _Piece(relation)
+            case Select() | Project() | Keep():
+                below = self.piece(relation.inputs[0])
+                return _Piece(relation.with_inputs((below.relation,)), below.routes, below.shares)
+            case Join():
+                return self._join(relation)
+            case SemiJoin(left, right, on) | AntiJoin(left, right, on):
+                return self._semi_join(relation, self.piece(left), self.piece(right), on)
+            case Aggregate(keys=keys):
+                below = self.piece(relation.input)
+                placed = self._place(below, tuple(key.expr for key in keys))
+                return _Piece(relation.with_inputs((placed.relation,)), placed.routes, placed.shares)
+            case Distinct():
+                placed = self._place(self.piece(relation.input), relation.schema)
+                return _Piece(Distinct(placed.relation), placed.routes, placed.shares)
+            case SetOp():
+                sides = [self._place(self.piece(side), side.schema) for side in relation.inputs]
+                routes = tuple(route for side in sides for route in side.routes)
+                return _Piece(relation.with_inputs(tuple(s.relation for s in sides)), routes, sides[0].shares)
+        raise AssertionError(f"cannot cut {relation}")
+
+    def received(self, piece: _Piece, dimensions: tuple[Dimension, ...], shares: tuple[int, ...]) -> _Piece:
+        """The piece as a fragment of its own, and its rows received in another."""
+        leaf = Received(self.finish(piece), piece.relation.schema)
+        return _Piece(leaf, (Route(leaf, dimensions),), shares)
+
+    def partitioned(self, piece: _Piece, by: tuple[Expr, ...]) -> _Piece:
+        return piece if piece.shares in ((), (1,)) else self._place(piece, by)
+
+    def finish(self, piece: _Piece) -> int:
+        """Makes a piece a fragment and gives its number."""
+        routes, shares = piece.routes, piece.shares
+        if shares is None:
+            # Nothing partitions it: rows go anywhere, by all that they hold.
+            (leaf,) = _leaves(piece.relation)
+            routes, shares = (Route(leaf, (_raw_schema(leaf),)),), (self.cells,)
+        self.fragments.append(Fragment(len(self.fragments), piece.relation, routes, shares))
+        return len(self.fragments) - 1
+
+    def _place(self, piece: _Piece, by: tuple[Expr, ...]) -> _Piece:
+        """A piece whose rows are partitioned by these expressions; all in one cell where there are none."""
+        shares: tuple[int, ...] = (self.cells,) if by else (1,)
+        dimension: Dimension = by or None
+        if piece.shares is None:
+            (leaf,) = _leaves(piece.relation)
+            own = None if dimension is None else tuple(_at_leaf(expr, piece.relation) for expr in dimension)
+            return _Piece(piece.relation, (Route(leaf, (own,)),), shares)
+        return self.received(piece, (dimension,), shares)
+
+    def _grid(self, pieces: list[_Piece], dimensions: list[list[Expr | None]], shares: tuple[int, ...]) -> list[_Piece]:
+        """Pieces that meet on one grid; `dimensions[i][d]` is what piece i has along dimension d."""
+        placed = []
+        for piece, own in zip(pieces, dimensions, strict=True):
+            route: tuple[Dimension, ...] = tuple(None if expr is None else (expr,) for expr in own)
+            if piece.shares is None:
+                (leaf,) = _leaves(piece.relation)
+                here = tuple(None if d is None else (_at_leaf(d[0], piece.relation),) for d in route)
+                placed.append(_Piece(piece.relation, (Route(leaf, here),), shares))
+            else:
+                placed.append(self.received(piece, route, shares))
+        return placed
+
+    def _join(self, relation: Join) -> _Piece:
+        variables = join_variables(relation)
+        pieces = [self.piece(operand) for operand in relation.operands]
+        shares = choose_shares(
+            [[column is not None for column in own] for own in zip(*variables, strict=True)], self.cells
+        )
+        chosen = [(v, s) for v, s in zip(variables, shares, strict=True) if s > 1]
+        grid = tuple(s for _, s in chosen) or (1,)
+        own: list[list[Expr | None]] = [[*(v[i] for v, _ in chosen)] or [None] for i in range(len(pieces))]
+        placed = self._grid(pieces, own, grid)
+        routes = tuple(route for piece in placed for route in piece.routes)
+        return _Piece(Join(tuple(piece.relation for piece in placed), relation.on), routes, grid)
+
+    def _semi_join(self, relation: Relation, left: _Piece, right: _Piece, on: tuple[Expr, ...]) -> _Piece:
+        pairs = _equal_columns(on, left.relation, right.relation)
+        # A left row must be in one cell only, so only what both sides have can be partitioned by.
+        own: list[list[Expr | None]] = [[pairs[0][0]], [pairs[0][1]]] if pairs else [[None], [None]]
+        placed = self._grid([left, right], own, (self.cells,) if pairs else (1,))
+        routes = tuple(route for piece in placed for route in piece.routes)
+        return _Piece(relation.with_inputs(tuple(p.relation for p in placed)), routes, placed[0].shares)
+
+
+def _equal_columns(on: tuple[Expr, ...], left: Relation, right: Relation) -> list[tuple[Column, Column]]:
+    pairs = []
+    for expr in on:
+        if isinstance(expr, Compare) and expr.op is Comparator.EQ:
+            for a, b in ((expr.left, expr.right), (expr.right, expr.left)):
+                if isinstance(a, Column) and isinstance(b, Column) and a in left.schema and b in right.schema:
+                    pairs.append((a, b))
+    return pairs
+
+
+def _raw_schema(leaf: Leaf) -> tuple[Expr, ...]:
+    return leaf.stream.schema if isinstance(leaf, Scan) else leaf.schema
+
+
+def _at_leaf(expr: Expr, relation: Relation) -> Expr:
+    """An expression over a relation, over the columns of the leaf that it comes from."""
+    match relation:
+        case Scan():
+            return substitute(expr, {output.column: output.expr for output in relation.outputs})
+        case Project(below, outputs):
+            return _at_leaf(substitute(expr, {output.column: output.expr for output in outputs}), below)
+        case Select(below) | Keep(below):
+            return _at_leaf(expr, below)
+    return expr
+
+
+def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
+    """The classes of columns that a join's equalities make equal: of each input one column, or None.
+
+    An input with two columns in one class keeps the first; their equality stays a predicate.
+    """
+    classes: list[set[Column]] = []
+    for expr in join.on:
+        if isinstance(expr, Compare) and expr.op is Comparator.EQ:
+            left, right = expr.left, expr.right
+            if isinstance(left, Column) and isinstance(right, Column):
+                touching = [c for c in classes if left in c or right in c]
+                classes = [c for c in classes if c not in touching]
+                classes.append({left, right}.union(*touching))
+    ordered = sorted(classes, key=lambda c: min(join.schema.index(column) for column in c))
+    return [
+        tuple(next((column for column in operand.schema if column in c), None) for operand in join.operands)
+        for c in ordered
+    ]
+
+
+def choose_shares(inputs: list[list[bool]], cells: int) -> tuple[int, ...]:
+    """Cells per variable, so that rows are copied as little as can be and as many cells as can be are used.
+
+    `inputs[i][v]` says whether input i has variable v. An input is copied along the variables that it lacks.
+
+    >>> choose_shares([[True, False], [True, True], [False, True]], 4)
+    (4, 1)
+    >>> choose_shares([[True], [True], [True]], 4)
+    (4,)
+    """
+    variables = len(inputs[0]) if inputs else 0
+    best: tuple[float, int, tuple[int, ...]] | None = None
+    for shares in product(range(1, cells + 1), repeat=variables):
+        used = prod(shares)
+        if used > cells:
+            continue
+        copies = sum(prod(s for s, has in zip(shares, own, strict=True) if not has) for own in inputs)
+        # What a cell gets: copies spread over the cells that are used.
+        load = (copies / used, copies, shares)
+        if best is None or (load[0], load[1]) < (best[0], best[1]):
+            best = load
+    return best[2] if best else ()

@@ -1,0 +1,205 @@
+"""Physical relations: the normal form made ready to run.
+
+Only columns that somebody reads are kept, as early as can be: a `Scan` filters and computes on a stream's own rows,
+before its window stores them. Filters move below time windows, with which they commute, and stay above the others
+(thesis 2.2.4). The right side of a semi-join is reduced to the distinct values that its predicates read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock import types
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr, Or, columns, require, substitute
+from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.relations import (
+    Aggregate,
+    Aggregation,
+    AntiJoin,
+    Distinct,
+    Join,
+    Output,
+    PartitionRows,
+    Project,
+    Range,
+    Relation,
+    Schema,
+    Select,
+    SemiJoin,
+    SetOp,
+    Stream,
+    Table,
+    Unbounded,
+    Window,
+    WindowSpec,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(Relation):
+    """A window over what `outputs` compute of the stream's rows for which `where` is true."""
+
+    stream: Stream
+    spec: WindowSpec
+    where: tuple[Expr, ...]
+    outputs: tuple[Output, ...]
+
+    @property
+    def schema(self) -> Schema:
+        return tuple(output.column for output in self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Received(Relation):
+    """The deltas that another fragment sends."""
+
+    fragment: int
+    columns: Schema
+
+    @property
+    def schema(self) -> Schema:
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Keep(Relation):
+    """Just these columns, in this order. Unlike a Project it may keep none."""
+
+    input: Relation
+    columns: Schema
+
+    def __post_init__(self) -> None:
+        require(set(self.columns) <= set(self.input.schema), "cannot keep a column that is not there")
+
+    @property
+    def schema(self) -> Schema:
+        return self.columns
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Keep:
+        (below,) = inputs
+        return Keep(below, self.columns)
+
+
+Needed = frozenset[Column]
+
+
+def physical(relation: Relation) -> Relation:
+    """The relation ready to run, with just its own columns."""
+    return _exactly(_prune(relation, frozenset(relation.schema)), relation.schema)
+
+
+def _exactly(relation: Relation, schema: Schema) -> Relation:
+    return relation if relation.schema == schema else Keep(relation, schema)
+
+
+def _prune(relation: Relation, needed: Needed) -> Relation:
+    match relation:
+        case Window():
+            return _scan(relation, (), needed)
+        case Select(Window(spec=Range() | Unbounded()) as window, predicates):
+            return _scan(window, predicates, needed)
+        case Select(below, predicates):
+            return Select(_prune(below, needed | _read(predicates)), predicates)
+        case Table(name, occurrence, schema):
+            return Table(name, occurrence, tuple(column for column in schema if column in needed))
+        case Project(below, outputs):
+            return _project(below, tuple(output for output in outputs if output.column in needed))
+        case Join(operands, on):
+            return _join(operands, on, needed)
+        case AntiJoin() | SemiJoin():
+            return _semi_join(relation, needed)
+        case Aggregate():
+            return _aggregate(relation, needed)
+        case Distinct(below):
+            return Distinct(physical(below))
+        case SetOp(op, all_, left, right, schema):
+            return SetOp(op, all_, physical(left), physical(right), schema)
+    raise AssertionError(f"no physical form of {relation}")
+
+
+def _read(exprs: tuple[Expr, ...]) -> Needed:
+    return frozenset(column for expr in exprs for column in columns(expr))
+
+
+def _scan(window: Window, where: tuple[Expr, ...], needed: Needed) -> Scan:
+    by = window.spec.by if isinstance(window.spec, PartitionRows) else ()
+    kept = tuple(Output(column, column) for column in window.schema if column in needed or column in by)
+    return Scan(window.stream, window.spec, where, kept)
+
+
+def _project(below: Relation, outputs: tuple[Output, ...]) -> Relation:
+    pruned = _prune(below, _read(tuple(output.expr for output in outputs)))
+    if isinstance(pruned, Scan) and not isinstance(pruned.spec, PartitionRows):
+        inside = {output.column: output.expr for output in pruned.outputs}
+        return replace(pruned, outputs=tuple(Output(o.column, substitute(o.expr, inside)) for o in outputs))
+    return Project(pruned, outputs) if outputs else Keep(pruned, ())
+
+
+def _join(operands: tuple[Relation, ...], on: tuple[Expr, ...], needed: Needed) -> Join:
+    """Sides of equalities that are expressions of one input become columns of it, so that they can be indexed."""
+    computed: list[list[Output]] = [[] for _ in operands]
+
+    def as_column(expr: Expr) -> Expr:
+        owner = _owner(expr, operands)
+        if isinstance(expr, Column) or owner is None:
+            return expr
+        known = next((output for output in computed[owner] if output.expr == expr), None)
+        if known is None:
+            scope = operands[owner].schema[0].scope
+            known = Output(Column(scope, f"_key{len(computed[owner])}", expr.type), expr)
+            computed[owner].append(known)
+        return known.column
+
+    on = tuple(Compare(Comparator.EQ, *map(as_column, c.parts)) if _is_cross_equality(c, operands) else c for c in on)
+    read = needed | _read(on)
+    return Join(tuple(_computing(o, tuple(extra), read) for o, extra in zip(operands, computed, strict=True)), on)
+
+
+def _computing(operand: Relation, extra: tuple[Output, ...], read: Needed) -> Relation:
+    if not extra:
+        return _prune(operand, read & frozenset(operand.schema))
+    kept = tuple(Output(column, column) for column in operand.schema if column in read)
+    return _project(operand, kept + extra)
+
+
+def _is_cross_equality(expr: Expr, operands: tuple[Relation, ...]) -> bool:
+    if not isinstance(expr, Compare) or expr.op is not Comparator.EQ:
+        return False
+    owners = (_owner(expr.left, operands), _owner(expr.right, operands))
+    return None not in owners and owners[0] != owners[1]
+
+
+def _owner(expr: Expr, operands: tuple[Relation, ...]) -> int | None:
+    """The one operand whose columns an expression reads."""
+    read = columns(expr)
+    owners = [i for i, operand in enumerate(operands) if read & frozenset(operand.schema)]
+    return owners[0] if len(owners) == 1 else None
+
+
+def _semi_join(relation: SemiJoin | AntiJoin, needed: Needed) -> Relation:
+    left, right, on = relation.left, relation.right, relation.on
+    if isinstance(relation, AntiJoin) and (choice := next((c for c in on if isinstance(c, Or)), None)):
+        # No row makes (A or B) true just when none makes A true and none B: each can have an index of its own.
+        rest = tuple(c for c in on if c is not choice)
+        for arm in choice.args:
+            left = AntiJoin(left, right, (*rest, arm))
+        return _prune(left, needed)
+    joined = _join((left, right), on, needed)
+    matched = tuple(c for c in joined.operands[1].schema if c in _read(joined.on))
+    distinct = Distinct(_exactly(joined.operands[1], matched))
+    return type(relation)(joined.operands[0], distinct, joined.on)
+
+
+def _aggregate(relation: Aggregate, needed: Needed) -> Aggregate:
+    kept = tuple(a for a in relation.aggregations if a.column in needed)
+    if not relation.keys and not kept:
+        # The one row must stay, whatever is in it.
+        column = Column(relation.schema[0].scope, "_one", types.BIGINT)
+        kept = (Aggregation(column, AggregateFunction.COUNT, None),)
+    arguments = tuple(a.argument for a in kept if a.argument is not None)
+    read = _read(tuple(key.expr for key in relation.keys) + arguments)
+    return Aggregate(_prune(relation.input, read), relation.keys, kept)

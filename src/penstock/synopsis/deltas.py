@@ -1,0 +1,87 @@
+"""Deltas: changes of a relation, in the order of time.
+
+Thesis 2.2.1: a tuple, a timestamp, and + or -. Here they are three arrays: `ts`, `weight` (how many copies of the row
+come, or go if it is negative), and `rows`, a matrix of int64 codes. A row is its columns' codes followed by words of
+null bits; the code of a NULL is 0, so that two rows are alike, in SQL's sense of not distinct, just when their words
+are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.synopsis.memory import Ints
+
+Bools = NDArray[np.bool_]
+
+#: Null bits per word: the sign bit stays free.
+NULL_BITS = 63
+
+
+def null_words(columns: int) -> int:
+    return max(1, -(-columns // NULL_BITS))
+
+
+def row_width(columns: int) -> int:
+    """Words per row of so many columns."""
+    return columns + null_words(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Deltas:
+    ts: Ints
+    weight: Ints
+    rows: Ints
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def take(self, index: Bools | Ints) -> Deltas:
+        return Deltas(self.ts[index], self.weight[index], self.rows[index])
+
+    def in_order(self) -> Deltas:
+        if len(self.ts) < 2 or bool(np.all(self.ts[:-1] <= self.ts[1:])):
+            return self
+        return self.take(np.argsort(self.ts, kind="stable"))
+
+
+def no_deltas(columns: int) -> Deltas:
+    empty = np.zeros(0, np.int64)
+    return Deltas(empty, empty, np.zeros((0, row_width(columns)), np.int64))
+
+
+def merged(parts: Iterable[Deltas], columns: int) -> Deltas:
+    """Several changes of one relation as one, in the order of time."""
+    some = [part for part in parts if len(part)]
+    if not some:
+        return no_deltas(columns)
+    if len(some) == 1:
+        return some[0]
+    together = Deltas(
+        np.concatenate([part.ts for part in some]),
+        np.concatenate([part.weight for part in some]),
+        np.concatenate([part.rows for part in some]),
+    )
+    return together.in_order()
+
+
+def is_null(rows: Ints, column: int, columns: int) -> Bools:
+    """Whether each row's column is NULL."""
+    word = rows[:, columns + column // NULL_BITS]
+    null: Bools = (word >> (column % NULL_BITS)) & 1 == 1
+    return null
+
+
+def assemble(columns: list[tuple[Ints, Bools | None]], count: int) -> Ints:
+    """Rows from columns: codes, and where they are NULL (None: nowhere)."""
+    rows = np.zeros((count, row_width(len(columns))), np.int64)
+    for position, (codes, nulls) in enumerate(columns):
+        rows[:, position] = codes
+        if nulls is not None and nulls.any():
+            rows[nulls, position] = 0
+            rows[:, len(columns) + position // NULL_BITS] |= nulls.astype(np.int64) << (position % NULL_BITS)
+    return rows

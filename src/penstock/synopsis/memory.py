@@ -1,0 +1,141 @@
+"""The memory of a machine: named int64 arrays that grow, in this process or in files that others can map.
+
+Everything that an operator remembers lives in such arrays, so that a machine can be dropped and picked up again: by
+the same process, by another process of the host that maps the same files, or from the pages that were persisted. An
+array is *primary*, and then its changed pages are persisted, or *derived*, and then its operator rebuilds it after a
+restore.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kernels.checksums import page_sums
+
+Ints = NDArray[np.int64]
+
+#: Rows are cut into pages of this many bytes for persisting.
+PAGE_BYTES = 1 << 16
+
+
+@dataclass(slots=True)
+class _Entry:
+    data: Ints
+    derived: bool
+    #: Checksums of the pages as they were last persisted; they lie beside the array, for whoever maps it.
+    saved: Ints
+
+
+class Memory:
+    """Arrays by name. `folder` None keeps them in this process."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._entries: dict[str, _Entry] = {}
+        #: Set after a restore from pages, until operators have rebuilt what is derived.
+        self.restored = False
+
+    def array(self, name: str, rows: int, width: int | None = None, derived: bool = False, fill: int = 0) -> Ints:
+        """The array of that name, of at least that many rows; new rows hold `fill`. Grown arrays keep their rows.
+
+        With a width it is a matrix.
+        """
+        entry = self._entries.get(name)
+        if entry is None:
+            entry = self._entries[name] = _Entry(self._open(name, width or 1), derived, self._open(_sums(name), 1))
+        if len(entry.data) < rows:
+            old = len(entry.data)
+            entry.data = self._resize(name, entry.data, max(rows, 2 * old, 16), width or 1)
+            if fill:
+                entry.data[old:] = fill
+        return entry.data[:, 0] if width is None else entry.data
+
+    def nbytes(self) -> int:
+        return sum(entry.data.nbytes for entry in self._entries.values())
+
+    def nbytes_of(self, names: Collection[str]) -> int:
+        """The bytes of the arrays that lie under these names: up to the first dot or slash of their own."""
+        return sum(
+            entry.data.nbytes for key, entry in self._entries.items() if re.split("[./]", key, maxsplit=1)[0] in names
+        )
+
+    def changes(self) -> Iterator[tuple[str, bytes]]:
+        """The pages of primary arrays that changed since the last call, as (key, bytes).
+
+        The key of a page is `name/width/number`. Comparing checksums costs one pass over the memory, which is far less
+        than the bookkeeping of every write would.
+        """
+        for name, entry in self._entries.items():
+            if entry.derived:
+                continue
+            words = entry.data.reshape(-1)
+            sums = page_sums(words, PAGE_BYTES // 8)
+            known = entry.saved[: len(sums), 0]
+            changed = np.ones(len(sums), np.bool_)
+            changed[: len(known)] = sums[: len(known)] != known
+            self._save_sums(name, entry, sums)
+            for page in np.flatnonzero(changed).tolist():
+                piece = words[page * PAGE_BYTES // 8 : (page + 1) * PAGE_BYTES // 8]
+                yield f"{name}/{entry.data.shape[1]}/{page}", piece.tobytes()
+
+    def restore(self, pages: dict[str, bytes]) -> None:
+        """Puts persisted pages back. Operators that find `restored` set rebuild their derived arrays."""
+        by_name: dict[str, dict[int, bytes]] = {}
+        widths: dict[str, int] = {}
+        for key, piece in pages.items():
+            name, width, page = key.rsplit("/", 2)
+            by_name.setdefault(name, {})[int(page)] = piece
+            widths[name] = int(width)
+        for name, pieces in by_name.items():
+            raw = b"".join(pieces[page] for page in range(len(pieces)))
+            values = np.frombuffer(raw, np.int64).reshape(-1, widths[name])
+            data = self._resize(name, self._open(name, widths[name]), *values.shape)
+            data[:] = values
+            entry = self._entries[name] = _Entry(data, False, self._open(_sums(name), 1))
+            self._save_sums(name, entry, page_sums(data.reshape(-1), PAGE_BYTES // 8))
+        self.restored = True
+
+    def moved(self, folder: Path) -> None:
+        """The files have been moved to another folder. What is mapped stays mapped."""
+        self._folder = folder
+
+    def _save_sums(self, name: str, entry: _Entry, sums: Ints) -> None:
+        if len(entry.saved) < len(sums):
+            entry.saved = self._resize(_sums(name), entry.saved, len(sums), 1)
+        entry.saved[: len(sums), 0] = sums
+
+    def _open(self, name: str, width: int) -> Ints:
+        if self._folder is None:
+            return np.zeros((0, width), np.int64)
+        path = self._path(name)
+        if not path.exists() or path.stat().st_size == 0:
+            return np.zeros((0, width), np.int64)
+        return np.asarray(np.memmap(path, np.int64, "r+")).reshape(-1, width)
+
+    def _resize(self, name: str, data: Ints, rows: int, width: int) -> Ints:
+        if self._folder is None:
+            # The system hands out zeroed memory as it is touched, so what is never used costs nothing.
+            grown = np.zeros((rows, width), np.int64)
+            grown[: len(data)] = data
+            return grown
+        path = self._path(name)
+        with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+            # Fails now where there is no space, instead of with a SIGBUS at the first write to the mapping.
+            os.posix_fallocate(file.fileno(), 0, max(1, rows * width * 8))
+        return np.asarray(np.memmap(path, np.int64, "r+", shape=(rows, width)))
+
+    def _path(self, name: str) -> Path:
+        assert self._folder is not None
+        return self._folder / name.replace("/", "%")
+
+
+def _sums(name: str) -> str:
+    """The name of an array's checksums."""
+    return f"{name}%sums"

@@ -1,0 +1,1 @@
+"""Workloads: generators of streams like those that the papers measure on."""

@@ -1,0 +1,85 @@
+"""Runs a case on Spark: rows as parquet files, small micro-batches, results from a folder of files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from penstock.algebra.relations import Query
+from penstock.catalog import Catalog, StreamDef, TableDef
+from penstock.engines.spark import RunningQuery, start
+from penstock.engines.spark.types import spark_type
+from tests.engines.comparing import Log, logged, table
+from tests.generators import Case
+
+
+def write_files(case: Case, catalog: Catalog, folder: Path, rows_per_file: int = 4, only: int | None = None) -> None:
+    """The rows of each stream as files, of which there may be `only` so many, in the order of arrival."""
+    for stream in catalog.streams:
+        (folder / stream.name).mkdir(parents=True, exist_ok=True)
+        rows = list(case.data[stream.name])
+        pieces = [rows[i : i + rows_per_file] for i in range(0, len(rows), rows_per_file)]
+        for number, piece in enumerate(pieces[:only]):
+            path = folder / stream.name / f"part-{number:05d}.parquet"
+            if not path.exists():
+                pq.write_table(table(stream, piece), path)
+                # Spark takes the oldest files first.
+                os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+
+
+def frames(spark: SparkSession, catalog: Catalog, folder: Path, files: int = 1) -> dict[str, DataFrame]:
+    return {
+        stream.name: spark.readStream.schema(struct(stream))
+        .option("maxFilesPerTrigger", files)
+        .parquet(str(folder / stream.name))
+        for stream in catalog.streams
+    }
+
+
+def tables(spark: SparkSession, case: Case, catalog: Catalog) -> dict[str, DataFrame]:
+    return {t.name: spark.createDataFrame(table(t, case.data.get(t.name, ())), struct(t)) for t in catalog.tables}
+
+
+def struct(definition: StreamDef | TableDef) -> T.StructType:
+    return T.StructType([T.StructField(a.name, spark_type(a.type)) for a in definition.attributes if not a.virtual])
+
+
+def begin(
+    spark: SparkSession,
+    case: Case,
+    query: Query,
+    catalog: Catalog,
+    folder: Path,
+    *,
+    cells: int = 1,
+    until_done: bool = True,
+    given: Mapping[str, DataFrame] | None = None,
+) -> RunningQuery:
+    return start(
+        query,
+        catalog,
+        given or frames(spark, catalog, folder / "in"),
+        tables(spark, case, catalog),
+        spark=spark,
+        out=str(folder / "out.parquet"),
+        checkpoint=str(folder / "checkpoint"),
+        cells=cells,
+        horizon=case.horizon,
+        until_done=until_done,
+    )
+
+
+def results(spark: SparkSession, folder: Path, query: Query) -> Log:
+    """What was written: Spark reads only files that were committed."""
+    return logged(spark.read.parquet(str(folder / "out.parquet")).toArrow(), query)
+
+
+def on_spark(spark: SparkSession, case: Case, query: Query, catalog: Catalog, folder: Path, *, cells: int) -> Log:
+    write_files(case, catalog, folder / "in")
+    begin(spark, case, query, catalog, folder, cells=cells).await_done()
+    return results(spark, folder, query)

@@ -1,0 +1,111 @@
+"""The parts of the Spark engine, each by itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from penstock.engines.lateness import NEVER, Progress
+from penstock.engines.spark import residence, revival
+from penstock.engines.spark.addresses import OUT, Addresses, spark_hash
+from penstock.engines.spark.clock import Clock
+from penstock.engines.spark.packing import Segment
+from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.work import make_work
+from penstock.synopsis.memory import Memory
+from tests.engines.comparing import bound, expected
+from tests.engines.spark.examples import example
+from tests.engines.spark.pretending import pretended
+
+
+def test_cells_of_a_level_fall_into_different_partitions() -> None:
+    query, catalog = bound(example("join"))
+    work = make_work(query, catalog, 4, None)
+    addresses = work.addresses
+    assert addresses.levels > 1
+    for level in range(addresses.levels):
+        keys = [addresses.key(a, level) for a, at in enumerate(addresses.level_of) if at == level]
+        assert len({spark_hash(key) % 4 for key in keys}) == min(4, len(keys))
+
+
+def test_a_packet_for_a_higher_level_is_carried_by_a_cell_below() -> None:
+    query, catalog = bound(example("join"))
+    addresses: Addresses = make_work(query, catalog, 2, None).addresses
+    for address in (OUT, *range(len(addresses.cells))):
+        for level in range(addresses.levels):
+            carrier = addresses.at(level, addresses.key(address, level))
+            assert addresses.level_of[carrier] == level
+
+
+def test_what_came_before_a_segment_decides_who_is_late() -> None:
+    clock = Clock({"s": Progress()})
+    first, second = Segment("s", "a", 0), Segment("s", "b", 0)
+    clock.read([(second, Progress(5, 1)), (first, Progress(20, 1))], {"s": 3})
+    assert clock.earliest == {first: NEVER, second: 17}
+    assert clock.until == 17
+    clock.read([(first, Progress(30, 1))], {"s": 3})
+    assert clock.earliest == {first: 17}
+
+
+def test_time_waits_for_the_slowest_stream_and_closes_once() -> None:
+    clock = Clock({"r": Progress(), "s": Progress()})
+    clock.read([(Segment("s", "a", 0), Progress(20, 1))], {"r": 0, "s": 0})
+    assert clock.until == 0
+    clock.close(None)
+    assert clock.until == 21
+    clock.read([(Segment("r", "a", 0), Progress(90, 1))], {"r": 0, "s": 0})
+    clock.close(None)
+    assert clock.until == 21
+    assert Clock.restored(clock.saved()).closed
+
+
+def test_only_one_worker_can_claim_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residence, "_place", lambda: tmp_path)
+    residences = Residences("run")
+    folder = residences.new(7)
+    assert folder is not None
+    assert os.stat(folder).st_mode & 0o077 == 0
+    residences.release(folder, 7, "token")
+    assert residences.claim(7, "another") is None
+    claimed = residences.claim(7, "token")
+    assert claimed is not None
+    assert residences.claim(7, "token") is None
+    residences.remove()
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_worker_maps_what_the_last_one_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a look at the pages in Spark's state."""
+    monkeypatch.setattr(residence, "_place", lambda: tmp_path)
+    query, catalog = bound(example("join"))
+    work = make_work(query, catalog, 1, None)
+    live = revival.take(work, 0, None, [])
+    live.dictionary.encode(["a", b"b", 10**30])
+    pages = dict(live.changes())
+    token = revival.keep(work, 0, live)
+    revival._kept.clear()
+    again = revival.take(work, 0, token, iter(lambda: pytest.fail("read the pages"), None))
+    assert again.dictionary.appended(0) == ["a", b"b", 10**30]
+    assert not dict(again.changes())
+    rebuilt = revival.take(work, 0, token, pages.items())
+    assert rebuilt.dictionary.appended(0) == ["a", b"b", 10**30]
+
+
+def test_without_space_machines_live_in_their_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residence, "_place", lambda: tmp_path)
+    resize = Memory._resize
+
+    def no_space(memory: Memory, name: str, data: np.ndarray, rows: int, width: int) -> np.ndarray:  # type: ignore[type-arg]
+        if memory._folder is not None and "waiting" in name:
+            raise OSError(errno.ENOSPC, "no space")
+        return resize(memory, name, data, rows, width)
+
+    monkeypatch.setattr(Memory, "_resize", no_space)
+    case = example("join")
+    query, catalog = bound(case)
+    assert pretended(case, query, catalog, 2, Random(1)) == expected(case, query, catalog)

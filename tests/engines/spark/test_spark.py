@@ -1,0 +1,108 @@
+"""Queries on Spark itself: small micro-batches, restarts, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from penstock.engines.spark import build, check_session
+from penstock.errors import PenstockError
+from tests.engines.comparing import bound, expected
+from tests.engines.spark.examples import QUERIES, example
+from tests.engines.spark.running import begin, frames, on_spark, results, tables, write_files
+from tests.generators import Case, cases
+
+
+def test_a_query_goes_on_where_it_was_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    case = example("join")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in", only=2)
+    running = begin(spark, case, query, catalog, tmp_path, cells=2, until_done=False)
+    assert running._query is not None
+    running._query.processAllAvailable()
+    running.stop()
+    write_files(case, catalog, tmp_path / "in")
+    again = begin(spark, case, query, catalog, tmp_path, cells=2)
+    again.await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+
+    progress = again.progress()
+    assert progress is not None
+    assert progress.watermark == 12
+    assert progress.state_rows > 0
+    assert progress.streams["bid"].late_rows == 1
+    assert {line.cell for line in again.metrics() if line.operator != "source"} == {0, 1}
+
+    once_more = begin(spark, case, query, catalog, tmp_path, cells=2)
+    once_more.await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+
+    with pytest.raises(PenstockError, match="number of cells changed"):
+        begin(spark, case, query, catalog, tmp_path, cells=3)
+
+
+def test_bad_input_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    case = example("join")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path)
+    given, static = frames(spark, catalog, tmp_path), tables(spark, case, catalog)
+
+    def refused(message: str, **changed: object) -> None:
+        with pytest.raises(PenstockError, match=message):
+            build(query, catalog, {**given, **changed}, static)  # type: ignore[arg-type]
+
+    refused("the rows of bid have no column auction", bid=given["bid"].drop("auction"))
+    refused(
+        "auction of bid is declared BIGINT, but the data has string", bid=given["bid"].withColumn("auction", F.lit("x"))
+    )
+    refused("the DataFrame of bid is not a stream", bid=spark.read.parquet(str(tmp_path / "bid")))
+    with pytest.raises(PenstockError, match="there is no DataFrame of that name"):
+        build(query, catalog, given)
+    other = spark.newSession()
+    other.conf.set("spark.sql.streaming.stateStore.providerClass", "another")
+    with pytest.raises(PenstockError, match="only RocksDB can"):
+        check_session(other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cells", [1, 2, 3])
+@pytest.mark.parametrize("name", QUERIES)
+def test_an_example_gives_what_the_reference_says(spark: SparkSession, tmp_path: Path, name: str, cells: int) -> None:
+    case = example(name)
+    query, catalog = bound(case)
+    assert on_spark(spark, case, query, catalog, tmp_path, cells=cells) == expected(case, query, catalog)
+
+
+@pytest.mark.slow
+def test_random_queries_give_what_the_reference_says(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    @seed(20)
+    @settings(max_examples=12, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(cases(), st.integers(1, 3))
+    def check(case: Case, cells: int) -> None:
+        query, catalog = bound(case)
+        folder = tmp_path_factory.mktemp("case")
+        assert on_spark(spark, case, query, catalog, folder, cells=cells) == expected(case, query, catalog), case
+
+    check()
+
+
+@pytest.mark.slow
+def test_rows_without_a_timestamp_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+    case = example("filter")
+    rows = [*case.data["bid"], (1, 5, "a", None), (1, 5, "a", -3)]
+    query, catalog = bound(case)
+    write_files(replace(case, data={**case.data, "bid": rows}), catalog, tmp_path / "in")
+    running = begin(spark, case, query, catalog, tmp_path)
+    running.await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+    progress = running.progress()
+    assert progress is not None
+    assert progress.streams["bid"].bad_rows == 2
