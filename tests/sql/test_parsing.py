@@ -338,4 +338,4 @@ def test_what_is_nested_too_deeply_is_refused(select: str) -> None:
     ],
 )
 def test_what_is_only_long_is_read(select: str) -> None:
-    assert asked(select).relation
+    assert asked(select).schema

@@ -8,8 +8,8 @@ cell just once, whatever the join graph. With one cell nothing is exchanged and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
@@ -268,19 +268,26 @@ def choose_shares(inputs: list[list[bool]], cells: int) -> tuple[int, ...]:
     `inputs[i][v]` says whether input i has variable v. An input is copied along the variables that it lacks.
 
     >>> choose_shares([[True, False], [True, True], [False, True]], 4)
-    (4, 1)
+    (2, 2)
     >>> choose_shares([[True], [True], [True]], 4)
     (4,)
     """
     variables = len(inputs[0]) if inputs else 0
     best: tuple[float, int, tuple[int, ...]] | None = None
-    for shares in product(range(1, cells + 1), repeat=variables):
+    for shares in _grids(variables, cells):
         used = prod(shares)
-        if used > cells:
-            continue
         copies = sum(prod(s for s, has in zip(shares, own, strict=True) if not has) for own in inputs)
         # What a cell gets: copies spread over the cells that are used.
         load = (copies / used, copies, shares)
         if best is None or (load[0], load[1]) < (best[0], best[1]):
             best = load
     return best[2] if best else ()
+
+
+def _grids(dimensions: int, cells: int) -> Iterator[tuple[int, ...]]:
+    """All grids of so many dimensions and at most so many cells."""
+    if dimensions == 0:
+        yield ()
+        return
+    for share in range(1, cells + 1):
+        yield from ((share, *rest) for rest in _grids(dimensions - 1, cells // share))

@@ -130,8 +130,9 @@ def _with_common_tables(tree: Tree, env: Environment) -> Environment:
         names = tuple(column.name for column in table.args["alias"].columns)
         common[name] = CommonTable(table.this, names, dict(common))
     read = {table.name.lower() for table in tree.find_all(exp.Table)}
-    for name in own - read:  # nobody else would see what is wrong with it
-        bind_query(common[name].query, name, replace(env, common=common[name].before, names=Names()))
+    for name in sorted(own - read):  # nobody else would see what is wrong with it
+        with env.diagnostics.gathering():
+            bind_query(common[name].query, name, replace(env, common=common[name].before, names=Names()))
     return replace(env, common=common)
 
 

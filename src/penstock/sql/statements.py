@@ -7,7 +7,6 @@ those in the others.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
@@ -20,7 +19,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.catalog import Connector, Inferred, Within, WithinRows, WithinTime
 from penstock.errors import Source, Span, SqlError
 from penstock.sql.diagnostics import counted, did_you_mean, nested_too_deeply
-from penstock.sql.dialect import UNIT_NAMES, Fault, QueryParser, SyntaxFault
+from penstock.sql.dialect import UNIT_NAMES, Fault, QueryParser
 from penstock.sql.generator import QueryGenerator
 from penstock.sql.syntax import (
     AlterStream,
@@ -44,6 +43,7 @@ from penstock.sql.syntax import (
     UniqueClause,
     VariableDef,
 )
+from penstock.sql.syntax_errors import STATEMENTS, syntax_error
 from penstock.sql.unreadable import unreadable
 
 T = TypeVar("T")
@@ -51,8 +51,6 @@ T = TypeVar("T")
 DROPPABLE = ("STREAM", "TABLE", "VIEW", "QUERY", "ASSERTION")
 CREATABLE = "STREAM, TABLE, VIEW, QUERY or ASSERTION"
 
-STATEMENTS = ("CREATE", "DROP", "ALTER", "SELECT", "WITH")
-END_STATEMENT = "end the statement before it with ;"
 STATEMENT_HINT = "statements are CREATE, ALTER, DROP and SELECT"
 OTHER_STATEMENTS = {
     "EXPLAIN": "leave EXPLAIN out, and run `penstock explain` on the file",
@@ -520,7 +518,7 @@ def _chunks(tokens: list[Token]) -> Iterator[list[Token]]:
 
 
 def _refuse_tokens(source: Source, tokens: list[Token]) -> None:
-    """Refuses what sqlglot would take, or would take too long for."""
+    """Refuses names that sqlglot would take, and brackets that are too many for it."""
     depth = 0
     for token in tokens:
         depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
@@ -541,7 +539,7 @@ def _parse_chunk(source: Source, tokens: list[Token]) -> Statement:
         return parsed[0]  # type: ignore[return-value]
     except Fault as fault:
         span = token_span(fault.token) if fault.token else end
-        raise _syntax_error(source, fault, span, at_end=not parser._curr) from None
+        raise syntax_error(source, fault, span, at_end=not parser._curr) from None
     except RecursionError:
         raise nested_too_deeply(source, token_span(parser._curr or tokens[0])) from None
     except SqlError:
@@ -551,41 +549,6 @@ def _parse_chunk(source: Source, tokens: list[Token]) -> Statement:
         # user sees a place and no traceback.
         place = parser._curr if parser._curr else tokens[-1]
         raise SqlError("this cannot be parsed", None, source, token_span(place)) from error
-
-
-def _syntax_error(source: Source, fault: Fault, span: Span, at_end: bool) -> SqlError:
-    shown = source.text[span.start : span.end]
-    if not isinstance(fault, SyntaxFault):
-        return SqlError(fault.message, fault.hint, source, span)
-    for pattern, message, hint in SQLGLOT_MESSAGES:
-        if seen := re.match(pattern, fault.message):
-            return SqlError(seen.expand(message), hint, source, span)
-    message = "something is missing at the end" if at_end else f"{shown} is not expected here"
-    hint = END_STATEMENT if shown.upper() in STATEMENTS else _misspelt_keyword(source.text, span)
-    return SqlError(message, hint, source, span)
-
-
-_WITH = "write WITH name AS (SELECT ...), ... SELECT ..."
-
-#: What sqlglot says, and what we say for it. Of what is not here, "X is not expected here" is true, too.
-SQLGLOT_MESSAGES = (
-    (r"Expected table name", "expected the name of a stream", None),
-    (r"Expected TYPE after CAST", "expected a type", None),
-    (r"Expected FROM or comma after EXTRACT", "expected FROM", "write EXTRACT(HOUR FROM timestamp)"),
-    (r"Expected CTE to have alias", "a query of WITH needs a name", _WITH),
-    (r"Failed to parse any statement following CTE|\w+ does not support CTE", "after WITH comes a query", _WITH),
-    (r"Found multiple '(.+)' clauses", r"\1 stands twice", None),
-    (r"Expect(?:ed|ing) (END after CASE|AS after CAST|type|[(){}>\]\[]+|\w+)$", r"expected \1", None),
-)
-
-KEYWORDS = ("FROM", "WHERE", "GROUP", "HAVING", "SELECT", "UNION", "EXCEPT", "INTERSECT", "JOIN", "TIMESTAMP", "USING")
-
-
-def _misspelt_keyword(text: str, span: Span) -> str | None:
-    """sqlglot takes a misspelt keyword for a name, and stumbles at what follows it."""
-    before = re.findall(r"\w+", text[max(0, span.start - 40) : span.start])[-1:]
-    words = [word for word in (text[span.start : span.end], *before) if word.upper() not in KEYWORDS]
-    return next((hint for word in words if (hint := did_you_mean(word, KEYWORDS, at_least=0.75))), None)
 
 
 def token_span(token: Token) -> Span:

@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
-from penstock.synopsis.memory import Ints
 from penstock.types import MILLISECOND, SECOND
+
+Ints = NDArray[np.int64]
 
 #: Packets per second on C and on O; on B ten times as many.
 RATE = 1_000
