@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.spark import RunningQuery, spark_session, start
 from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.declared import frames_of
+from penstock.engines.spark.session import stderr_to
 from penstock.errors import PenstockError
 from penstock.sql import Script
 
@@ -76,7 +77,8 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
 def _start(
     script: Script, query: Query, output: str, args: argparse.Namespace, *, scratch: Path, titled: bool
 ) -> _Started:
-    spark = spark_session(args.master)
+    with nullcontext() if args.debug else stderr_to(scratch / "spark.log"):
+        spark = spark_session(args.master)
     streams, tables = frames_of(query, script.catalog, spark)
     folder = str(scratch / f"{query.name}.parquet") if output == "-" else output
     checkpoint = str(Path(args.checkpoint) / query.name if args.checkpoint else scratch / f"{query.name}.checkpoint")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -49,6 +52,22 @@ def spark_session(master: str | None = None, ui: bool = False, **settings: str) 
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+@contextmanager
+def stderr_to(log: Path) -> Iterator[None]:
+    """Sends what is written to this process's stderr, and by the processes that it starts meanwhile, to a file.
+
+    The JVM and its Python workers keep it for good: they say much that is of no use to who runs a query.
+    """
+    kept = os.dup(2)
+    with open(log, "ab") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def check_session(spark: SparkSession) -> None:
