@@ -44,7 +44,7 @@ COLUMNS: dict[str, Type] = {
 
 #: What comes first is simplest, and what stands twice comes twice as often. The sums of DOUBLEs are exact.
 POOLS: dict[Kind, tuple[Value, ...]] = {
-    Kind.BIGINT: (0, 1, 2, 3, 1, 2, 1, 2, 1, 3, -1, 2**31 - 1, -(2**31), 2**31, 2**63 - 1, -(2**63)),
+    Kind.BIGINT: (0, 1, 2, 3, 1, 2, 1, 2, 1, 3, -1, -7, 2**31 - 1, -(2**31), 2**31, 2**63 - 1, -(2**63)),
     Kind.INT: (0, 1, 2, 3, 1, 2, 1, 2, -1, -7, 2**31 - 1, -(2**31)),
     Kind.STRING: ("", "a", "b", "ab", "a", "A", " a", "é", "日本", "😀", "10", "-3 ", "true", "a%", "it's"),
     Kind.DOUBLE: (0.0, 1.0, 1.5, -2.25, 0.5, 1.0, -0.0, 1024.0, float("nan"), float("inf"), float("-inf")),

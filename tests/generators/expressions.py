@@ -89,7 +89,8 @@ def chance(draw: Draw, percent: int) -> bool:
 def value(draw: Draw, scope: Scope, type_: Type, depth: int = 2) -> Expr:
     """An expression of a type, or of one that widens to it."""
     leaves = scope.of_type(type_)
-    ways: list[Make] = [lambda draw, scope, depth: choose(draw, leaves)] * 8 if leaves else []
+    # The outermost is most often more than a column.
+    ways: list[Make] = [lambda draw, scope, depth: choose(draw, leaves)] * (4 if depth > 1 else 8) if leaves else []
     ways += [lambda draw, scope, depth: constant(draw, type_)] * 2
     if depth > 0:
         ways += [lambda draw, scope, depth: _choice(draw, scope, type_, depth)]

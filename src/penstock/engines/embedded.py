@@ -56,7 +56,7 @@ class EmbeddedEngine:
         self._steps = 0
         self._metrics_until_now = {name: Progress() for name in self.streams}
         self._values = DictionaryGauge(self._dictionary)
-        self._deliver_tables(catalog, tables or {})
+        self._tables = self._table_letters(catalog, tables or {})
 
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""
@@ -120,6 +120,10 @@ class EmbeddedEngine:
     def _step(self, until: int) -> pa.Table:
         self._until = until
         self._steps += 1
+        if until > 0:
+            for letter in self._tables:
+                self._post(letter)
+            self._tables = []
         arrivals = np.concatenate(self._arrivals) if self._arrivals else np.zeros(0, np.int64)
         self._arrivals = []
         results = no_deltas(len(self.query.schema))
@@ -174,8 +178,9 @@ class EmbeddedEngine:
         definitions = [definition for definition in catalog.streams if definition.name in names]
         return {d.name: Ingest(d, self.plan, self._dictionary, self._horizon) for d in definitions}
 
-    def _deliver_tables(self, catalog: Catalog, tables: Mapping[str, pa.Table]) -> None:
-        """Static tables are there from instant 0 on."""
+    def _table_letters(self, catalog: Catalog, tables: Mapping[str, pa.Table]) -> list[Sent]:
+        """Static tables are there from instant 0 on, so their rows are due when that instant is closed."""
+        letters = []
         for fragment in self.plan.fragments:
             for number, route in enumerate(fragment.routes):
                 if isinstance(route.leaf, Table):
@@ -184,7 +189,8 @@ class EmbeddedEngine:
                     rows = self._encode(tables[definition.name], route.leaf)
                     at_start = Deltas(np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64), rows)
                     router = Router(fragment, route, route.leaf.schema)
-                    self._post(_Exchange(fragment.number, number, router).send(at_start, self._dictionary))
+                    letters.append(_Exchange(fragment.number, number, router).send(at_start, self._dictionary))
+        return letters
 
     def _encode(self, contents: pa.Table, leaf: Table) -> Ints:
         columns = [

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engines.spark import query as spark_query
 from penstock.engines.spark.cell import CellProcessor
+from penstock.engines.spark.residence import Residences
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import example
 from tests.engines.spark.running import begin, on_spark, results, write_files
@@ -76,6 +77,7 @@ folder, batches = Path(sys.argv[1]), int(sys.argv[2])
 case = example("join")
 query, catalog = bound(case)
 running = begin(spark_session("local[2,4]"), case, query, catalog, folder, cells=2)
+(folder / "run").write_text(running._work.run)
 
 def die():
     progress = running.progress()
@@ -94,5 +96,7 @@ def test_a_driver_that_is_killed(spark: SparkSession, tmp_path: Path, batches: i
     command = [sys.executable, "-c", DRIVER, str(tmp_path), str(batches)]
     ended = subprocess.run(command, cwd=ROOT, start_new_session=True, capture_output=True, text=True, check=False)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
+    # Nobody was left to give the memory of the machines back.
+    Residences((tmp_path / "run").read_text()).remove()
     begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
     assert results(spark, tmp_path, query) == expected(case, query, catalog)
