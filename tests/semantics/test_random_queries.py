@@ -1,6 +1,6 @@
 """Random queries over the whole language: what the reference says is what DuckDB says, and does not depend on the plan.
 
-A failing case is printed as `Case.read(...)`: put it under `@example` to keep it.
+A failing case is printed as a text that can be pasted back. What failed once is kept in the files of `kept/`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 
 from penstock.algebra.relations import Query, StreamKind, ToStream, streams
@@ -28,6 +30,15 @@ EVERYTHING = Features(as_duckdb=False)
 @MANY
 @given(cases())
 def test_at_every_instant_duckdb_holds_the_same_rows_and_so_the_output_follows(case: Case) -> None:
+    check_with_duckdb(case)
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).with_name("kept").iterdir()), ids=lambda path: path.stem)
+def test_what_failed_once_does_not_fail_again(path: Path) -> None:
+    check_with_duckdb(Case.read(path.read_text()))
+
+
+def check_with_duckdb(case: Case) -> None:
     query, catalog = bound(case.script)
     ours = snapshots(query, catalog, case.data, case.horizon)
     read = {stream.name for stream in streams(query.relation)}
