@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 # Whole queries are big, and slow to make: that is no fault of a test.
 _BIG_CASES = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 
-# The default run tries the same cases each time, so that it fails for what changed; the thorough one always tries others.
+# The default run tries the same cases each time, so that it fails for what changed; the thorough one tries others.
 settings.register_profile(
     "default", max_examples=100, deadline=None, print_blob=True, suppress_health_check=_BIG_CASES, derandomize=True
 )
