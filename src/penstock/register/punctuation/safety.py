@@ -1,0 +1,96 @@
+"""Is the query safe? It is iff every stream's state is purgeable (004, theorem 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from penstock.register.punctuation.forward_chaining import Rules, reach, rules_of
+from penstock.register.punctuation.join_classes import join_classes
+from penstock.register.punctuation.purgeability import Purgeability, purgeability_by
+from penstock.register.punctuation.query import JoinQuery
+from penstock.register.punctuation.schemes import Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """What holds for each stream of a query that runs as one MJoin, in the query's order."""
+
+    states: tuple[Purgeability, ...]
+
+    @property
+    def safe(self) -> bool:
+        return all(self.states)
+
+    def state(self, stream: str) -> Purgeability:
+        return next(state for state in self.states if state.stream == stream)
+
+
+def check(query: JoinQuery, schemes: Iterable[Scheme]) -> Safety:
+    """The purgeability of each stream, with proofs.
+
+    If any plan of the query is safe, then the one MJoin over all its streams is (theorem 4), so no plan need be tried.
+    """
+    rules = rules_of(join_classes(query), schemes)
+    inputs = {name: (name,) for name in query.names}
+    return Safety(tuple(purgeability_by(rules, (name,), inputs) for name in query.names))
+
+
+def is_safe(query: JoinQuery, schemes: Iterable[Scheme]) -> bool:
+    """Safety without proofs, for queries over thousands of streams."""
+    return len(purgeable_streams(query, schemes)) == len(query.streams)
+
+
+def purgeable_streams(query: JoinQuery, schemes: Iterable[Scheme]) -> frozenset[str]:
+    """The streams whose state is purgeable, without proofs."""
+    return purgeable_by(rules_of(join_classes(query), schemes))
+
+
+def purgeable_by(rules: Rules) -> frozenset[str]:
+    """A stream that reaches a purgeable one is purgeable itself, so most searches are short or not made."""
+    names = tuple(rules.classes.by_stream)
+    if rules.classes.solution is None:
+        return frozenset(names)
+    first = _mother(rules, names)
+    if first is None:
+        return frozenset()
+    before = _before(rules)
+    purgeable = {first}
+    _spread(before, first, purgeable)
+    for name in names:
+        if name not in purgeable and purgeable & set(reach(rules, (name,), stop=purgeable).streams):
+            purgeable.add(name)
+            _spread(before, name, purgeable)
+    return frozenset(purgeable)
+
+
+def _mother(rules: Rules, names: tuple[str, ...]) -> str | None:
+    """A stream that reaches all, if there is one. What another stream reached need not be tried: if it reached all,
+    so would the other."""
+    seen: set[str] = set()
+    for name in names:
+        if name not in seen:
+            reached = reach(rules, (name,)).streams
+            if len(reached) == len(names):
+                return name
+            seen.update(reached)
+    return None
+
+
+def _before(rules: Rules) -> dict[str, set[str]]:
+    """The plain edges of the punctuation graph, turned round: who reaches a stream through one class alone."""
+    before: dict[str, set[str]] = {}
+    for rule in rules.rules:
+        if len(rule.needs) == 1 and rule.order is None:
+            sources = before.setdefault(rule.scheme.stream, set())
+            sources.update(at.stream for number in rule.needs for at in rules.classes.members[number])
+    return before
+
+
+def _spread(before: dict[str, set[str]], stream: str, purgeable: set[str]) -> None:
+    """Add all that reach a purgeable stream along plain edges."""
+    stack = [stream]
+    while stack:
+        new = before.get(stack.pop(), set()) - purgeable
+        purgeable |= new
+        stack += new
