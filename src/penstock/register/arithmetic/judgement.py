@@ -1,0 +1,144 @@
+"""What the theory says of a query: a synopsis and its size, or the condition that fails and the streams that defeat any plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from penstock.register.arithmetic.query import Attribute, Condition, Constant
+
+
+class Side(Enum):
+    """A direction in which an attribute is bounded, or is not, by a constant."""
+
+    ABOVE = "above"
+    BELOW = "below"
+
+
+@dataclass(frozen=True, slots=True)
+class Corner:
+    """One side of the box of rows that a row of the stream joins: the tightest limit that its attributes set to another's.
+
+    `side` BELOW: `of` is at least the greatest of `attribute + shift`; ABOVE: it is at most the least of them.
+    """
+
+    of: Attribute
+    side: Side
+    terms: tuple[tuple[Attribute, int], ...]
+
+
+class Kept(Enum):
+    """What a synopsis keeps per group of rows with equal `values`."""
+
+    #: Nothing: a filter.
+    NOTHING = "nothing"
+    #: One row and a count per box.
+    COUNTERS = "counters"
+    #: The rows whose boxes are not covered by the boxes of the others.
+    SKYLINE = "skyline"
+
+
+@dataclass(frozen=True, slots=True)
+class Synopsis:
+    """What must be kept of one stream, and the most entries that it takes, whatever arrives."""
+
+    stream: str
+    kept: Kept
+    #: Attributes whose values are kept.
+    values: tuple[Attribute, ...]
+    #: The sides of the box.
+    corners: tuple[Corner, ...]
+    #: Attributes whose values `<>` looks at.
+    avoided: tuple[Attribute, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """The query runs in constant memory, with these synopses; `folded` names the occurrences that fell away (appendix C)."""
+
+    synopses: tuple[Synopsis, ...]
+    #: No row can satisfy the conditions, so nothing is ever kept or answered.
+    contradiction: bool = False
+    #: Occurrences of a self-join that say nothing new, with those that stand for them.
+    folded: Mapping[str, str] | None = None
+
+    @property
+    def size(self) -> int:
+        """Entries in all synopses together."""
+        return sum(synopsis.size for synopsis in self.synopses)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Missing:
+    """A bound that would help. A dense attribute needs to be equal to a constant: it misses both sides."""
+
+    attribute: Attribute
+    side: Side
+
+
+class Reason(Enum):
+    """Which condition of theorems 4.2 and 5.2 fails."""
+
+    #: C1: a projected attribute takes infinitely many values.
+    PROJECTED = "projected"
+    #: C2, and C3 with duplicates: a join reads infinitely many values of an attribute.
+    JOINED = "joined"
+    #: C3 without duplicates: two comparisons of one stream pull in two directions, so that no row covers the others.
+    ENTANGLED = "entangled"
+    #: A join condition of which nothing is known reads infinitely many values of an attribute.
+    OPAQUE = "opaque"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why memory has no bound: rows of `stream` must be kept because of these conditions and these missing bounds."""
+
+    reason: Reason
+    stream: str
+    #: PROJECTED: none. JOINED and OPAQUE: the join. ENTANGLED: the two comparisons.
+    conditions: tuple[Condition, ...]
+    missing: tuple[Missing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a (base) stream: a value for each attribute that the query mentions."""
+
+    stream: str
+    values: Mapping[str, Constant]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """N rows of one stream. After each of their 2^N subsets, any plan must be in a state of its own."""
+
+    items: tuple[Row, ...]
+    #: Given two sets of items, by index, rows that lead to new answers after one set but not after the other.
+    separating: Callable[[frozenset[int], frozenset[int]], tuple[Row, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Input streams of any length that defeat every plan."""
+
+    #: The (base) stream whose rows no plan may forget.
+    stream: str
+    family: Callable[[int], Family]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Bounds to add, all of them, and perhaps DISTINCT, that would make the query bounded. No smaller set of them would."""
+
+    bounds: frozenset[Missing]
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """No bound was found. With a witness it is proved that there is none; without one (self-joins, opaque conditions) it is not."""
+
+    failure: Failure
+    witness: Witness | None
