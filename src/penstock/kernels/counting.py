@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.hashing import row_hash
-from penstock.kernels.index import link, same, unlink
+from penstock.kernels.index import first, following, link, same, unlink
 from penstock.kernels.jit import kernel
 
 Ints = NDArray[np.int64]
@@ -43,18 +43,18 @@ def count_rows(
     rows: Ints,
     stored: Ints,
     counts: Ints,
-    heads: Ints,
-    links: Ints,
+    heads: int,
+    mask: int,
+    links: int,
     free: Ints,
     registers: Ints,
 ) -> tuple[Ints, Ints, Ints]:
     """Counts deltas of two sides in the order of time. Gives the changes: times, weights, and a copy of their rows.
 
-    `stored`, `counts` (left, right, count before this instant, whether touched), `heads`, `links` are the table;
-    `free[:registers[0]]` are its free slots, of which there are as many as there are deltas at least.
+    `stored`, `counts` (left, right, count before this instant, whether touched), `heads`, `mask` and `links` are the
+    table; `free[:registers[0]]` are its free slots, of which there are as many as there are deltas at least.
     """
     columns = np.arange(rows.shape[1])
-    mask = len(heads) - 1
     touched = np.empty(len(times), np.int64)
     out_times = np.empty(len(times), np.int64)
     out_weights = np.empty(len(times), np.int64)
@@ -64,16 +64,16 @@ def count_rows(
     while start < len(times):
         end, touching = start, 0
         while end < len(times) and times[end] == times[start]:
-            bucket = row_hash(rows, end, columns) & mask
-            slot = heads[bucket]
+            hash_ = row_hash(rows, end, columns)
+            slot = first(heads, mask, hash_)
             while slot >= 0 and not same(stored, slot, rows, end):
-                slot = links[slot, 0]
+                slot = following(links, slot)
             if slot < 0:
                 registers[0] -= 1
                 slot = free[registers[0]]
                 stored[slot] = rows[end]
                 counts[slot] = 0
-                link(heads, links, bucket, slot)
+                link(heads, mask, links, hash_, slot)
                 registers[1] += 1
             if counts[slot, 3] == 0:
                 counts[slot, 2] = multiplicity(function, counts[slot, 0], counts[slot, 1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.jit import lean
+from penstock.kernels.jit import kernel, lean
 
 Ints = NDArray[np.int64]
 
@@ -58,6 +58,15 @@ def prefix_hash(rows: Ints, row: int, count: int) -> int:
         state = (state ^ np.uint64(rows[row, i])) * _GOLDEN
         state ^= state >> _32
     return _finish(state)
+
+
+@kernel
+def row_hashes(rows: Ints, some: Ints, columns: Ints) -> Ints:
+    """The hashes of those columns of some rows."""
+    hashes = np.empty(len(some), np.int64)
+    for i in range(len(some)):
+        hashes[i] = row_hash(rows, some[i], columns)
+    return hashes
 
 
 @lean

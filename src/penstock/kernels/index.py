@@ -1,7 +1,14 @@
 """A hash index over the slots of a row store: buckets of doubly linked slots, each taken out in constant time.
 
-`heads` has a power of two of buckets. `links` has a row per slot: the next slot of its bucket, the one before, each -1
-at the end. The before of a first slot is -2 - bucket; -1 there says that the slot is not in the index.
+`heads` has a power of two of buckets. The low half of its word is the first slot, counted from 1 (0: the bucket is
+empty), the high half a filter: one bit of 32 for each key that was put in since the bucket was last empty. A probe that
+does not find its bit need not look at any row, and that is what most probes meet.
+
+`links` has a word per slot, from 1 on: the next slot of its bucket in the low half, and the one before in the high
+half; before the first one stands ~bucket. A word of 0 is that of a slot that is not in the index. Word 0 is written as
+if it were a slot's, so that the end of a bucket needs no test.
+
+Both are passed by address (`pointers`).
 """
 
 from __future__ import annotations
@@ -9,47 +16,78 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.hashing import row_hash
-from penstock.kernels.jit import kernel
+from penstock.kernels.jit import lean
+from penstock.kernels.pointers import peek, poke
 
 Ints = NDArray[np.int64]
 
-
-@kernel
-def link(heads: Ints, links: Ints, bucket: int, slot: int) -> None:
-    """Puts a slot at the front of a bucket."""
-    first = heads[bucket]
-    links[slot, 0] = first
-    links[slot, 1] = -2 - bucket
-    if first >= 0:
-        links[first, 1] = slot
-    heads[bucket] = slot
+LOW = 0xFFFFFFFF
+#: The bits of a hash that choose the bit of the filter; its low bits choose the bucket.
+FILTER_SHIFT = 57
 
 
-@kernel
-def unlink(heads: Ints, links: Ints, slot: int) -> None:
+@lean
+def first(heads: int, mask: int, hash_: int) -> int:
+    """The first slot that may have a key of this hash, or -1."""
+    word = peek(heads + 8 * (hash_ & mask))
+    if (word >> (32 + ((hash_ >> FILTER_SHIFT) & 31))) & 1 == 0:
+        return -1
+    return (word & LOW) - 1
+
+
+@lean
+def following(links: int, slot: int) -> int:
+    """The next slot of the bucket, or -1."""
+    return (peek(links + 8 * (slot + 1)) & LOW) - 1
+
+
+@lean
+def link(heads: int, mask: int, links: int, hash_: int, slot: int) -> None:
+    """Puts a slot at the front of its bucket."""
+    bucket = hash_ & mask
+    head = peek(heads + 8 * bucket)
+    after = head & LOW
+    # The bit of 2^63 is the sign: shifting it there is what is meant.
+    bit = 1 << (32 + ((hash_ >> FILTER_SHIFT) & 31))
+    poke(links + 8 * (slot + 1), (~bucket << 32) | after)
+    poke(links + 8 * after, (peek(links + 8 * after) & LOW) | ((slot + 1) << 32))
+    poke(heads + 8 * bucket, (head & ~LOW) | bit | (slot + 1))
+
+
+@lean
+def unlink(heads: int, links: int, slot: int) -> None:
     """Takes a slot out of its bucket, if it is in one."""
-    after, before = links[slot, 0], links[slot, 1]
-    if before == -1:
+    word = peek(links + 8 * (slot + 1))
+    if word == 0:
         return
-    if before >= 0:
-        links[before, 0] = after
+    after, before = word & LOW, word >> 32
+    if before > 0:
+        poke(links + 8 * before, (peek(links + 8 * before) & ~LOW) | after)
     else:
-        heads[-2 - before] = after
-    if after >= 0:
-        links[after, 1] = before
-    links[slot, 1] = -1
+        head = heads + 8 * ~before
+        poke(head, (peek(head) & ~LOW) | after if after > 0 else 0)
+    if after > 0:
+        poke(links + 8 * after, (peek(links + 8 * after) & LOW) | (before << 32))
+    poke(links + 8 * (slot + 1), 0)
 
 
-@kernel
-def relink(heads: Ints, links: Ints, rows: Ints, columns: Ints, slots: Ints) -> None:
-    """Fills an empty index with slots."""
-    mask = len(heads) - 1
+@lean
+def link_rows(heads: int, mask: int, links: int, hashes: Ints, slots: Ints, signs: Ints) -> None:
+    """Links the slots that come."""
     for i in range(len(slots)):
-        link(heads, links, row_hash(rows, slots[i], columns) & mask, slots[i])
+        if signs[i] > 0:
+            link(heads, mask, links, hashes[i], slots[i])
 
 
-@kernel
+@lean
+def unlink_rows(heads: int, links: int, slots: Ints, signs: Ints) -> None:
+    """Unlinks the slots that go."""
+    for i in range(len(slots)):
+        if signs[i] < 0:
+            unlink(heads, links, slots[i])
+
+
+@lean
 def same(rows: Ints, row: int, others: Ints, other: int) -> bool:
     """Whether two rows are word for word the same."""
     for c in range(rows.shape[1]):

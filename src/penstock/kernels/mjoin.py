@@ -1,13 +1,19 @@
 """The MJoin (thesis 5.1): one pipeline of probes per input, no intermediate results.
 
-Events come in the order of time, each an insertion or a deletion of a row in one input. An event is joined with the
+Events are insertions and deletions of rows in the inputs, numbered in the order of time. An event is joined with the
 rows that are in the other inputs, by probing one hash index after the other in the order of its input's pipeline, and
 gives one result per combination: the slots of the rows, with the event's sign. All that is stored is the inputs' rows.
 
-A row that has never been in a result need not be probed for when it goes: every combination that holds it would have
-been a result when its last row came. So the expiry of such a row, which is what most rows meet, costs no probe.
+A step takes many events, and does for all of an input one thing after the other, because short loops let the processor
+wait for many words of memory at once. So rows are linked before, and unlinked after, all probes; a row's *life* says
+which of the step's events see it. An event whose first probe finds nothing, which is what most meet, is out before
+anything else is looked at.
 
-Stores and indexes are passed as addresses (`pointers`): a table with a line per input, and one with a line per index.
+A row that has never been in a result need not be probed for when it goes: every combination that holds it would have
+been a result when its last row came. So the expiry of such a row costs no probe.
+
+In `combine` stores and indexes are addresses (`pointers`): a table with a line per input, and one with a line per
+index.
 """
 
 from __future__ import annotations
@@ -16,23 +22,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.hashing import prefix_hash
-from penstock.kernels.jit import kernel
+from penstock.kernels.index import first, following
+from penstock.kernels.jit import kernel, lean
 from penstock.kernels.pointers import peek, poke
 
 Ints = NDArray[np.int64]
 
-#: Columns of the table of inputs: addresses of rows, of their starts, of whether they were in a result; words per row.
-ROWS, STARTS, JOINED, WIDTH = range(4)
-#: Columns of the table of indexes: whose it is, how many columns it has, addresses of heads and links, mask of buckets.
-OWNER, COLUMNS, HEADS, LINKS, MASK = range(5)
+#: Columns of the table of inputs: addresses of rows and lives, words per row.
+ROWS, LIVES, WIDTH = range(3)
+#: Columns of the table of indexes: how many columns it has, addresses of heads and links, mask of buckets.
+COLUMNS, HEADS, LINKS, MASK = range(4)
+
+#: A life: the number of the event by which a row goes in the low bits, of that by which it came (0: before this step)
+#: above them, and a bit that says whether it has been in a result. The life of a slot that is not in the join is -1.
+EVENT_BITS = 31
+STAYS = (1 << EVENT_BITS) - 1
+JOINED = 1 << (2 * EVENT_BITS)
+ABSENT = -1
+
+
+@lean
+def admit(lives: Ints, slots: Ints, signs: Ints, numbers: Ints) -> None:
+    """Notes in the lives of an input's rows which events see them. Numbers of events are from 1."""
+    for i in range(len(slots)):
+        if signs[i] > 0:
+            lives[slots[i]] = (numbers[i] << EVENT_BITS) | STAYS
+        else:
+            lives[slots[i]] = (lives[slots[i]] & ~STAYS) | numbers[i]
+
+
+@lean
+def promising(heads: int, mask: int, hashes: Ints, signs: Ints, found: Ints) -> int:
+    """The insertions whose first probe finds a bucket with their bit: where they are goes to `found`."""
+    count = 0
+    for i in range(len(hashes)):
+        found[count] = i
+        count += (first(heads, mask, hashes[i]) >= 0) & (signs[i] > 0)
+    return count
+
+
+@lean
+def joined(lives: Ints, slots: Ints, signs: Ints, found: Ints) -> int:
+    """The deletions of rows that have been in a result: where they are goes to `found`."""
+    count = 0
+    for i in range(len(slots)):
+        if signs[i] < 0 and lives[slots[i]] & JOINED != 0:
+            found[count] = i
+            count += 1
+    return count
+
+
+@lean
+def settle(lives: Ints, slots: Ints, signs: Ints) -> None:
+    """Ends the step: rows that came are there from now on."""
+    for i in range(len(slots)):
+        lives[slots[i]] = lives[slots[i]] & (JOINED | STAYS) if signs[i] > 0 else ABSENT
 
 
 @kernel
-def mjoin(
-    sources: Ints,
+def combine(
+    source: int,
     slots: Ints,
-    times: Ints,
-    signs: Ints,
+    numbers: Ints,
     inputs: Ints,
     indexes: Ints,
     index_columns: Ints,
@@ -40,120 +91,86 @@ def mjoin(
     probes: Ints,
     key_inputs: Ints,
     key_columns: Ints,
-) -> tuple[Ints, Ints, Ints]:
-    """Joins events with what is stored, and stores or forgets their rows.
+) -> tuple[Ints, Ints]:
+    """All combinations of an input's rows with the rows that their events see: slots, and the number of the event.
 
-    `sources`, `slots`, `times`, `signs` are the events. `targets[i, d]` is the input that the pipeline of input i
-    probes at depth d, `probes[i, d]` the index, and `key_inputs[i, d]`, `key_columns[i, d]` where the values of the
-    index's `index_columns` come from. Gives, per result, the slots of its rows, its time, and its sign.
+    `targets[i, d]` is the input that the pipeline of input i probes at depth d, `probes[i, d]` the index, and
+    `key_inputs[i, d]`, `key_columns[i, d]` where the values of the index's `index_columns` come from.
     """
     width, depths, most = len(inputs), targets.shape[1], index_columns.shape[1]
     out_slots = np.empty((256, width), np.int64)
-    out = np.empty((256, 2), np.int64)
+    out_events = np.empty(256, np.int64)
     count = 0
     bound = np.empty(width, np.int64)
     cursor = np.empty(depths + 1, np.int64)
     key = np.empty((depths + 1, most), np.int64)
+    for i in range(len(slots)):
+        event = numbers[i]
+        bound[source] = slots[i]
+        depth, entering = 0, True
+        while depth >= 0:
+            if depth == depths:
+                if count == len(out_events):
+                    out_slots, out_events = _grown(out_slots, out_events)
+                for n in range(width):
+                    out_slots[count, n] = bound[n]
+                    life = inputs[n, LIVES] + 8 * bound[n]
+                    poke(life, peek(life) | JOINED)
+                out_events[count] = event
+                count += 1
+                depth -= 1
+                entering = False
+                continue
+            index, target = probes[source, depth], targets[source, depth]
+            if entering:
+                for c in range(indexes[index, COLUMNS]):
+                    origin = key_inputs[source, depth, c]
+                    word = bound[origin] * inputs[origin, WIDTH] + key_columns[source, depth, c]
+                    key[depth, c] = peek(inputs[origin, ROWS] + 8 * word)
+                hash_ = prefix_hash(key, depth, indexes[index, COLUMNS])
+                candidate = first(indexes[index, HEADS], indexes[index, MASK], hash_)
+            else:
+                candidate = cursor[depth]
+            while candidate >= 0 and not _matches(
+                candidate, event, inputs, target, indexes[index, COLUMNS], index_columns, index, key, depth
+            ):
+                candidate = following(indexes[index, LINKS], candidate)
+            if candidate < 0:
+                depth -= 1
+                entering = False
+            else:
+                cursor[depth] = following(indexes[index, LINKS], candidate)
+                bound[target] = candidate
+                depth += 1
+                entering = True
+    return out_slots[:count], out_events[:count]
 
-    for event in range(len(slots)):
-        source, slot, sign = sources[event], slots[event], signs[event]
-        joined_at = inputs[source, JOINED] + 8 * slot
-        if sign > 0:
-            poke(joined_at, 0)
-        if sign > 0 or peek(joined_at) > 0:
-            bound[source] = slot
-            depth, entering = 0, True
-            while depth >= 0:
-                if depth == depths:
-                    if count == len(out):
-                        out_slots, out = _grown(out_slots, out)
-                    time = times[event]
-                    for i in range(width):
-                        out_slots[count, i] = bound[i]
-                        poke(inputs[i, JOINED] + 8 * bound[i], 1)
-                        if sign > 0:
-                            time = max(time, peek(inputs[i, STARTS] + 8 * bound[i]))
-                    out[count, 0] = time
-                    out[count, 1] = sign
-                    count += 1
-                    depth -= 1
-                    entering = False
-                    continue
-                index, target = probes[source, depth], targets[source, depth]
-                links, columns = indexes[index, LINKS], indexes[index, COLUMNS]
-                if entering:
-                    for c in range(columns):
-                        origin = key_inputs[source, depth, c]
-                        word = bound[origin] * inputs[origin, WIDTH] + key_columns[source, depth, c]
-                        key[depth, c] = peek(inputs[origin, ROWS] + 8 * word)
-                    bucket = prefix_hash(key, depth, columns) & indexes[index, MASK]
-                    candidate = peek(indexes[index, HEADS] + 8 * bucket)
-                else:
-                    candidate = cursor[depth]
-                while candidate >= 0:
-                    row = inputs[target, ROWS] + 8 * candidate * inputs[target, WIDTH]
-                    equal = True
-                    for c in range(columns):
-                        if peek(row + 8 * index_columns[index, c]) != key[depth, c]:
-                            equal = False
-                            break
-                    if equal:
-                        break
-                    candidate = peek(links + 16 * candidate)
-                if candidate < 0:
-                    depth -= 1
-                    entering = False
-                else:
-                    cursor[depth] = peek(links + 16 * candidate)
-                    bound[target] = candidate
-                    depth += 1
-                    entering = True
-        for index in range(len(indexes)):
-            if indexes[index, OWNER] == source:
-                if sign > 0:
-                    row = inputs[source, ROWS] + 8 * slot * inputs[source, WIDTH]
-                    columns = indexes[index, COLUMNS]
-                    for c in range(columns):
-                        key[depths, c] = peek(row + 8 * index_columns[index, c])
-                    bucket = prefix_hash(key, depths, columns) & indexes[index, MASK]
-                    _link(indexes[index, HEADS], indexes[index, LINKS], bucket, slot)
-                else:
-                    _unlink(indexes[index, HEADS], indexes[index, LINKS], slot)
-        if sign < 0:
-            poke(joined_at, -1)
-    return out_slots[:count], out[:count, 0].copy(), out[:count, 1].copy()
+
+@lean
+def _matches(
+    slot: int,
+    event: int,
+    inputs: Ints,
+    target: int,
+    count: int,
+    columns: Ints,
+    index: int,
+    key: Ints,
+    depth: int,
+) -> bool:
+    """Whether a row has the key, and is seen by the event: it came before it and goes after it."""
+    row = inputs[target, ROWS] + 8 * slot * inputs[target, WIDTH]
+    for c in range(count):
+        if peek(row + 8 * columns[index, c]) != key[depth, c]:
+            return False
+    life = peek(inputs[target, LIVES] + 8 * slot)
+    return ((life >> EVENT_BITS) & STAYS) < event and (life & STAYS) > event
 
 
 @kernel
-def _grown(slots: Ints, out: Ints) -> tuple[Ints, Ints]:
+def _grown(slots: Ints, events: Ints) -> tuple[Ints, Ints]:
     more_slots = np.empty((2 * len(slots), slots.shape[1]), np.int64)
-    more_out = np.empty((2 * len(out), 2), np.int64)
+    more_events = np.empty(2 * len(events), np.int64)
     more_slots[: len(slots)] = slots
-    more_out[: len(out)] = out
-    return more_slots, more_out
-
-
-@kernel
-def _link(heads: int, links: int, bucket: int, slot: int) -> None:
-    """`index.link`, by address."""
-    first = peek(heads + 8 * bucket)
-    poke(links + 16 * slot, first)
-    poke(links + 16 * slot + 8, -2 - bucket)
-    if first >= 0:
-        poke(links + 16 * first + 8, slot)
-    poke(heads + 8 * bucket, slot)
-
-
-@kernel
-def _unlink(heads: int, links: int, slot: int) -> None:
-    """`index.unlink`, by address."""
-    after, before = peek(links + 16 * slot), peek(links + 16 * slot + 8)
-    if before == -1:
-        return
-    if before >= 0:
-        poke(links + 16 * before, after)
-    else:
-        poke(heads + 8 * (-2 - before), after)
-    if after >= 0:
-        poke(links + 16 * after + 8, before)
-    poke(links + 16 * slot + 8, -1)
+    more_events[: len(events)] = events
+    return more_slots, more_events

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.hashing import row_hash
-from penstock.kernels.index import link
+from penstock.kernels.index import first, following, link
 from penstock.kernels.jit import kernel
 
 Ints = NDArray[np.int64]
@@ -23,8 +23,9 @@ def slide_partitions(
     keys: Ints,
     partitions: Ints,
     later: Ints,
-    heads: Ints,
-    links: Ints,
+    heads: int,
+    mask: int,
+    links: int,
     registers: Ints,
 ) -> Ints:
     """For each new row, in order, the slot of the row that it pushes out, or -1.
@@ -35,7 +36,6 @@ def slide_partitions(
     """
     width = keys.shape[1]
     everything = np.arange(width)
-    mask = len(heads) - 1
     pushed = np.full(len(slots), -1, np.int64)
     for i in range(len(slots)):
         slot = slots[i]
@@ -45,8 +45,8 @@ def slide_partitions(
             keys[new, c] = rows[slot, columns[c]]
         for c in range(len(null_columns)):
             keys[new, len(columns) + c] = rows[slot, null_columns[c]] & null_masks[c]
-        bucket = row_hash(keys, new, everything) & mask
-        found = heads[bucket]
+        hash_ = row_hash(keys, new, everything)
+        found = first(heads, mask, hash_)
         while found >= 0:
             equal = True
             for c in range(width):
@@ -55,11 +55,11 @@ def slide_partitions(
                     break
             if equal:
                 break
-            found = links[found, 0]
+            found = following(links, found)
         if found < 0:
             found = new
             registers[0] += 1
-            link(heads, links, bucket, found)
+            link(heads, mask, links, hash_, found)
             partitions[found, 0] = 0
             partitions[found, 1] = slot
         else:

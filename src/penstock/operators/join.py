@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kernels.hashing import row_hashes
+from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
-from penstock.kernels.mjoin import mjoin
+from penstock.kernels.mjoin import ABSENT, admit, combine, joined, promising, settle
+from penstock.kernels.nulls import has_null
 from penstock.kernels.pointers import address
 from penstock.operators.events import Events
-from penstock.synopsis.deltas import Deltas, is_null, row_width
+from penstock.synopsis.deltas import Deltas, is_null, null_masks, row_width
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
@@ -65,6 +69,16 @@ def _pipeline(start: int, inputs: tuple[JoinInput, ...]) -> tuple[Probe, ...]:
     return tuple(probes)
 
 
+class _Pipelines(NamedTuple):
+    """What `kernels.mjoin.combine` calls so."""
+
+    index_columns: Ints
+    targets: Ints
+    probes: Ints
+    key_inputs: Ints
+    key_columns: Ints
+
+
 class JoinCore:
     """The combinations of rows that come and go, by slots."""
 
@@ -83,25 +97,76 @@ class JoinCore:
         if memory.restored:
             for (owner, _), index in zip(self._index_keys, self._indexes, strict=True):
                 store = inputs[owner].store
-                index.rebuild(store.capacity, store.rows, np.flatnonzero(self._joined(owner) >= 0))
+                index.rebuild(store.capacity, store.rows, np.flatnonzero(self._lives(owner) != ABSENT))
 
     def step(self, events: list[Events]) -> tuple[Ints, Ints, Ints, Ints]:
         """Slots, times, signs and rows of the combinations that come and go."""
-        merged = self._merged([self._without_nulls(i, e) for i, e in enumerate(events)])
-        for (owner, _), index in zip(self._index_keys, self._indexes, strict=True):
-            index.fit(self.inputs[owner].store.capacity, self.inputs[owner].store.rows)
-        stores = [self._joined(i) for i in range(len(self.inputs))]
-        slots, times, signs = mjoin(*merged, self._input_table(stores), self._index_table(), *self._pipelines)
+        events = [self._without_nulls(i, e) for i, e in enumerate(events)]
+        order = np.argsort(np.concatenate([e.ts for e in events]), kind="stable")
+        # Events are numbered from 1 in the order of time.
+        numbers = np.empty(len(order), np.int64)
+        numbers[order] = np.arange(1, len(order) + 1)
+        of_input = np.split(numbers, np.cumsum([len(e) for e in events])[:-1])
+        slots, by = self._combinations(events, of_input)
         rows = self._materialise(slots)
         if self._test is not None and len(rows):
             true = self._test(rows)
-            slots, times, signs, rows = slots[true], times[true], signs[true], rows[true]
-        return slots, times, signs, rows
+            slots, by, rows = slots[true], by[true], rows[true]
+        event = order[by - 1]
+        signs = np.concatenate([e.signs for e in events])[event]
+        times = np.concatenate([e.ts for e in events])[event]
+        return slots, self._times(slots, times, signs), signs, rows
 
-    def _joined(self, number: int) -> Ints:
-        """-1: not in the join; 0: never in a result; 1: has been in one."""
+    def _combinations(self, events: list[Events], numbers: list[Ints]) -> tuple[Ints, Ints]:
+        """The slots of each combination, and the number of the event by which it comes or goes, in that order."""
+        lives = [self._lives(i) for i in range(len(self.inputs))]
+        hashes = [self._admit(i, e, lives[i], numbers[i]) for i, e in enumerate(events)]
+        tables = (self._input_table(lives), self._index_table())
+        found = np.empty(max(map(len, events)) + 1, np.int64)
+        parts = []
+        for i, e in enumerate(events):
+            index = self._indexes[self._pipelines.probes[i, 0]]
+            count = promising(index.heads, index.mask, hashes[i][self._first_columns[i]], e.signs, found)
+            some = found[:count]
+            parts.append(combine(i, e.slots[some], numbers[i][some], *tables, *self._pipelines))
+        for i, e in enumerate(events):
+            some = found[: joined(lives[i], e.slots, e.signs, found)]
+            parts.append(combine(i, e.slots[some], numbers[i][some], *tables, *self._pipelines))
+        for i, e in enumerate(events):
+            settle(lives[i], e.slots, e.signs)
+            for index in self._own(i):
+                unlink_rows(index.heads, index.links, e.slots, e.signs)
+        by = np.concatenate([of_part for _, of_part in parts])
+        order = np.argsort(by, kind="stable")
+        return np.concatenate([slots for slots, _ in parts])[order], by[order]
+
+    def _admit(self, number: int, events: Events, lives: Ints, numbers: Ints) -> dict[tuple[int, ...], Ints]:
+        """Lets an input's events in. Gives the hashes of its rows by the columns that were hashed."""
+        store = self.inputs[number].store
+        keys = {self._first_columns[number], *(columns for owner, columns in self._index_keys if owner == number)}
+        hashes = {key: row_hashes(store.rows, events.slots, np.array(key, np.int64)) for key in keys}
+        admit(lives, events.slots, events.signs, numbers)
+        for index in self._own(number):
+            index.fit(len(store), store.capacity, store.rows)
+            of_key = hashes[tuple(index.columns.tolist())]
+            link_rows(index.heads, index.mask, index.links, of_key, events.slots, events.signs)
+        return hashes
+
+    def _own(self, number: int) -> list[Index]:
+        """The indexes on an input's rows."""
+        return [index for (owner, _), index in zip(self._index_keys, self._indexes, strict=True) if owner == number]
+
+    def _times(self, combinations: Ints, times: Ints, signs: Ints) -> Ints:
+        """A combination goes with the first of its rows, and comes with the last, even if that has come already."""
+        for number, source in enumerate(self.inputs):
+            starts = source.store.starts[combinations[:, number]]
+            times = np.where(signs > 0, np.maximum(times, starts), times)
+        return times
+
+    def _lives(self, number: int) -> Ints:
+        """Of each slot what `kernels.mjoin` calls its life."""
         capacity = self.inputs[number].store.capacity
-        return self._memory.array(f"{self._name}.{number}.joined", capacity, fill=-1)
+        return self._memory.array(f"{self._name}.{number}.lives", capacity, fill=ABSENT)
 
     def _without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
@@ -109,23 +174,10 @@ class JoinCore:
         columns = {column for column in source.variables if column is not None}
         if not columns or not len(events):
             return events
-        words = source.store.rows[:, source.columns :]
-        if not words.any():
+        null = has_null(source.store.rows, events.slots, *null_masks(columns, source.columns))
+        if not null.any():
             return events
-        rows = source.store.rows[events.slots]
-        null = np.zeros(len(rows), np.bool_)
-        for column in columns:
-            null |= is_null(rows, column, source.columns)
         return Events(events.ts[~null], events.signs[~null], events.slots[~null])
-
-    def _merged(self, events: list[Events]) -> tuple[Ints, Ints, Ints, Ints]:
-        """The events of all inputs in the order of time: input, slot, time, sign."""
-        numbers = np.concatenate([np.full(len(e), i, np.int64) for i, e in enumerate(events)])
-        ts = np.concatenate([e.ts for e in events])
-        slots = np.concatenate([e.slots for e in events])
-        signs = np.concatenate([e.signs for e in events])
-        order = np.argsort(ts, kind="stable")
-        return numbers[order], slots[order], ts[order], signs[order]
 
     def _materialise(self, slots: Ints) -> Ints:
         """The rows of combinations: the kept columns of each input, and their null bits."""
@@ -144,37 +196,40 @@ class JoinCore:
         return out
 
     def _build_indexes(self) -> None:
+        """The indexes that some pipeline probes, in the order of their owners."""
         keys = dict.fromkeys((probe.target, probe.columns) for pipeline in self._plan for probe in pipeline)
-        self._index_keys = list(keys)
+        self._index_keys = sorted(keys)
         self._indexes = [
             Index(self._memory, f"{self._name}.index{n}", columns) for n, (_, columns) in enumerate(self._index_keys)
         ]
 
-    def _input_table(self, joined: list[Ints]) -> Ints:
+    def _input_table(self, lives: list[Ints]) -> Ints:
+        stores = [source.store for source in self.inputs]
         lines = [
-            (address(i.store.rows), address(i.store.starts), address(flags), i.store.rows.shape[1])
-            for i, flags in zip(self.inputs, joined, strict=True)
+            (address(store.rows), address(of_store), store.rows.shape[1])
+            for store, of_store in zip(stores, lives, strict=True)
         ]
         return np.array(lines, np.int64)
 
     def _index_table(self) -> Ints:
-        lines = [
-            (owner, len(columns), address(index.heads), address(index.links), len(index.heads) - 1)
-            for (owner, columns), index in zip(self._index_keys, self._indexes, strict=True)
-        ]
+        lines = [(len(index.columns), index.heads, index.links, index.mask) for index in self._indexes]
         return np.array(lines, np.int64)
 
     def _build_pipelines(self) -> None:
         """The pipelines as arrays, for the kernel."""
         width, depths = len(self.inputs), len(self.inputs) - 1
         most = max([1, *(len(columns) for _, columns in self._index_keys)])
-        index_columns = np.zeros((len(self._index_keys), most), np.int64)
+        self._first_columns = [tuple(column for _, column in pipeline[0].sources) for pipeline in self._plan]
+        self._pipelines = _Pipelines(
+            np.zeros((len(self._index_keys), most), np.int64),
+            np.zeros((width, depths), np.int64),
+            np.zeros((width, depths), np.int64),
+            np.zeros((width, depths, most), np.int64),
+            np.zeros((width, depths, most), np.int64),
+        )
+        index_columns, targets, probes, key_inputs, key_columns = self._pipelines
         for n, (_, columns) in enumerate(self._index_keys):
             index_columns[n, : len(columns)] = columns
-        targets = np.zeros((width, depths), np.int64)
-        probes = np.zeros((width, depths), np.int64)
-        key_inputs = np.zeros((width, depths, most), np.int64)
-        key_columns = np.zeros((width, depths, most), np.int64)
         for i, pipeline in enumerate(self._plan):
             for d, probe in enumerate(pipeline):
                 targets[i, d] = probe.target
@@ -182,7 +237,6 @@ class JoinCore:
                 for c, (origin, column) in enumerate(probe.sources):
                     key_inputs[i, d, c] = origin
                     key_columns[i, d, c] = column
-        self._pipelines = (index_columns, targets, probes, key_inputs, key_columns)
 
 
 class JoinOperator:

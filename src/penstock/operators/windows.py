@@ -6,6 +6,7 @@ another. Rows are stored until they have gone, for whoever joins them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from penstock.algebra.relations import PartitionRows, Range, Rows, Unbounded, WindowSpec
 from penstock.kernels.partitions import slide_partitions
 from penstock.operators.events import Events, in_time
-from penstock.synopsis.deltas import NULL_BITS
+from penstock.synopsis.deltas import null_masks
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.queue import SlotQueue
@@ -34,8 +35,10 @@ def window_operator(
     match spec:
         case Unbounded():
             return UnboundedWindow(memory, name, width)
-        case Range(width_, slide):
-            return RangeWindow(memory, name, width, width_, slide)
+        case Range(reach, int(slide)):
+            return SlidingWindow(memory, name, width, reach, slide)
+        case Range(reach):
+            return RangeWindow(memory, name, width, reach)
         case Rows(count):
             return RowsWindow(memory, name, width, count)
         case PartitionRows(_, count):
@@ -54,55 +57,74 @@ class UnboundedWindow:
 
 
 class RangeWindow:
+    """`[RANGE w]`: a row is there from its ts to w after it, so rows go in the order in which they came."""
+
+    def __init__(self, memory: Memory, name: str, width: int, reach: int) -> None:
+        self.store = RowStore(memory, name, width)
+        self._queue = SlotQueue(memory, name)
+        self._reach = reach
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        slots = self.store.put(rows, ts)
+        self._queue.push(slots)
+        goers, going_ts = due(self._queue, self._queue.left, self._end, until)
+        self._queue.left += len(goers)
+        self.store.release(goers)
+        return in_time(going_ts, goers, ts, slots, self.store.starts)
+
+    def _end(self, slots: Ints) -> Ints:
+        """The first instant at which each row is not there any more."""
+        return self.store.starts[slots] + (self._reach + 1)
+
+
+class SlidingWindow:
     """`[RANGE w SLIDE m]`: a row is there from the first multiple of m at or after its ts to the last within w of it.
 
     Both ends of that interval grow with ts, so rows come and go in the order of the queue.
     """
 
-    def __init__(self, memory: Memory, name: str, width: int, reach: int, slide: int | None) -> None:
+    def __init__(self, memory: Memory, name: str, width: int, reach: int, slide: int) -> None:
         self.store = RowStore(memory, name, width)
         self._queue = SlotQueue(memory, name)
-        self._ts = memory.array(f"{name}.ts", 0)
         self._memory, self._name = memory, name
         self._reach = reach
-        self._slide = slide or 1
+        self._slide = slide
 
     def step(self, ts: Ints, rows: Ints, until: int) -> Events:
-        slide, queue = self._slide, self._queue
-        coming = -(-ts // slide) * slide
-        seen = coming < self._end(ts)
+        queue = self._queue
+        coming = -(-ts // self._slide) * self._slide
+        ends = ((ts + self._reach) // self._slide + 1) * self._slide
+        seen = coming < ends
         slots = self.store.put(rows[seen], coming[seen])
-        stamps = self._memory.array(f"{self._name}.ts", self.store.capacity)
-        stamps[slots] = ts[seen]
+        self._ends()[slots] = ends[seen]
         queue.push(slots)
-        comers, coming_ts = self._due(queue.entered, self.store.starts, until)
+        comers, coming_ts = due(queue, queue.entered, lambda some: self.store.starts[some], until)
         queue.entered += len(comers)
-        goers, _ = self._due(queue.left, stamps, until, ends=True)
-        going_ts = self._end(stamps[goers])
+        goers, going_ts = due(queue, queue.left, lambda some: self._ends()[some], until)
         queue.left += len(goers)
         self.store.release(goers)
         return in_time(going_ts, goers, coming_ts, comers, self.store.starts)
 
-    def _end(self, ts: Ints) -> Ints:
-        """The first instant at which a row of that ts is not there any more."""
-        return ((ts + self._reach) // self._slide + 1) * self._slide
+    def _ends(self) -> Ints:
+        """The first instant at which each row is not there any more."""
+        return self._memory.array(f"{self._name}.ends", self.store.capacity)
 
-    def _due(self, start: int, times: Ints, until: int, ends: bool = False) -> tuple[Ints, Ints]:
-        """The slots from a position of the queue on whose time has come."""
-        queue = self._queue
-        chunk, found, found_ts = 4096, [], []
-        while start < queue.right:
-            slots = queue.slots(start, min(queue.right, start + chunk))
-            at = self._end(times[slots]) if ends else times[slots]
-            due = int(np.searchsorted(at, until, side="left"))
-            found.append(slots[:due])
-            found_ts.append(at[:due])
-            if due < len(slots):
-                break
-            start += due
-            chunk *= 2
-        nothing = np.zeros(0, np.int64)
-        return (np.concatenate(found), np.concatenate(found_ts)) if found else (nothing, nothing)
+
+def due(queue: SlotQueue, start: int, times: Callable[[Ints], Ints], until: int) -> tuple[Ints, Ints]:
+    """The slots from a position of the queue on whose time is before `until`, and their times, which never decrease."""
+    chunk, found, found_ts = 1024, [], []
+    while start < queue.right:
+        slots = queue.slots(start, min(queue.right, start + chunk))
+        at = times(slots)
+        count = int(np.searchsorted(at, until, side="left"))
+        found.append(slots[:count])
+        found_ts.append(at[:count])
+        if count < len(slots):
+            break
+        start += count
+        chunk *= 2
+    nothing = np.zeros(0, np.int64)
+    return (np.concatenate(found), np.concatenate(found_ts)) if found else (nothing, nothing)
 
 
 class RowsWindow:
@@ -135,13 +157,8 @@ class PartitionWindow:
         self._memory, self._name = memory, name
         self._count = count
         self._by = np.array(by, np.int64)
-        masks: dict[int, int] = {}
-        for column in by:
-            word = columns + column // NULL_BITS
-            masks[word] = masks.get(word, 0) | 1 << (column % NULL_BITS)
-        self._null_columns = np.array(list(masks), np.int64)
-        self._null_masks = np.array(list(masks.values()), np.int64)
-        self._key_width = len(by) + len(masks)
+        self._null_columns, self._null_masks = null_masks(by, columns)
+        self._key_width = len(by) + len(self._null_masks)
         self._index = Index(memory, f"{name}.partitions", tuple(range(self._key_width)))
         self._registers = memory.array(f"{name}.partition_count", 1)
         if memory.restored:
@@ -152,7 +169,7 @@ class PartitionWindow:
         slots = self.store.put(rows, ts)
         room = int(self._registers[0]) + len(slots) + 1
         keys = self._keys(room)
-        self._index.fit(room, keys)
+        self._index.fit(room, room, keys)
         pushed = slide_partitions(
             self._count,
             slots,
@@ -164,6 +181,7 @@ class PartitionWindow:
             self._memory.array(f"{self._name}.partition", room, 3),
             self._memory.array(f"{self._name}.later", self.store.capacity),
             self._index.heads,
+            self._index.mask,
             self._index.links,
             self._registers,
         )

@@ -76,6 +76,15 @@ def is_null(rows: Ints, column: int, columns: int) -> Bools:
     return null
 
 
+def null_masks(some: Iterable[int], columns: int) -> tuple[Ints, Ints]:
+    """The words that hold the null bits of some columns, and the masks that pick them."""
+    masks: dict[int, int] = {}
+    for column in some:
+        word = columns + column // NULL_BITS
+        masks[word] = masks.get(word, 0) | 1 << (column % NULL_BITS)
+    return np.array(list(masks), np.int64), np.array(list(masks.values()), np.int64)
+
+
 def assemble(columns: list[tuple[Ints, Bools | None]], count: int) -> Ints:
     """Rows from columns: codes, and where they are NULL (None: nowhere)."""
     rows = np.zeros((count, row_width(len(columns))), np.int64)

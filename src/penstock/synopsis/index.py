@@ -4,43 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.kernels.index import relink
+from penstock.kernels.hashing import row_hashes
+from penstock.kernels.index import link_rows
+from penstock.kernels.pointers import address
 from penstock.synopsis.memory import Ints, Memory
 
 
 class Index:
+    """`heads` and `links` are addresses, `mask` the one that picks a bucket (`kernels.index`)."""
+
     def __init__(self, memory: Memory, name: str, columns: tuple[int, ...]) -> None:
         self._memory = memory
         self._name = name
         self.columns = np.array(columns, np.int64)
         self._attach(0, 0)
 
-    def fit(self, capacity: int, rows: Ints) -> None:
-        """Makes room for `capacity` slots, with as many buckets at least: chains stay short, heads in the cache."""
-        buckets = _buckets(capacity)
-        if len(self.heads) >= buckets:
-            self._attach(len(self.heads), capacity)
+    def fit(self, count: int, capacity: int, rows: Ints) -> None:
+        """Makes room for slots up to `capacity`, of which so many are taken: as many buckets keep chains short."""
+        if self.mask + 1 >= max(1, count):
+            self._attach(0, capacity)
             return
-        held = np.flatnonzero(self.links[:, 1] != -1)
-        # Four times as many: so an index is rebuilt seldom, and heads are a small part of what a row takes.
-        self._fill(max(buckets, 4 * len(self.heads)), capacity, rows, held)
+        # Four times as many as before at least, so that an index is seldom rebuilt.
+        members = np.flatnonzero(self._links[1:])
+        self._fill(max(count, 4 * len(self._heads)), capacity, rows, members)
 
     def rebuild(self, capacity: int, rows: Ints, members: Ints) -> None:
         """Fills the index anew with the slots of its members."""
-        self._fill(_buckets(capacity), capacity, rows, members)
+        self._fill(len(members), capacity, rows, members)
 
-    def _fill(self, buckets: int, capacity: int, rows: Ints, members: Ints) -> None:
-        self._attach(buckets, capacity)
-        self.heads[:] = -1
-        self.links[:, 1] = -1
-        relink(self.heads, self.links, rows, self.columns, members)
+    def _fill(self, count: int, capacity: int, rows: Ints, members: Ints) -> None:
+        self._memory.forget(f"{self._name}.heads")
+        self._memory.forget(f"{self._name}.links")
+        # A power of two, so that a mask picks the bucket.
+        self._attach(max(64, 1 << (count - 1).bit_length()), capacity)
+        hashes = row_hashes(rows, members, self.columns)
+        link_rows(self.heads, self.mask, self.links, hashes, members, np.ones(len(members), np.int64))
 
     def _attach(self, buckets: int, capacity: int) -> None:
-        heads = self._memory.array(f"{self._name}.heads", buckets, derived=True, fill=-1)
-        self.heads = heads[: 1 << (len(heads).bit_length() - 1)] if len(heads) else heads
-        self.links = self._memory.array(f"{self._name}.links", capacity, 2, derived=True, fill=-1)
-
-
-def _buckets(capacity: int) -> int:
-    """A power of two, so that a mask picks the bucket."""
-    return max(64, 1 << (capacity - 1).bit_length())
+        heads = self._memory.array(f"{self._name}.heads", buckets, derived=True)
+        self._heads = heads[: 1 << (len(heads).bit_length() - 1)] if len(heads) else heads
+        self._links = self._memory.array(f"{self._name}.links", capacity + 1, derived=True)
+        self.heads, self.links = address(self._heads), address(self._links)
+        self.mask = len(self._heads) - 1

@@ -21,6 +21,10 @@ from penstock.kernels.checksums import page_sums
 
 Ints = NDArray[np.int64]
 
+#: How many times larger an array of this process is reserved than it is: it then grows in place. The system gives
+#: memory when it is touched, so what is only reserved costs nothing.
+RESERVE = 8
+
 #: Rows are cut into pages of this many bytes for persisting.
 PAGE_BYTES = 1 << 16
 
@@ -52,10 +56,16 @@ class Memory:
             entry = self._entries[name] = _Entry(self._open(name, width or 1), derived, self._open(_sums(name), 1))
         if len(entry.data) < rows:
             old = len(entry.data)
-            entry.data = self._resize(name, entry.data, max(rows, 2 * old, 16), width or 1)
+            entry.data = self._resize(name, entry.data, max(rows, 2 * old, 16))
             if fill:
                 entry.data[old:] = fill
         return entry.data[:, 0] if width is None else entry.data
+
+    def forget(self, name: str) -> None:
+        """Drops a derived array, whose rows are then zeros again."""
+        entry = self._entries.pop(name, None)
+        if entry is not None and self._folder is not None:
+            self._path(name).unlink(missing_ok=True)
 
     def nbytes(self) -> int:
         return sum(entry.data.nbytes for entry in self._entries.values())
@@ -96,7 +106,7 @@ class Memory:
         for name, pieces in by_name.items():
             raw = b"".join(pieces[page] for page in range(len(pieces)))
             values = np.frombuffer(raw, np.int64).reshape(-1, widths[name])
-            data = self._resize(name, self._open(name, widths[name]), *values.shape)
+            data = self._resize(name, self._open(name, widths[name]), len(values))
             data[:] = values
             entry = self._entries[name] = _Entry(data, False, self._open(_sums(name), 1))
             self._save_sums(name, entry, page_sums(data.reshape(-1), PAGE_BYTES // 8))
@@ -108,7 +118,7 @@ class Memory:
 
     def _save_sums(self, name: str, entry: _Entry, sums: Ints) -> None:
         if len(entry.saved) < len(sums):
-            entry.saved = self._resize(_sums(name), entry.saved, len(sums), 1)
+            entry.saved = self._resize(_sums(name), entry.saved, len(sums))
         entry.saved[: len(sums), 0] = sums
 
     def _open(self, name: str, width: int) -> Ints:
@@ -119,12 +129,14 @@ class Memory:
             return np.zeros((0, width), np.int64)
         return np.asarray(np.memmap(path, np.int64, "r+")).reshape(-1, width)
 
-    def _resize(self, name: str, data: Ints, rows: int, width: int) -> Ints:
+    def _resize(self, name: str, data: Ints, rows: int) -> Ints:
+        width = data.shape[1]
         if self._folder is None:
-            # The system hands out zeroed memory as it is touched, so what is never used costs nothing.
-            grown = np.zeros((rows, width), np.int64)
-            grown[: len(data)] = data
-            return grown
+            reserved = data.base
+            if not isinstance(reserved, np.ndarray) or len(reserved) < rows:
+                reserved = np.zeros((rows if rows * width < PAGE_BYTES // 8 else RESERVE * rows, width), np.int64)
+                reserved[: len(data)] = data
+            return reserved[:rows]
         path = self._path(name)
         with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
             # Fails now where there is no space, instead of with a SIGBUS at the first write to the mapping.

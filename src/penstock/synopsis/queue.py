@@ -37,19 +37,33 @@ class SlotQueue:
         return int(self._registers[2])
 
     def push(self, slots: Ints) -> None:
+        if not len(slots):
+            return
         left, right = self.left, self.right
         ring = self._ring(0)
         if right - left + len(slots) > len(ring):
             held = self.slots(left, right)
             ring = self._ring(max(64, 2 * (right - left + len(slots))))
-            ring[np.arange(left, right) % len(ring)] = held
-        ring[np.arange(right, right + len(slots)) % len(ring)] = slots
+            _write(ring, left, held)
+        _write(ring, right, slots)
         self._registers[2] = right + len(slots)
 
     def slots(self, start: int, end: int) -> Ints:
         """The slots at positions from `start` up to `end`."""
         ring = self._ring(0)
-        return ring[np.arange(start, end) % len(ring)] if end > start else np.zeros(0, np.int64)
+        if end <= start:
+            return np.zeros(0, np.int64)
+        at = start % len(ring)
+        straight = ring[at : at + end - start]
+        return np.concatenate((straight, ring[: end - start - len(straight)]))
 
     def _ring(self, size: int) -> Ints:
         return self._memory.array(f"{self._name}.ring", size)
+
+
+def _write(ring: Ints, position: int, slots: Ints) -> None:
+    """Puts slots at consecutive positions of a ring."""
+    at = position % len(ring)
+    straight = min(len(slots), len(ring) - at)
+    ring[at : at + straight] = slots[:straight]
+    ring[: len(slots) - straight] = slots[straight:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from penstock.kernels.rows import scatter
 from penstock.synopsis.memory import Ints, Memory
 
 
@@ -53,9 +54,15 @@ class RowStore:
     def put(self, rows: Ints, starts: Ints) -> Ints:
         """Stores rows and gives their slots."""
         slots = self.allocate(len(rows))
-        self.rows[slots] = rows
-        self.starts[slots] = starts
+        scatter(rows, starts, slots, self.rows, self.starts)
         return slots
+
+    def held_column(self, column: int) -> Ints:
+        """A column of all rows that are in use."""
+        used, made = int(self._registers[0]), int(self._registers[1])
+        in_use = np.ones(made, np.bool_)
+        in_use[self._memory.array(f"{self._name}.free", made)[used:made]] = False
+        return self.rows[:made, column][in_use]
 
     def release(self, slots: Ints) -> None:
         """Takes slots back, from the end of this step on."""
