@@ -24,8 +24,58 @@ Watermarks are order schemes. A time range bounds how far ahead partners may be:
 ...     print(state)
 a is purgeable; b(ts up to) for ts <= a.ts + 5
 b is purgeable; a(ts up to) for ts <= b.ts + 10
+
+What would make a query safe, an input that defeats it as it is, and how rows are purged once it is safe:
+
+>>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
+>>> for schemes in further_schemes(query, [closing]).sets:
+...     print(*schemes)
+item(id)
+>>> found = witness(query, [closing], "bid", size=3)
+>>> print(*found.kept)
+bid(auction=1) bid(auction=2) bid(auction=3)
+>>> print(*found.futures[0])
+item(id=1)
+>>> for step in recipe(query, safety.state("item")).steps:
+...     print(step)
+bid(auction) for auction = item.id; join on auction = item.id
+
+| file                    | idea                                                                          |
+| ----------------------- | ----------------------------------------------------------------------------- |
+| `query.py`              | the join query: streams, equalities, differences, finite attributes           |
+| `schemes.py`            | schemes and punctuations, by value and by order                               |
+| `join_classes.py`       | classes of equal attributes, the graph of the differences                     |
+| `forward_chaining.py`   | which streams a stream reaches                                                |
+| `purgeability.py`       | the verdict on one state, with its proof                                      |
+| `safety.py`             | the verdict on all of them                                                    |
+| `punctuation_graph.py`  | the paper's graphs, for pictures                                              |
+| `minimal_sets.py`       | smallest sets of schemes                                                      |
+| `relevance.py`          | which schemes a query needs, and which it lacks                               |
+| `plans.py`              | safe trees of joins, and the cheapest                                         |
+| `plan_cost.py`          | rows held as the cost of a join                                               |
+| `recipe.py`             | how the rows of a state are purged, as a plan                                 |
+| `rows.py`               | rows, what joins and what a punctuation rules out                             |
+| `chained_purge.py`      | the purge itself, as a reference for run times                                |
+| `punctuation_state.py`  | how long punctuations are kept                                                |
+| `witness.py`            | input that defeats every plan                                                 |
 """
 
+from penstock.register.punctuation.chained_purge import Waiting, chained_purge
+from penstock.register.punctuation.minimal_sets import SchemeSets
+from penstock.register.punctuation.plan_cost import Statistics, rows_held, waiting_time
+from penstock.register.punctuation.plans import (
+    Join,
+    JoinCost,
+    JoinSafety,
+    Leaf,
+    Plan,
+    PlanSafety,
+    cheapest_plan,
+    check_plan,
+    safe_plans,
+)
+from penstock.register.punctuation.punctuation_graph import PunctuationEdge, PunctuationGraph, punctuation_graph
+from penstock.register.punctuation.punctuation_state import Keeping, PunctuationState, punctuation_states
 from penstock.register.punctuation.purgeability import (
     AtMost,
     Between,
@@ -41,8 +91,18 @@ from penstock.register.punctuation.purgeability import (
     purgeability,
 )
 from penstock.register.punctuation.query import Attribute, Difference, Equality, Finite, JoinQuery, Stream
+from penstock.register.punctuation.recipe import PurgeRecipe, PurgeStep, recipe
+from penstock.register.punctuation.relevance import (
+    Relevance,
+    candidate_schemes,
+    further_schemes,
+    minimal_scheme_sets,
+    relevance,
+)
+from penstock.register.punctuation.rows import Row, rules_out
 from penstock.register.punctuation.safety import Safety, check, is_safe, purgeable_streams
 from penstock.register.punctuation.schemes import Punctuation, Scheme
+from penstock.register.punctuation.witness import Witness, witness
 
 __all__ = [
     "AtMost",
@@ -52,21 +112,54 @@ __all__ = [
     "Difference",
     "Equality",
     "Finite",
+    "Join",
+    "JoinCost",
     "JoinQuery",
+    "JoinSafety",
+    "Keeping",
     "Known",
+    "Leaf",
     "Limit",
     "NotPurgeable",
     "OneOf",
+    "Plan",
+    "PlanSafety",
     "Punctuation",
+    "PunctuationEdge",
+    "PunctuationGraph",
+    "PunctuationState",
+    "PurgeRecipe",
+    "PurgeStep",
     "Purgeability",
     "Purgeable",
+    "Relevance",
+    "Row",
     "Safety",
     "SameAs",
     "Scheme",
+    "SchemeSets",
+    "Statistics",
     "Step",
     "Stream",
+    "Waiting",
+    "Witness",
+    "candidate_schemes",
+    "chained_purge",
+    "cheapest_plan",
     "check",
+    "check_plan",
+    "further_schemes",
     "is_safe",
+    "minimal_scheme_sets",
+    "punctuation_graph",
+    "punctuation_states",
     "purgeability",
     "purgeable_streams",
+    "recipe",
+    "relevance",
+    "rows_held",
+    "rules_out",
+    "safe_plans",
+    "waiting_time",
+    "witness",
 ]

@@ -25,6 +25,10 @@ class Rule:
     needs: frozenset[int]
     order: int | None
 
+    @property
+    def ends(self) -> bool:
+        return not self.needs and self.order is None
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -35,6 +39,10 @@ class Rules:
     waiting: Mapping[int, tuple[int, ...]]
     waiting_for_order: Mapping[int, tuple[int, ...]]
 
+    def ended(self, streams: Sequence[str]) -> bool:
+        """It is one stream, and a scheme ends it: a table, whose state does not grow even if it cannot be purged."""
+        return len(streams) == 1 and any(r.scheme.stream == streams[0] and r.ends for r in self.rules)
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -44,10 +52,16 @@ class Reach:
     fired: tuple[int, ...]
     #: Classes whose values are in a reached row, or few and known.
     known: frozenset[int]
+    #: Classes that these bound from above.
+    above: frozenset[int]
+
+    def lets(self, rule: Rule) -> bool:
+        """The rule may fire: whether it is one of the search's or not."""
+        return rule.needs <= self.known and (rule.order is None or rule.order in self.above)
 
 
 def rules_of(classes: JoinClasses, schemes: Iterable[Scheme]) -> Rules:
-    """A scheme of a stream that the query does not read, or with an attribute that it does not mention, helps nobody."""
+    """A scheme of a stream that the query does not read, or of an attribute that it does not mention, helps nobody."""
     rules = []
     for scheme in dict.fromkeys(schemes):
         if scheme.stream in classes.by_stream:
@@ -85,7 +99,7 @@ def reach(
         search.enter(stream)
     while search.ready and not (stop and stop & search.streams.keys()):
         search.fire(search.ready.popleft())
-    return Reach(tuple(search.streams), tuple(search.fired), frozenset(search.known))
+    return Reach(tuple(search.streams), tuple(search.fired), frozenset(search.known), frozenset(search.above))
 
 
 class _Search:
@@ -103,10 +117,15 @@ class _Search:
         self.fired: list[int] = []
 
     def fire(self, index: int) -> None:
-        stream = self.rules.rules[index].scheme.stream
-        if stream not in self.streams and (self.inputs is None or stream in self.inputs):
+        rule = self.rules.rules[index]
+        stream = rule.scheme.stream
+        if stream in self.streams:
+            return
+        together = (stream,) if self.inputs is None else self.inputs.get(stream, ())
+        # Where a table is joined with a stream below, the results do not end with the table.
+        if together and not (rule.ends and len(together) > 1):
             self.fired.append(index)
-            for each in self.inputs[stream] if self.inputs is not None else (stream,):
+            for each in together:
                 self.enter(each)
 
     def enter(self, stream: str) -> None:

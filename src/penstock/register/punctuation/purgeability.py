@@ -115,9 +115,14 @@ class Purgeable:
     Where the predicates contradict each other there is no result, and no row need be kept at all.
     """
 
-    stream: str
+    #: The stream; more than one where an input of a join is a join itself.
+    streams: tuple[str, ...]
     steps: tuple[Step, ...]
     impossible: bool = False
+
+    @property
+    def stream(self) -> str:
+        return ", ".join(self.streams)
 
     @property
     def schemes(self) -> tuple[Scheme, ...]:
@@ -129,7 +134,8 @@ class Purgeable:
         """The shortest lifespan among them. A row goes only while all punctuations of its chain live at once."""
         return min((s.lifespan for s in self.schemes if s.lifespan is not None), default=None)
 
-    def __bool__(self) -> bool:
+    @property
+    def bounded(self) -> bool:
         return True
 
     def __str__(self) -> str:
@@ -142,14 +148,21 @@ class Purgeable:
 class NotPurgeable:
     """What the stream reaches, by which steps, and what it does not; `further_schemes` says what would help."""
 
-    stream: str
+    streams: tuple[str, ...]
     steps: tuple[Step, ...]
     reached: tuple[str, ...]
     unreached: tuple[str, ...]
     blocked: tuple[Blocked, ...]
+    #: A scheme ends the stream, as that of a table: its rows stay, but do not grow in number.
+    ended: bool = False
 
-    def __bool__(self) -> bool:
-        return False
+    @property
+    def stream(self) -> str:
+        return ", ".join(self.streams)
+
+    @property
+    def bounded(self) -> bool:
+        return self.ended
 
     def __str__(self) -> str:
         reasons = [f"{self.stream} is not purgeable", *map(str, self.steps)]
@@ -175,16 +188,15 @@ def purgeability(query: JoinQuery, schemes: Iterable[Scheme], stream: str) -> Pu
 
 def purgeability_by(rules: Rules, start: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]]) -> Purgeability:
     """The same for an input of a join: `start` holds its streams, `inputs` the input of each stream of the join."""
-    name = ", ".join(start)
     if rules.classes.solution is None:
-        return Purgeable(name, (), impossible=True)
+        return Purgeable(start, (), impossible=True)
     reached = reach(rules, start, inputs)
     steps = tuple(_steps(rules, start, inputs, reached))
     unreached = tuple(stream for stream in inputs if stream not in reached.streams)
     if not unreached:
-        return Purgeable(name, steps)
+        return Purgeable(start, steps)
     blocked = tuple(_blocked(rules, reached, rule) for rule in rules.rules if rule.scheme.stream in unreached)
-    return NotPurgeable(name, steps, reached.streams, unreached, blocked)
+    return NotPurgeable(start, steps, reached.streams, unreached, blocked, rules.ended(start))
 
 
 def _steps(
@@ -236,16 +248,12 @@ def _limits(
 
 
 def _blocked(rules: Rules, reached: Reach, rule: Rule) -> Blocked:
-    names = [
-        n for n in rule.scheme.attributes if rules.classes.of[Attribute(rule.scheme.stream, n)] not in reached.known
-    ]
-    if rule.scheme.order is not None and rule.order not in reached.known and not _bounded(rules, reached, rule.order):
-        names.append(rule.scheme.order)
-    return Blocked(rule.scheme, tuple(Attribute(rule.scheme.stream, name) for name in names))
-
-
-def _bounded(rules: Rules, reached: Reach, order: int | None) -> bool:
-    return order is not None and bool(nearest(rules.classes.downward, order, reached.known))
+    scheme = rule.scheme
+    attributes = [Attribute(scheme.stream, name) for name in scheme.attributes]
+    unknown = [at for at in attributes if rules.classes.of[at] not in reached.known]
+    if scheme.order is not None and rule.order not in reached.above:
+        unknown.append(Attribute(scheme.stream, scheme.order))
+    return Blocked(scheme, tuple(unknown))
 
 
 def _all(word: str, limits: tuple[Limit, ...]) -> str:
