@@ -35,8 +35,7 @@ def main() -> None:
         folder = Path(name)
         network.write(folder, ROWS)
         print(f"network join of {ROWS:,} rows, median of 5 runs, after one to warm up; load {os.getloadavg()[0]:.1f}")
-        ours = measure(lambda: penstock(folder))
-        theirs = measure(lambda: duck(folder))
+        ours, theirs = measure(lambda: penstock(folder), lambda: duck(folder))
         print(f"  penstock embedded  {ROWS / ours / 1e6:5.2f} million rows/s of CPU")
         print(f"  duckdb batch       {ROWS / theirs / 1e6:5.2f} million rows/s of CPU")
         print(f"  penstock / duckdb  {theirs / ours:5.2f}")
@@ -52,7 +51,7 @@ def growth(folder: Path) -> None:
         rows = int(ROWS * share)
         network.write(folder, rows)
         peak = [0, 0]
-        spent = measure(lambda peak=peak: penstock(folder, query, peak), runs=3)
+        (spent,) = measure(lambda peak=peak: penstock(folder, query, peak), runs=3)
         base = base or spent / rows
         print(
             f"    {rows:>10,} rows: {spent / rows * 1e9:6.0f} ns per row ({spent / rows / base:4.2f} of the first), "
@@ -73,15 +72,16 @@ def duck(folder: Path) -> None:
     connection.execute(DUCKDB.format(folder)).fetchall()
 
 
-def measure(work: Callable[[], None], runs: int = 5) -> float:
-    """The median CPU time, in seconds, of several runs after one to warm up."""
-    work()
-    times = []
-    for _ in range(runs):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
+def measure(*works: Callable[[], None], runs: int = 5) -> list[float]:
+    """The median CPU times, in seconds, of several runs in turn, after one of each to warm up."""
+    times: list[list[float]] = [[] for _ in works]
+    for run in range(runs + 1):
+        for work, of_work in zip(works, times, strict=True):
+            start = time.process_time()
+            work()
+            if run:
+                of_work.append(time.process_time() - start)
+    return [statistics.median(of_work) for of_work in times]
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ from penstock.kernels.hashing import row_hash
 from penstock.kernels.jit import kernel
 from penstock.operators.machine import projection
 from penstock.plan.fragments import Fragment, Route
-from penstock.synopsis.codes import Dictionary, is_interned
+from penstock.synopsis.codes import is_interned
 from penstock.synopsis.deltas import is_null
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
 
@@ -36,6 +37,11 @@ class Router:
         ]
         #: The cells that a row is copied to, relative to its own coordinates.
         self._offsets = np.array([sum(choice) for choice in product(*spread)], np.int64)
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether there is one cell, which takes every row."""
+        return not self._parts and len(self._offsets) == 1
 
     def cells(self, rows: Ints, dictionary: Dictionary) -> tuple[Ints, Ints]:
         """Pairs of a row's number and a cell that it goes to."""

@@ -34,11 +34,11 @@ ROWS, LIVES, WIDTH = range(3)
 COLUMNS, HEADS, LINKS, MASK = range(4)
 
 #: A life: the number of the event by which a row goes in the low bits, of that by which it came (0: before this step)
-#: above them, and a bit that says whether it has been in a result. The life of a slot that is not in the join is -1.
+#: above them, and a bit that says whether it has been in a result. The life of a slot that is not in the join is 0.
 EVENT_BITS = 31
 STAYS = (1 << EVENT_BITS) - 1
 JOINED = 1 << (2 * EVENT_BITS)
-ABSENT = -1
+ABSENT = 0
 
 
 @lean

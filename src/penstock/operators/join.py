@@ -166,7 +166,7 @@ class JoinCore:
     def _lives(self, number: int) -> Ints:
         """Of each slot what `kernels.mjoin` calls its life."""
         capacity = self.inputs[number].store.capacity
-        return self._memory.array(f"{self._name}.{number}.lives", capacity, fill=ABSENT)
+        return self._memory.array(f"{self._name}.{number}.lives", capacity)
 
     def _without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""

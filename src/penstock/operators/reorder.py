@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.synopsis.deltas import Deltas
-from penstock.synopsis.memory import Memory
+from penstock.synopsis.memory import Ints, Memory
 
 
 class Reorder:
@@ -14,37 +14,54 @@ class Reorder:
     def __init__(self, memory: Memory, name: str, width: int) -> None:
         self._memory, self._name = memory, name
         self._width = width
-        self._registers = memory.array(f"{name}.waiting_count", 1)
+        #: Rows wait in those lines of the matrix from the first register up to the second.
+        self._registers = memory.array(f"{name}.waiting_between", 2)[:2]
 
     def __len__(self) -> int:
-        return int(self._registers[0])
+        return int(self._registers[1] - self._registers[0])
 
     def step(self, arrived: Deltas, until: int) -> Deltas:
         """All rows of instants before `until`; the others go on waiting."""
+        arrived = arrived.in_order()
+        if not len(self):
+            due = int(np.searchsorted(arrived.ts, until, side="left"))
+            self._append(arrived.ts[due:], arrived.rows[due:])
+            return Deltas(arrived.ts[:due], arrived.weight[:due], arrived.rows[:due])
+        self._append(arrived.ts, arrived.rows)
         waiting = self._waiting()
-        together = arrived if not len(waiting) else _behind(waiting, arrived)
-        together = together.in_order()
-        due = int(np.searchsorted(together.ts, until, side="left"))
-        self._keep(together, due)
-        return Deltas(together.ts[:due], together.weight[:due], together.rows[:due])
+        waiting = waiting[: int(np.searchsorted(waiting[:, 0], until, side="left"))]
+        self._registers[0] += len(waiting)
+        return Deltas(waiting[:, 0].copy(), np.ones(len(waiting), np.int64), waiting[:, 1:].copy())
 
-    def _waiting(self) -> Deltas:
-        held = self._memory.array(f"{self._name}.waiting", 0, self._width + 1)[: len(self)]
-        return Deltas(held[:, 0].copy(), np.ones(len(held), np.int64), held[:, 1:].copy())
+    def held_column(self, column: int) -> Ints:
+        """A column of all rows that wait."""
+        return self._waiting()[:, 1 + column]
 
-    def _keep(self, together: Deltas, due: int) -> None:
-        count = len(together) - due
-        if count:
-            held = self._memory.array(f"{self._name}.waiting", count, self._width + 1)
-            held[:count, 0] = together.ts[due:]
-            held[:count, 1:] = together.rows[due:]
-        self._registers[0] = count
+    def _waiting(self) -> Ints:
+        """The rows that wait, each behind its timestamp."""
+        start, end = self._registers.tolist()
+        return self._memory.array(f"{self._name}.waiting", 0, self._width + 1)[start:end]
 
+    def _append(self, ts: Ints, rows: Ints) -> None:
+        """Rows that waited arrived before those that come now."""
+        if not len(ts):
+            return
+        waiting = self._waiting()
+        in_order = not len(waiting) or waiting[-1, 0] <= ts[0]
+        end = self._make_room(len(ts))
+        lines = self._memory.array(f"{self._name}.waiting", end, self._width + 1)
+        lines[end - len(ts) : end, 0] = ts
+        lines[end - len(ts) : end, 1:] = rows
+        if not in_order:
+            waiting = self._waiting()
+            waiting[:] = waiting[np.argsort(waiting[:, 0], kind="stable")]
 
-def _behind(waiting: Deltas, arrived: Deltas) -> Deltas:
-    """Rows that waited arrived before those that come now."""
-    return Deltas(
-        np.concatenate((waiting.ts, arrived.ts)),
-        np.concatenate((waiting.weight, arrived.weight)),
-        np.concatenate((waiting.rows, arrived.rows)),
-    )
+    def _make_room(self, count: int) -> int:
+        """Lets so many more lines wait, and gives the last one's end. Lines that are done are used again."""
+        start, end = self._registers.tolist()
+        if start and start >= end - start:
+            lines = self._memory.array(f"{self._name}.waiting", end, self._width + 1)
+            lines[: end - start] = lines[start:end]
+            start, end = 0, end - start
+        self._registers[:] = start, end + count
+        return int(end + count)

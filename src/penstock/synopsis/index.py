@@ -20,13 +20,12 @@ class Index:
         self._attach(0, 0)
 
     def fit(self, count: int, capacity: int, rows: Ints) -> None:
-        """Makes room for slots up to `capacity`, of which so many are taken: as many buckets keep chains short."""
-        if self.mask + 1 >= max(1, count):
+        """Makes room for slots up to `capacity`, of which so many are taken: there are up to two in a bucket."""
+        if 2 * (self.mask + 1) >= max(1, count):
             self._attach(0, capacity)
             return
-        # Four times as many as before at least, so that an index is seldom rebuilt.
-        members = np.flatnonzero(self._links[1:])
-        self._fill(max(count, 4 * len(self._heads)), capacity, rows, members)
+        # Eight times as many as are needed, so that an index is seldom rebuilt.
+        self._fill(4 * count, capacity, rows, np.flatnonzero(self._links[1:]))
 
     def rebuild(self, capacity: int, rows: Ints, members: Ints) -> None:
         """Fills the index anew with the slots of its members."""

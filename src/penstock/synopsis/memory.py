@@ -46,8 +46,8 @@ class Memory:
         #: Set after a restore from pages, until operators have rebuilt what is derived.
         self.restored = False
 
-    def array(self, name: str, rows: int, width: int | None = None, derived: bool = False, fill: int = 0) -> Ints:
-        """The array of that name, of at least that many rows; new rows hold `fill`. Grown arrays keep their rows.
+    def array(self, name: str, rows: int, width: int | None = None, derived: bool = False) -> Ints:
+        """The array of that name, of at least that many rows; new rows hold zeros. Grown arrays keep their rows.
 
         With a width it is a matrix.
         """
@@ -55,10 +55,7 @@ class Memory:
         if entry is None:
             entry = self._entries[name] = _Entry(self._open(name, width or 1), derived, self._open(_sums(name), 1))
         if len(entry.data) < rows:
-            old = len(entry.data)
-            entry.data = self._resize(name, entry.data, max(rows, 2 * old, 16))
-            if fill:
-                entry.data[old:] = fill
+            entry.data = self._resize(name, entry.data, max(rows, 2 * len(entry.data), 16))
         return entry.data[:, 0] if width is None else entry.data
 
     def forget(self, name: str) -> None:
