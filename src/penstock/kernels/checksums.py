@@ -1,7 +1,8 @@
 """Checksums of pages: which of them changed since they were persisted.
 
 Each word goes through a multiplication by an odd number, which is a bijection, so a page in which one word changed
-always has another sum; four lanes let the processor multiply while it waits for memory.
+always has another sum; four lanes let the processor multiply while it waits for memory. Lanes start far apart and are
+folded one after the other, so that small numbers which trade places between two lanes do not cancel out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ Ints = NDArray[np.int64]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)
 
+#: Where lanes start: digits of pi.
+_A, _B = np.uint64(0x243F6A8885A308D3), np.uint64(0x13198A2E03707344)
+_C, _D = np.uint64(0xA4093822299F31D0), np.uint64(0x082EFA98EC4E6C89)
+
 
 @kernel
 def page_sums(words: Ints, page_words: int) -> Ints:
@@ -24,7 +29,7 @@ def page_sums(words: Ints, page_words: int) -> Ints:
     sums = np.empty(pages, np.int64)
     for page in range(pages):
         start, end = page * page_words, min(len(words), (page + 1) * page_words)
-        a, b, c, d = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(end - start)
+        a, b, c, d = _A, _B, _C, _D ^ np.uint64(end - start)
         i = start
         while i + 4 <= end:
             a = (a ^ np.uint64(words[i])) * _ODD
@@ -39,7 +44,8 @@ def page_sums(words: Ints, page_words: int) -> Ints:
             a ^= a >> _32
             i += 1
         for lane in (b, c, d):
-            a = (a ^ lane) * _ODD
+            a *= _ODD
+            a = (a ^ (a >> _32) ^ lane) * _ODD
             a ^= a >> _32
         sums[page] = np.int64(a)
     return sums
