@@ -138,14 +138,8 @@ class _CsvFile(_File):
 
 class _JsonFile(_File):
     def _put(self, results: pa.Table) -> None:
-        if results.num_rows == 0:
-            return
-        parts = [
-            pc.binary_join_element_wise(f"{json.dumps(name)}: ", _json_texts(_whole(column), type_), "")
-            for (name, type_), column in zip(self._columns, results.columns, strict=True)
-        ]
-        lines = pc.binary_join_element_wise(*parts, ", ")
-        self._file.write("".join(f"{{{line}}}\n" for line in lines.to_pylist()).encode())
+        if results.num_rows:
+            self._file.write(("\n".join(json_lines(results, self._columns).to_pylist()) + "\n").encode())
 
 
 class _ParquetFile(_File):
@@ -187,6 +181,12 @@ def _csv_header(columns: Columns) -> str:
 def _csv_lines(results: pa.Table, columns: Columns) -> str:
     if results.num_rows == 0:
         return ""
+    fields = [_quoted(texts).fill_null(NULL_TEXT) for texts in csv_fields(results, columns)]
+    return "\n".join(pc.binary_join_element_wise(*fields, ",").to_pylist()) + "\n"
+
+
+def csv_fields(results: pa.Table, columns: Columns) -> list[pa.Array]:
+    """Each column as text."""
     fields = []
     for (name, type_), column in zip(columns, results.columns, strict=True):
         values = _whole(column)
@@ -195,8 +195,8 @@ def _csv_lines(results: pa.Table, columns: Columns) -> str:
             raise PenstockError(
                 f"a value of {name} is not UTF-8, and csv is text", "write the results as parquet or json"
             )
-        fields.append(_quoted(texts).fill_null(NULL_TEXT))
-    return "\n".join(pc.binary_join_element_wise(*fields, ",").to_pylist()) + "\n"
+        fields.append(texts)
+    return fields
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
@@ -206,6 +206,15 @@ def _quoted(texts: pa.Array) -> pa.Array:
         return texts
     doubled = pc.replace_substring(texts, '"', '""')
     return pc.if_else(needed, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
+
+
+def json_lines(results: pa.Table, columns: Columns) -> pa.Array:
+    """Each row as an object."""
+    parts = [
+        pc.binary_join_element_wise(f"{json.dumps(name)}: ", _json_texts(_whole(column), type_), "")
+        for (name, type_), column in zip(columns, results.columns, strict=True)
+    ]
+    return pc.binary_join_element_wise("{", pc.binary_join_element_wise(*parts, ", "), "}", "")
 
 
 def _json_texts(values: pa.Array, type_: Type) -> pa.Array:

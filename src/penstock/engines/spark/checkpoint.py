@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engines.spark.cell import changed_query
 from penstock.engines.spark.work import Work
+from penstock.errors import PenstockError
 
 
 class Checkpoint:
@@ -22,15 +23,37 @@ class Checkpoint:
         self._fingerprint = f"{self.folder}/penstock/fingerprint"
         self._control = f"{self.folder}/penstock/control"
 
-    def claim(self, work: Work) -> None:
-        """Makes the folder this query's own, or refuses if it is another's."""
+    def claim(self, work: Work, out: str) -> None:
+        """Makes the folder this query's own, or refuses if it is another's, or its results are not those in `out`."""
         found = self._read(self._fingerprint)
-        if found is not None and found != work.fingerprint:
-            raise changed_query()
+        if self._holds("offsets"):
+            if found is None:
+                message = f"{self.folder} is the checkpoint of a Spark query that Penstock did not start"
+                raise PenstockError(message, "choose a folder of its own for this query")
+            if found != work.fingerprint:
+                raise changed_query()
+        self._check_results(out)
         folder = self._path(self._control)
         folder.getFileSystem(self._hadoop()).mkdirs(folder)
-        if found is None:
+        if found != work.fingerprint:
             self._write(self._fingerprint, work.fingerprint)
+
+    def _check_results(self, out: str) -> None:
+        """Spark numbers micro-batches from the checkpoint on, and leaves out those whose numbers the results have."""
+        at = self._path(f"{out.rstrip('/')}/_spark_metadata")
+        has_results = at.getFileSystem(self._hadoop()).exists(at)
+        if has_results and not self._holds("offsets"):
+            hint = "choose another folder, remove this one, or go on with the checkpoint of that run"
+            raise PenstockError(f"{out}: it holds the results of another run", hint)
+        if not has_results and self._holds("commits"):
+            hint = "write to the folder that it wrote to, or start with a new checkpoint folder"
+            raise PenstockError(f"{out}: it does not hold the results that the checkpoint goes on from", hint)
+
+    def _holds(self, log: str) -> bool:
+        """Whether one of Spark's logs of micro-batches has begun."""
+        at = self._path(f"{self.folder}/{log}")
+        files = at.getFileSystem(self._hadoop())
+        return bool(files.exists(at)) and any(not f.getPath().getName().startswith(".") for f in files.listStatus(at))
 
     def control(self) -> DataFrame:
         """The control files as a stream."""
@@ -38,7 +61,8 @@ class Checkpoint:
 
     def close(self) -> None:
         """Says that no more rows come. To say it again changes nothing."""
-        self._write(f"{self._control}/close", "close\n")
+        if self._read(f"{self._control}/close") is None:
+            self._write(f"{self._control}/close", "close\n")
 
     def _read(self, path: str) -> str | None:
         at = self._path(path)
@@ -52,14 +76,13 @@ class Checkpoint:
             stream.close()
 
     def _write(self, path: str, text: str) -> None:
-        """Writes a file as a whole or not at all, unless it is there."""
+        """Writes a file as a whole or not at all."""
         at, draft = self._path(path), self._path(f"{path.rpartition('/')[0]}/_draft")
         files = at.getFileSystem(self._hadoop())
-        if files.exists(at):
-            return
         stream = files.create(draft, True)
         stream.write(bytearray(text.encode()))
         stream.close()
+        files.delete(at, False)
         files.rename(draft, at)
 
     def _jvm(self) -> Any:

@@ -1,14 +1,15 @@
 """A cell's clock: how far each stream has come, and which instants are closed.
 
 Every cell gets the markers of every segment, so all of them read the same time, whatever tasks Spark made of the
-input. Segments of a micro-batch arrived in the order of their names; what came before a segment decides which of its
-rows are late that were not late among themselves.
+input. Files of a micro-batch arrived in the order of their names; what came before a file decides which of its rows are
+late that were not late among themselves. Partitions of other sources arrive side by side: one that is ahead of another
+makes nothing in it late, or all but one of the partitions of a topic that is read after a pause would be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from penstock.engines.lateness import NEVER, Progress, earliest
@@ -26,13 +27,17 @@ class Clock:
     closed: bool = False
     #: Of each segment of this batch the least timestamp that is on time.
     earliest: dict[Segment, int] = field(default_factory=dict)
+    #: How far each stream was before this batch.
+    before: dict[str, Progress] = field(default_factory=dict)
 
     def read(self, markers: list[tuple[Segment, Progress]], delays: Mapping[str, int]) -> None:
         """Takes what a batch brought of all streams."""
         self.earliest = {}
+        self.before = {name: replace(progress) for name, progress in self.streams.items()}
         for segment, brought in sorted(markers, key=lambda marker: marker[0]):
             progress = self.streams[segment.stream]
-            limit = _NOTHING_IS_ON_TIME if self.closed else earliest(progress.newest, delays[segment.stream])
+            newest = progress.newest if segment.name else self.before[segment.stream].newest
+            limit = _NOTHING_IS_ON_TIME if self.closed else earliest(newest, delays[segment.stream])
             self.earliest[segment] = limit
             progress.newest = progress.newest if self.closed else max(progress.newest, brought.newest)
             progress.rows += brought.rows

@@ -11,20 +11,32 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark.errors import AnalysisException
+import pyspark
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog, Connector, StreamDef, TableDef
 from penstock.engines.embedded_run import read_by
+from penstock.engines.spark.inspection import inspect
+from penstock.engines.spark.reports import causes, told_once
 from penstock.engines.spark.types import spark_type
 from penstock.errors import PenstockError
 
 #: Spark reads an empty field as the nullValue, and a quoted one as the emptyValue.
 _DEFAULTS: dict[str, dict[str, str]] = {
-    "csv": {"mode": "FAILFAST", "nullValue": "\\N", "emptyValue": "\\N", "multiLine": "true", "enforceSchema": "false"},
-    "json": {"mode": "FAILFAST"},
+    "csv": {
+        "mode": "FAILFAST",
+        "nullValue": "\\N",
+        "emptyValue": "\\N",
+        "escape": '"',
+        "multiLine": "true",
+        "enforceSchema": "false",
+        "timeZone": "UTC",
+    },
+    "json": {"mode": "FAILFAST", "timeZone": "UTC"},
 }
 
 
@@ -66,7 +78,11 @@ def declared_stream(spark: SparkSession, stream: StreamDef) -> DataFrame:
 def declared_table(spark: SparkSession, table: TableDef) -> DataFrame:
     connector = _connector(table)
     with _explained(table):
-        return spark.read.format(connector.format).schema(_schema(table)).options(**_options(connector)).load()
+        found = spark.read.format(connector.format).schema(_schema(table)).options(**_options(connector)).load()
+        files = found.inputFiles()
+    for file in files:
+        inspect(file, table)
+    return found
 
 
 def _as_pattern(file: str) -> str:
@@ -79,9 +95,18 @@ def _as_pattern(file: str) -> str:
 def _explained(definition: StreamDef | TableDef) -> Iterator[None]:
     try:
         yield
-    except AnalysisException as error:
-        message = f"{definition.name} cannot be read: {str(error).partition(chr(10))[0]}"
-        raise PenstockError(message, "look at what stands behind USING in its declaration") from error
+    except (PySparkException, Py4JJavaError) as error:
+        said = told_once(causes(error)[0])
+        known = _PACKAGES.get(definition.connector.format.lower()) if definition.connector else None
+        hint = known if known and "Failed to find" in said else "look at what stands behind USING in its declaration"
+        raise PenstockError(f"{definition.name} cannot be read: {said}", hint) from error
+
+
+#: What makes Spark know formats that its installation lacks.
+_PACKAGES = {
+    "kafka": "start Spark with its package: "
+    f'.config("spark.jars.packages", "org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}")'
+}
 
 
 #: The formats whose files do not say what is in them, or not all of them alike.

@@ -60,6 +60,7 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
     told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
     if with_streams:
         told["streams"] = {name: asdict(progress) for name, progress in clock.streams.items()}
+        told["before"] = {name: asdict(progress) for name, progress in clock.before.items()}
     return json.dumps(told)
 
 
@@ -103,13 +104,11 @@ class History:
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator and stream did in each micro-batch."""
         lines = []
-        before: dict[str, Any] = {}
         for batch in sorted(self._reports):
             for told in self._reports[batch].notes:
                 lines += [OperatorMetrics(**{**line, "step": batch}) for line in told["operators"]]
                 for name, progress in told.get("streams", {}).items():
-                    lines.append(_stream_metrics(batch, told, name, progress, before.get(name)))
-                    before[name] = progress
+                    lines.append(_stream_metrics(batch, told, name, progress, told["before"][name]))
         return sorted(lines, key=lambda line: (line.step, line.fragment or 0, line.cell or 0))
 
 
@@ -122,10 +121,10 @@ class _Report:
 
 
 def _stream_metrics(
-    batch: int, told: Mapping[str, Any], name: str, now: Mapping[str, int], before: Mapping[str, int] | None
+    batch: int, told: Mapping[str, Any], name: str, now: Mapping[str, int], before: Mapping[str, int]
 ) -> OperatorMetrics:
     """What a stream did in a batch: notes count since the first start."""
-    came, late, bad = (now[what] - (before or {}).get(what, 0) for what in ("rows", "late_rows", "bad_rows"))
+    came, late, bad = (now[what] - before[what] for what in ("rows", "late_rows", "bad_rows"))
     query = told["operators"][0]["query"] if told["operators"] else ""
     return OperatorMetrics(
         batch,

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import reduce
 
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
@@ -20,6 +18,8 @@ from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.spark.cell import CellProcessor
 from penstock.engines.spark.checkpoint import Checkpoint
 from penstock.engines.spark.metrics import History, QueryProgress, observed
+from penstock.engines.spark.output import writer
+from penstock.engines.spark.reports import explained
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
@@ -27,8 +27,6 @@ from penstock.engines.spark.source import PACKETS, packed_control, packed_stream
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
 from penstock.errors import PenstockError
-
-_FORMATS = {"parquet": "parquet", "csv": "csv", "json": "json"}
 
 
 def build(
@@ -70,7 +68,7 @@ def start(
     check_session(spark)
     work = _work(query, catalog, tables or {}, cells, horizon)
     kept = Checkpoint(spark, checkpoint)
-    kept.claim(work)
+    kept.claim(work, out)
     result = _build(work, frames, kept.control())
     running = RunningQuery(work, result, kept, out, until_done=until_done)
     running.begin()
@@ -88,15 +86,16 @@ class RunningQuery:
 
     def begin(self) -> None:
         """Starts Spark's query."""
-        writer = _writer(self._result, self._out).option("checkpointLocation", self._checkpoint.folder)
+        to = writer(self._result, self._work.schema, self._out).option("checkpointLocation", self._checkpoint.folder)
         if self._until_done:
-            writer = writer.trigger(availableNow=True)
+            to = to.trigger(availableNow=True)
         # Spark keeps the number of partitions in the checkpoint; it must be that of the cells from the first start on.
         partitions = "spark.sql.shuffle.partitions"
         before = self._spark.conf.get(partitions)
         self._spark.conf.set(partitions, self._work.cells)
         try:
-            self._query = writer.start(self._out)
+            with explained(self._work.streams):
+                self._query = to.start(self._out)
         finally:
             self._spark.conf.set(partitions, before or "200")
 
@@ -147,12 +146,10 @@ class RunningQuery:
 
     def _await(self, meanwhile: Callable[[], None]) -> None:
         assert self._query is not None
-        try:
+        with explained(self._work.streams):
             while not self._query.awaitTermination(1):
                 self._collect()
                 meanwhile()
-        except StreamingQueryException as error:
-            raise _told(error) from error
         self._collect()
 
 
@@ -163,7 +160,9 @@ def _work(query: Query, catalog: Catalog, tables: Mapping[str, DataFrame], cells
         if table.name not in tables:
             raise PenstockError(f"the query reads the table {table.name}, but there is no DataFrame of that name")
         names = [attribute.name for attribute in table.attributes]
-        contents[table.name] = tables[table.name].select(*check_columns(tables[table.name], table, names)).toArrow()
+        columns = check_columns(tables[table.name], table, names)
+        with explained([table]):
+            contents[table.name] = tables[table.name].select(*columns).toArrow()
     return with_tables(work, contents)
 
 
@@ -185,25 +184,3 @@ def _build(work: Work, frames: Mapping[str, DataFrame], control: DataFrame | Non
             CellProcessor(work, level), outputStructType=PACKETS, outputMode="Append", timeMode="None"
         )
     return unpacked(observed(packets), work.schema)
-
-
-def _writer(result: DataFrame, out: str) -> DataStreamWriter:
-    ending = out.rstrip("/").rpartition(".")[2].lower()
-    if ending not in _FORMATS:
-        raise PenstockError(f"cannot tell the format of {out}", "let its name end in .csv, .json or .parquet")
-    writer = result.writeStream.outputMode("append").format(_FORMATS[ending])
-    if ending == "csv":
-        writer = writer.option("header", "true").option("nullValue", "\\N").option("emptyValue", "")
-    return writer
-
-
-def _told(error: StreamingQueryException) -> Exception:
-    """The error that a worker raised for the user, out of Spark's report of it."""
-    marker = "penstock.errors.PenstockError: "
-    text = str(error)
-    if marker not in text:
-        said = text.partition("terminated with exception: ")[2].partition("\n")[0] or text.partition("\n")[0]
-        return PenstockError(f"Spark stopped the query: {said}", "--debug shows all that Spark says")
-    message, _, rest = text.partition(marker)[2].partition("\n")
-    hint = rest.partition("\n")[0].removeprefix("hint: ") if rest.startswith("hint: ") else None
-    return PenstockError(message, hint)

@@ -51,6 +51,9 @@ def spark_session(master: str | None = None, ui: bool = False, **settings: str) 
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    if "spark.sql.shuffle.partitions" not in settings:
+        # A cell is a task, and there are as many cells as cores: more partitions would be empty.
+        session.conf.set("spark.sql.shuffle.partitions", session.sparkContext.defaultParallelism)
     return session
 
 

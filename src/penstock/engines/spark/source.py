@@ -2,7 +2,8 @@
 
 Runs before the shuffle, in whatever tasks Spark makes of a micro-batch. So that nothing depends on those, each task
 says which segments of the stream it read; of file sources a segment is a block of a file, known by the file's path,
-and files arrived in the order of their paths. Of other sources it is a partition of the micro-batch.
+and files arrived in the order of their paths. Of other sources it is a partition of the micro-batch, and partitions
+arrive side by side.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pyspark.sql import functions as F
 from penstock.catalog import StreamDef
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import Progress
+from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.packing import Segment, close_packet, instants_packet, marker_packet, rows_packets
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work
@@ -124,6 +126,8 @@ class _Task:
     def take(self, segment: Segment, rows: pa.RecordBatch) -> bool:
         """Takes rows, and says whether there are packets to send."""
         if segment != self._held.segment or self._held.rows >= _ROWS_HELD:
+            if segment.name and segment not in self._progress:
+                inspect(segment.name, self._stream)
             self._flush()
             self._held.segment = segment
         progress = self._progress.setdefault(segment, Progress())

@@ -1,0 +1,127 @@
+"""What Spark reports when it cannot go on, as an error that says what to put right, without a Java trace.
+
+A worker's own error travels inside Spark's. A file that Spark could not read is read again as the embedded engine
+reads it, which knows the line and the column that are wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+from penstock.catalog import StreamDef, TableDef
+from penstock.engines.files import FORMATS
+from penstock.errors import PenstockError
+
+Definitions = Iterable[StreamDef | TableDef]
+
+_OURS = "penstock.errors.PenstockError: "
+_PYTHON = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.MULTILINE)
+_FILE = re.compile(r"while reading file (\S+?)\.\s")
+
+
+@contextmanager
+def explained(definitions: Definitions) -> Iterator[None]:
+    """Turns what Spark raises inside into a PenstockError."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        raise told(causes(error), definitions) from error
+
+
+def causes(error: Any) -> list[str]:
+    """What an error of Spark's says, and what each of its causes says."""
+    java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    said = []
+    while java is not None:
+        said.append(str(java.getMessage() or java.getClass().getSimpleName()))
+        java = java.getCause()
+    return said or [str(error)]
+
+
+def told(said: list[str], definitions: Definitions = ()) -> PenstockError:
+    """The error of which these are the messages, from the outermost to its first cause.
+
+    >>> file = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file s3a://in/a.csv.  SQLSTATE: KD001"
+    >>> print(told([file, 'For input string: "foo"']))
+    s3a://in/a.csv: For input string: "foo"
+    hint: put the file right, and start again
+    """
+    for message in said:
+        if _OURS in message:
+            return _ours(message.partition(_OURS)[2])
+    for message in said:
+        if found := _FILE.search(message + " "):
+            return _placed(found.group(1), definitions) or _unreadable(found.group(1), told_once(said[-1]))
+    everything = "\n".join(said)
+    python = list(_PYTHON.finditer(everything)) if "Traceback" in everything else []
+    reason = f"{python[-1].group(1)}: {python[-1].group(2)}" if python else told_once(said[-1])
+    hint = "--debug, or the cause of this error, shows all that Spark says"
+    return PenstockError(f"Spark stopped the query: {reason}", hint)
+
+
+#: What the embedded engine can read in a file, and Spark cannot.
+_ONLY_EMBEDDED = (
+    ("CSV header", "on Spark a csv file has the declared columns, all of them, in their order"),
+    ("physicalType: INT64, logicalType: timestamp", "write the file's times in microseconds: Spark reads no others"),
+)
+
+
+def _unreadable(file: str, reason: str) -> PenstockError:
+    hints = [hint for sign, hint in _ONLY_EMBEDDED if sign in reason]
+    return PenstockError(f"{file}: {reason}", hints[0] if hints else "put the file right, and start again")
+
+
+def _ours(text: str) -> PenstockError:
+    message, _, rest = text.partition("\n")
+    return PenstockError(message, rest.partition("\n")[0].removeprefix("hint: ") if rest.startswith("hint: ") else None)
+
+
+def told_once(message: str) -> str:
+    """Without Spark's own names of errors.
+
+    >>> told_once("[A.B] It is wrong. SQLSTATE: 42K02\\nand more")
+    'It is wrong.'
+    """
+    line = next((line for line in message.splitlines() if line.strip()), message)
+    return re.sub(r"^\[[A-Z_.0-9]+\]\s*|\s*SQLSTATE: \w{5}", "", line).strip()
+
+
+def _placed(file: str, definitions: Definitions) -> PenstockError | None:
+    """What the embedded engine says of a local file."""
+    path = local_path(file)
+    if path is None:
+        return None
+    for definition in definitions:
+        connector = definition.connector
+        if connector is None or connector.format.lower() not in FORMATS:
+            continue
+        options = {name.lower(): value for name, value in connector.options}
+        if not _is_of(path, options.get("path", "")):
+            continue
+        declared = [attribute for attribute in definition.attributes if not attribute.virtual]
+        try:
+            for _ in FORMATS[connector.format.lower()].read(path, declared, declared, options):
+                pass
+        except PenstockError as error:
+            return error
+    return None
+
+
+def local_path(file: str) -> Path | None:
+    """The path of a file that Spark names by a URI, if it is on this machine's disks."""
+    parts = urlparse(file)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def _is_of(file: Path, source: str) -> bool:
+    path = Path(unquote(urlparse(source).path)).absolute()
+    return path == file or path in file.parents or fnmatch(str(file), str(path))
