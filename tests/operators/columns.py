@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from penstock.algebra.expressions import Column
 from penstock.algebra.relations import Schema
-from penstock.synopsis.codes import Dictionary, arrow_type, encode_column
+from penstock.synopsis.codes import arrow_type, encode_column
 from penstock.synopsis.deltas import assemble
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 from penstock.types import (
     BIGINT,

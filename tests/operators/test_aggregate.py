@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from penstock.algebra.expressions import Column
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.operators.aggregate import AggregateOperator, AggregationSpec
-from penstock.synopsis.codes import Dictionary, decode_column
+from penstock.synopsis.codes import decode_column
 from penstock.synopsis.deltas import Deltas, is_null, no_deltas
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Memory
 from penstock.types import BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal
 from tests.operators.columns import VALUES, coded, decimals, or_null, plain, scaled
@@ -151,15 +152,19 @@ def decoded(case: Case, deltas: Deltas, dictionary: Dictionary) -> dict[int, Cou
     return result
 
 
-def operator(case: Case, memory: Memory, dictionary: Dictionary) -> AggregateOperator:
-    return AggregateOperator(memory, "a", len(case.keys), case.specs, dictionary)
+def operator(case: Case, memory: Memory, dictionary: Dictionary, grows: bool = False) -> AggregateOperator:
+    return AggregateOperator(memory, "a", case.keys, case.specs, dictionary, grows)
 
 
-def run(case: Case, cuts: Sequence[int] = (), restore_at: int | None = None) -> dict[int, Counter[Hashable]]:
-    """The result of all steps; before one of them the operator may be made again from persisted pages."""
+def run(
+    case: Case, cuts: Sequence[int] = (), restore_at: int | None = None, grows: bool = False
+) -> dict[int, Counter[Hashable]]:
+    """The result of all steps; before one of them the operator may be made again from persisted pages.
+
+    After each step the dictionary forgets what the operator does not hold.
+    """
     dictionary, memory = Dictionary(), Memory()
-    deltas = case.deltas(dictionary)
-    machine = operator(case, memory, dictionary)
+    machine = operator(case, memory, dictionary, grows)
     pages: dict[str, bytes] = {}
     result: dict[int, Counter[Hashable]] = {}
     start = 0
@@ -168,13 +173,17 @@ def run(case: Case, cuts: Sequence[int] = (), restore_at: int | None = None) -> 
         if number == restore_at:
             memory = Memory()
             memory.restore(pages)
-            machine = operator(case, memory, dictionary)
-        end = int(np.searchsorted(deltas.ts, until))
-        part = decoded(case, machine.step([deltas.take(np.arange(start, end))], until), dictionary)
+            machine = operator(case, memory, dictionary, grows)
+        now = tuple(change for change in case.changes if start <= change[0] < until)
+        deltas = replace(case, changes=now).deltas(dictionary)
+        part = decoded(case, machine.step([deltas], until), dictionary)
         assert all(ts < until for ts in part)
         assert not part.keys() & result.keys()
         result |= part
-        start = end
+        start = until
+        marks = dictionary.marks()
+        machine.mark(marks)
+        dictionary.sweep(marks)
     return result
 
 
@@ -186,6 +195,14 @@ def test_results_are_those_of_the_reference(case: Case) -> None:
 @given(cases(), st.lists(st.integers(0, 30), max_size=5), st.integers(0, 5))
 def test_cuts_and_restores_do_not_show(case: Case, cuts: list[int], restore_at: int) -> None:
     assert run(case, cuts, restore_at) == run(case)
+
+
+@given(cases(), st.lists(st.integers(0, 30), max_size=5), st.integers(0, 5))
+def test_of_values_that_never_go_the_least_and_greatest_are_enough(
+    case: Case, cuts: list[int], restore_at: int
+) -> None:
+    growing = replace(case, changes=tuple(change for change in case.changes if change[1] > 0))
+    assert run(growing, cuts, restore_at, grows=True) == expected(growing)
 
 
 SAMPLES: dict[Type, list[Value]] = {
@@ -212,6 +229,17 @@ def test_each_aggregate_of_values_that_come_and_go(spec: AggregationSpec) -> Non
     going = [(ts + 20, -weight, row) for ts, weight, row in coming]
     case = Case((INT,), (spec, COUNT_ROWS), tuple(coming + going))
     assert run(case, range(0, 40, 7), 3) == expected(case)
+
+
+@pytest.mark.parametrize("type_", TYPES, ids=str)
+def test_an_extreme_of_each_type_takes_no_row_of_its_own(type_: Type) -> None:
+    specs = (AggregationSpec(AggregateFunction.MIN, type_), AggregationSpec(AggregateFunction.MAX, type_))
+    coming = tuple((ts, 1, (ts % 2, value, value)) for ts, value in enumerate(SAMPLES[type_]))
+    case = Case((INT,), specs, coming)
+    assert run(case, range(0, 20, 3), 3, grows=True) == expected(case)
+    machine = operator(case, Memory(), dictionary := Dictionary(), grows=True)
+    machine.step([case.deltas(dictionary)], 100)
+    assert machine.state_rows() == 2
 
 
 def test_without_keys_there_is_a_row_from_the_first_instant_on() -> None:

@@ -31,8 +31,9 @@ from penstock.algebra.expressions import (
 from penstock.algebra.functions import FUNCTIONS
 from penstock.algebra.relations import Schema
 from penstock.operators.scalars import compile_predicate, compile_scalar
-from penstock.synopsis.codes import Dictionary, encode_column
+from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import assemble
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 from penstock.types import BIGINT, BIGINT_RANGE, BOOLEAN, DOUBLE, STRING, Type
 from tests.operators.columns import FEW, VALUES, arrow, coded, columns_of, or_null, same_nulls

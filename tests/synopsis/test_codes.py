@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.synopsis.codes import Dictionary, arrow_type, decode_column, encode_column, is_interned
+from penstock.synopsis.codes import arrow_type, decode_column, encode_column, is_interned
+from penstock.synopsis.dictionary import Dictionary
 from penstock.types import (
     BIGINT,
     BINARY,
@@ -133,25 +134,6 @@ def test_other_arrow_types_of_the_same_values_are_taken() -> None:
     assert encode_column(pa.array(["y"], pa.large_string()), STRING, dictionary)[0].tolist() == [1]
     assert encode_column(pa.array([3], pa.int16()), BIGINT, dictionary)[0].tolist() == [3]
     assert encode_column(pa.array([3], pa.timestamp("ms")), TIMESTAMP, dictionary)[0].tolist() == [3000]
-
-
-def test_ranks_follow_the_order_of_each_type() -> None:
-    dictionary = Dictionary(["b", 5, "é", b"b", "a"])
-    assert dictionary.ranks().tolist() == [1, 0, 2, 0, 0]
-    dictionary.extend(["aa", -(10**30), b"", "🙂"])
-    assert dictionary.ranks().tolist() == [2, 1, 3, 1, 0, 1, 0, 0, 4]
-
-
-def test_a_dictionary_is_rebuilt_from_what_was_appended() -> None:
-    dictionary = Dictionary()
-    dictionary.encode(["x", b"x", 1])
-    copy = Dictionary(dictionary.appended(0))
-    dictionary.encode(["x", "new", 2**100])
-    copy.extend(dictionary.appended(3))
-    assert copy.values(np.arange(5)) == ["x", b"x", 1, "new", 2**100]
-    assert copy.encode([1, "new"]).tolist() == [2, 3]
-    assert len(copy) == 5
-    assert copy.find("absent") is None
 
 
 def test_only_long_decimals_are_interned() -> None:

@@ -18,14 +18,16 @@ from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, TableDef
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import NEVER, Progress
-from penstock.engines.metrics import DictionaryGauge, OperatorMetrics
+from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.routing import Router
 from penstock.operators.machine import Machine
+from penstock.operators.sweep import Holder, RowsHolder, sweep
 from penstock.plan.fragments import Fragment, Plan, plan
 from penstock.plan.physical import Received, Scan
-from penstock.synopsis.codes import Dictionary, encode_column
+from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints, Memory
 
 
@@ -55,7 +57,6 @@ class EmbeddedEngine:
         self._until = 0
         self._steps = 0
         self._metrics_until_now = {name: Progress() for name in self.streams}
-        self._values = DictionaryGauge(self._dictionary)
         self._tables = self._table_letters(catalog, tables or {})
 
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
@@ -99,13 +100,12 @@ class EmbeddedEngine:
                     state = (gauge.state_rows(), machine.state_bytes(gauge))
                     rows = (gauge.rows_in, gauge.rows_out)
                     lines.append(made(gauge.name, fragment.number, _occurrence(gauge.relation), cell, *rows, *state))
-        return [*lines, made("dictionary", None, None, None, 0, 0, *self._values.read())]
+        return [*lines, made("dictionary", None, None, None, 0, 0, len(self._dictionary), self._dictionary.nbytes)]
 
     def state(self) -> tuple[int, int]:
         """The rows that are kept, and the bytes that they take."""
         machines = [machine for cells in self._machines for machine in cells]
-        values = self._values.read()[1]
-        return sum(m.state_rows() for m in machines), values + sum(m.state_bytes() for m in machines)
+        return sum(m.state_rows() for m in machines), self._dictionary.nbytes + sum(m.state_bytes() for m in machines)
 
     def _source_metrics(self, made: Callable[..., OperatorMetrics], name: str, now: Progress) -> OperatorMetrics:
         before = self._metrics_until_now[name]
@@ -135,7 +135,18 @@ class EmbeddedEngine:
                 results = together
             for exchange in self._exchanges.get(fragment.number, ()):
                 self._post(exchange.send(together, self._dictionary))
-        return result_table(results, self.query.schema, self._dictionary)
+        table = result_table(results, self.query.schema, self._dictionary)
+        self._forget()
+        return table
+
+    def _forget(self) -> None:
+        """After a step rows are in machines only, but for static tables that are not due."""
+        holders: list[Holder] = [machine for machines in self._machines for machine in machines]
+        sweep(self._dictionary, [*holders, *map(self._held_by, self._tables)])
+
+    def _held_by(self, letter: Sent) -> RowsHolder:
+        schema = self.plan.fragments[letter.fragment].routes[letter.leaf].leaf.schema
+        return RowsHolder(lambda column: letter.deltas.rows[:, column], schema)
 
     def _step_cell(self, fragment: Fragment, cell: int, machine: Machine, until: int, arrivals: Ints) -> Deltas:
         boxes = self._mail[fragment.number][cell]
@@ -218,6 +229,8 @@ def merged_in_arrival(parts: list[Deltas], columns: int) -> Deltas:
     some = [part for part in parts if len(part)]
     if not some:
         return no_deltas(columns)
+    if len(some) == 1:
+        return some[0]
     return Deltas(
         np.concatenate([part.ts for part in some]),
         np.concatenate([part.weight for part in some]),

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-
-from penstock.synopsis.codes import Dictionary, Interned
-
-#: What a value costs in a dictionary besides itself: an entry of a hash table and one of a list.
-_ENTRY_BYTES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +33,3 @@ class OperatorMetrics:
 def metrics_lines(metrics: Iterable[OperatorMetrics]) -> str:
     """One line of JSON each."""
     return "".join(json.dumps(metric.as_json()) + "\n" for metric in metrics)
-
-
-class DictionaryGauge:
-    """What the values of a dictionary take: each is looked at once."""
-
-    def __init__(self, dictionary: Dictionary) -> None:
-        self._dictionary = dictionary
-        self._seen = 0
-        self._bytes = 0
-
-    def read(self) -> tuple[int, int]:
-        """How many values there are, and about how many bytes they take."""
-        new: list[Interned] = self._dictionary.appended(self._seen)
-        self._bytes += sum(sys.getsizeof(value) + _ENTRY_BYTES for value in new)
-        self._seen += len(new)
-        return self._seen, self._bytes

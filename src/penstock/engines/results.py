@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import Schema
-from penstock.synopsis.codes import Dictionary, arrow_type, decode_column
+from penstock.synopsis.codes import arrow_type, decode_column
 from penstock.synopsis.deltas import Deltas, is_null
+from penstock.synopsis.dictionary import Dictionary
 
 
 def result_schema(schema: Schema) -> pa.Schema:

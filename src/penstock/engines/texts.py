@@ -14,8 +14,9 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from penstock.algebra.expressions import Cast, Column
 from penstock.operators.scalars import compile_scalar
-from penstock.synopsis.codes import Dictionary, arrow_type, decode_column, encode_column
+from penstock.synopsis.codes import arrow_type, decode_column, encode_column
 from penstock.synopsis.deltas import assemble
+from penstock.synopsis.dictionary import Dictionary
 from penstock.types import STRING, Kind, Type
 
 #: How csv files have NULL; the other way to write it is an empty field.

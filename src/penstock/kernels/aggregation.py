@@ -39,16 +39,17 @@ STATE, ORDER, LOWEST, HIGHEST = 7, 8, 9, 10
 SHOWN_WORD, SHOWN_BIT, RAW = 11, 12, 13
 PLAN_WIDTH = 14
 
-#: Families of accumulators.
-ROW_COUNT, COUNT, INTEGER, DOUBLE, ORDERED = range(5)
+#: Families of accumulators. Of values that never go, the least or greatest so far is enough: EXTREME for ORDERED.
+ROW_COUNT, COUNT, INTEGER, DOUBLE, ORDERED, EXTREME = range(6)
 #: What is made of them: a total, a quotient as a DOUBLE, the least or greatest, or count and sum as they are.
 TOTAL, QUOTIENT, LEAST, GREATEST, UNFINISHED = range(5)
 
 #: Orders of values: of integers, of interned values by their ranks, of the bits of DOUBLEs.
 AS_INTEGER, BY_RANK, AS_DOUBLE = range(3)
 
-#: Accumulators of the families start with how many values there are. Ordered ones are just the root of a treap.
-STATE_WIDTHS = (0, 1, 1 + exact.INTEGER_WIDTH, 1 + exact.DOUBLE_WIDTH, 1)
+#: Accumulators of the families start with how many values there are. Ordered ones are just the root of a treap, an
+#: extreme is whether there is one, and then it.
+STATE_WIDTHS = (0, 1, 1 + exact.INTEGER_WIDTH, 1 + exact.DOUBLE_WIDTH, 1, 2)
 RAW_WIDTH = 1 + exact.INTEGER_WIDTH
 
 #: How many deltas are looked at ahead.
@@ -238,13 +239,16 @@ def _accumulate(
             times = multiset.change(entries, entry_heads, owner, value, weight)
             if times == 0:
                 continue
-        at = plan[a, STATE]
+        at, order = plan[a, STATE], plan[a, ORDER]
+        if order == AS_DOUBLE:
+            value = ordered.double_order(value)
         if family == ORDERED:
-            order = plan[a, ORDER]
-            if order == AS_DOUBLE:
-                value = ordered.double_order(value)
             root = groups[group, at]
             groups[group, at] = ordered.change(nodes, root, value, times, ranks, order == BY_RANK)
+            continue
+        if family == EXTREME:
+            if groups[group, at] == 0 or _beats(value, groups[group, at + 1], plan[a, FINISH], order, ranks):
+                groups[group, at], groups[group, at + 1] = 1, value
             continue
         groups[group, at] += times
         if family == INTEGER:
@@ -254,6 +258,19 @@ def _accumulate(
             exact.add_integer(groups, group, at + 1, low, high, times)
         elif family == DOUBLE:
             exact.add_double(groups, group, at + 1, value, times, pool)
+
+
+@inlined
+def _beats(value: int, other: int, finish: int, order: int, ranks: Ints) -> bool:
+    """Whether a value is more extreme than another."""
+    mine, its = (ranks[value], ranks[other]) if order == BY_RANK else (value, other)
+    return mine < its if finish == LEAST else mine > its
+
+
+@inlined
+def _code(best: int, order: int) -> int:
+    """The code of a value that was ordered."""
+    return ordered.double_order(best) if order == AS_DOUBLE else best
 
 
 @inlined
@@ -343,7 +360,9 @@ def _result(group: int, plan: Ints, a: int, groups: Ints, nodes: Ints, pool: Int
         return state, True
     if family == ORDERED:
         best = ordered.least(nodes, state) if finish == LEAST else ordered.greatest(nodes, state)
-        return ordered.double_order(best) if plan[a, ORDER] == AS_DOUBLE else best, True
+        return _code(best, plan[a, ORDER]), True
+    if family == EXTREME:
+        return _code(groups[group, at + 1], plan[a, ORDER]), True
     if family == DOUBLE:
         divisor = state if finish == QUOTIENT else 1
         return exact.double_quotient(groups, group, at + 1, divisor, pool, digits), True

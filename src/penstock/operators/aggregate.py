@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.kernels import aggregation, exact, multiset, ordered, slots
-from penstock.synopsis.codes import NARROW_PRECISION, Dictionary, is_interned
+from penstock.synopsis.codes import NARROW_PRECISION, is_interned
 from penstock.synopsis.deltas import NULL_BITS, Deltas, assemble, is_null, no_deltas, null_words, row_width
+from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 from penstock.types import BIGINT_RANGE, Kind, Type
 
@@ -64,20 +65,26 @@ class AggregationSpec:
 
 
 class AggregateOperator:
-    """Input rows are key columns and then the arguments, in order; output rows the key columns and the aggregates."""
+    """Input rows are key columns and then the arguments, in order; output rows the key columns and the aggregates.
+
+    If the input `grows`, rows come and never go: then of MIN and MAX the least and greatest so far are enough.
+    """
 
     def __init__(
         self,
         memory: Memory,
         name: str,
-        key_count: int,
+        key_types: tuple[Type, ...],
         aggregations: tuple[AggregationSpec, ...],
         dictionary: Dictionary,
+        grows: bool = False,
     ) -> None:
         self._memory = memory
         self._name = name
-        self._keys = key_count
+        self._key_types = key_types
+        self._keys = key_count = len(key_types)
         self._specs = aggregations
+        self._grows = grows
         self._dictionary = dictionary
         self._arguments = _argument_columns(key_count, aggregations)
         self._columns = key_count + sum(spec.argument is not None for spec in aggregations)
@@ -119,6 +126,29 @@ class AggregateOperator:
         """Groups, values of DISTINCT aggregates, and values of MIN and MAX."""
         return sum(slots.in_use(self._table(table)) for table in ("groups", "entries", "nodes"))
 
+    def mark(self, marks: Marks) -> None:
+        """Marks the codes of keys, of values of DISTINCT aggregates, and of MIN and MAX."""
+        groups, entries, nodes = (self._table(table)[1:] for table in ("groups", "entries", "nodes"))
+        is_group = groups[:, aggregation.FLAGS] != 0
+        for word in self._code_words():
+            marks.add(groups[is_group, word])
+        of_codes = np.array([spec.argument is not None and is_interned(spec.argument) for spec in self._specs])
+        if of_codes.any():
+            owners = entries[:, multiset.OWNER] % len(self._specs)
+            marks.add(entries[(entries[:, multiset.COUNT] != 0) & of_codes[owners], multiset.VALUE])
+        if self._has_ranks():
+            # A node does not say of which aggregate it is. A number that looks like a code keeps a value too long, but
+            # never more values than there are nodes.
+            values = nodes[nodes[:, ordered.COUNT] != 0, ordered.VALUE]
+            marks.add(values[(values >= 0) & (values < len(marks.live))])
+
+    def _code_words(self) -> list[int]:
+        """The words of a group's row that are codes: of keys, and of extremes, which are 0 as long as there is none."""
+        keys = [aggregation.KEY + number for number, type_ in enumerate(self._key_types) if is_interned(type_)]
+        ranked = self._plan[self._plan[:, aggregation.ORDER] == aggregation.BY_RANK]
+        extremes = ranked[ranked[:, aggregation.FAMILY] == aggregation.EXTREME, aggregation.STATE] + 1
+        return [*keys, *extremes.tolist()]
+
     def _layout(self) -> tuple[Ints, int, int]:
         """The plan of the kernel, where in its row a group has what it shows, and how many words that is."""
         count = len(self._specs)
@@ -128,7 +158,8 @@ class AggregateOperator:
         wide = 0
         for a, (spec, column) in enumerate(zip(self._specs, self._arguments, strict=True)):
             row = plan[a]
-            row[aggregation.FAMILY], row[aggregation.FINISH] = spec.family, spec.finish
+            family = aggregation.EXTREME if self._grows and spec.family == aggregation.ORDERED else spec.family
+            row[aggregation.FAMILY], row[aggregation.FINISH] = family, spec.finish
             row[aggregation.ARGUMENT] = column
             row[aggregation.NULL_WORD] = self._columns + column // NULL_BITS
             row[aggregation.NULL_BIT] = column % NULL_BITS
@@ -147,7 +178,7 @@ class AggregateOperator:
             if spec.finish == aggregation.UNFINISHED:
                 row[aggregation.RAW] = raw
                 raw += aggregation.RAW_WIDTH
-            state += aggregation.STATE_WIDTHS[spec.family]
+            state += aggregation.STATE_WIDTHS[family]
         return plan, state, raw
 
     def _with_first_instant(self, deltas: Deltas) -> Deltas:
@@ -187,10 +218,11 @@ class AggregateOperator:
         words[there] = np.stack((low, high), axis=1)[inverse]
         return words
 
+    def _has_ranks(self) -> bool:
+        return bool(np.any(self._plan[:, aggregation.ORDER] == aggregation.BY_RANK))
+
     def _ranks(self) -> Ints:
-        if np.any(self._plan[:, aggregation.ORDER] == aggregation.BY_RANK):
-            return _plain(self._dictionary.ranks())
-        return np.zeros(0, np.int64)
+        return _plain(self._dictionary.ranks()) if self._has_ranks() else np.zeros(0, np.int64)
 
     def _finished(self, results: Results, count: int) -> Deltas:
         """Results with all their codes; where a change of sums is none of the rounded result, the pair goes."""

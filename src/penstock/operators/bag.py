@@ -32,8 +32,9 @@ class Bag:
         order = np.lexsort((-signs, ts))
         ts, signs, rows = ts[order], signs[order], np.ascontiguousarray(rows[order])
         fresh = self.store.allocate(int(np.count_nonzero(signs > 0)))
-        self._index.fit(self.store.capacity, self.store.rows)
-        slots = place(signs, rows, fresh, self.store.rows, self._index.heads, self._index.links)
+        self._index.fit(len(self.store), self.store.capacity, self.store.rows)
+        index = self._index
+        slots = place(signs, rows, fresh, self.store.rows, index.heads, index.mask, index.links)
         self.store.starts[fresh] = ts[signs > 0]
         present = self._present()
         present[slots[signs > 0]] = 1

@@ -30,16 +30,14 @@ class CountingOperator:
         self._registers = memory.array(f"{name}.registers", 3)
         if memory.restored:
             made = int(self._registers[2])
-            counts = memory.array(f"{name}.counts", made, 4)
-            held = np.flatnonzero((counts[:made, 0] != 0) | (counts[:made, 1] != 0))
-            self._index.rebuild(made, self._rows(made), held)
+            self._index.rebuild(made, self._rows(made), self._held())
 
     def step(self, sides: list[Deltas]) -> Deltas:
         ts = np.concatenate([side.ts for side in sides])
         order = np.argsort(ts, kind="stable")
         numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
         made = self._make_room(len(ts))
-        self._index.fit(made, self._rows(made))
+        self._index.fit(self.state_rows() + len(ts), made, self._rows(made))
         out = count_rows(
             self._function,
             ts[order],
@@ -49,6 +47,7 @@ class CountingOperator:
             self._rows(made),
             self._memory.array(f"{self._name}.counts", made, 4),
             self._index.heads,
+            self._index.mask,
             self._index.links,
             self._memory.array(f"{self._name}.free", made),
             self._registers,
@@ -57,6 +56,15 @@ class CountingOperator:
 
     def state_rows(self) -> int:
         return int(self._registers[1])
+
+    def held_column(self, column: int) -> Ints:
+        """A column of all rows that an input holds."""
+        return self._rows(0)[:, column][self._held()]
+
+    def _held(self) -> Ints:
+        made = int(self._registers[2])
+        counts = self._memory.array(f"{self._name}.counts", made, 4)
+        return np.flatnonzero((counts[:made, 0] != 0) | (counts[:made, 1] != 0))
 
     def _make_room(self, count: int) -> int:
         free, made = int(self._registers[0]), int(self._registers[2])

@@ -40,11 +40,12 @@ from penstock.operators.netting import deleted, inserted, netted
 from penstock.operators.reorder import Reorder
 from penstock.operators.rstream import RelationStream
 from penstock.operators.scalars import compile_predicate, compile_scalar
+from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import window_operator
-from penstock.plan.fragments import Fragment, join_variables
+from penstock.plan.fragments import Fragment, is_monotone, join_variables
 from penstock.plan.physical import Keep, Received, Scan
-from penstock.synopsis.codes import Dictionary
 from penstock.synopsis.deltas import Deltas, assemble, is_null, merged, row_width
+from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
 
@@ -77,7 +78,7 @@ class Machine:
         if last and kind is StreamKind.RSTREAM:
             self._rstream = RelationStream(memory, "rstream", self._width)
             self._ticks = Reorder(memory, "ticks", row_width(0))
-            self._builder.add_rstream(self._rstream.store, self._ticks)
+            self._builder.add_rstream(self._rstream.store, self._ticks, fragment.root.schema)
         memory.restored = False
 
     def step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Deltas:
@@ -91,6 +92,11 @@ class Machine:
         if self._rstream is not None:
             self._rstream.store.end_step()
         return result
+
+    def mark(self, marks: Marks) -> None:
+        """Marks the codes of all interned values that it remembers, between two steps."""
+        for holder in self._builder.holders:
+            holder.mark(marks)
 
     def state_rows(self) -> int:
         return sum(gauge.state_rows() for gauge in self.gauges)
@@ -129,14 +135,17 @@ class _Builder:
         self._leaves = [route.leaf for route in fragment.routes]
         self._number = 0
         self._stores: list[RowStore] = []
+        #: All that stores codes.
+        self.holders: list[Holder] = []
         self.gauges = Gauges()
 
     def end_step(self) -> None:
         for store in self._stores:
             store.end_step()
 
-    def add_rstream(self, store: RowStore, ticks: Reorder) -> None:
+    def add_rstream(self, store: RowStore, ticks: Reorder, schema: Schema) -> None:
         """RSTREAM keeps the relation once more, at the root."""
+        self.holders.append(RowsHolder(store.held_column, schema))
         root = self.gauges.all[0]
         root.arrays += ["rstream", "ticks"]
         root.counts += [store.__len__, ticks.__len__]
@@ -196,7 +205,7 @@ class _Builder:
     def _bag(self, relation: Relation) -> tuple[RowStore, EventNode]:
         deltas = self.deltas(relation)
         bag = Bag(self._memory, self._name("bag"), row_width(len(relation.schema)))
-        self._keeps(bag.store)
+        self._keeps(bag.store, relation.schema)
         return bag.store, lambda step: bag.step(deltas(step))
 
     def _name(self, what: str) -> str:
@@ -205,8 +214,9 @@ class _Builder:
         self.gauges.top.arrays.append(name)
         return name
 
-    def _keeps(self, store: RowStore) -> None:
+    def _keeps(self, store: RowStore, schema: Schema) -> None:
         self._stores.append(store)
+        self.holders.append(RowsHolder(store.held_column, schema))
         self.gauges.top.counts.append(store.__len__)
 
     def _leaf(self, relation: Relation) -> int:
@@ -217,6 +227,7 @@ class _Builder:
     def _arrivals(self, scan: Scan) -> DeltaNode:
         number = self._leaf(scan)
         reorder = Reorder(self._memory, self._name("input"), row_width(len(scan.schema)))
+        self.holders.append(RowsHolder(reorder.held_column, scan.schema))
         self.gauges.top.counts.append(reorder.__len__)
         return lambda step: reorder.step(step.inputs[number], step.until)
 
@@ -225,7 +236,7 @@ class _Builder:
         columns = len(scan.schema)
         by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
         window = window_operator(scan.spec, self._memory, self._name("window"), columns, row_width(columns), by)
-        self._keeps(window.store)
+        self._keeps(window.store, scan.schema)
 
         def step_window(step: Step) -> Events:
             rows = arrivals(step)
@@ -293,7 +304,10 @@ class _Builder:
             AggregationSpec(a.function, None if a.argument is None else a.argument.type, a.distinct)
             for a in relation.aggregations
         )
-        operator = AggregateOperator(self._memory, self._name("aggregate"), len(keys), specs, self._dictionary)
+        key_types = tuple(key.type for key in keys)
+        grows = is_monotone(relation.input)
+        operator = AggregateOperator(self._memory, self._name("aggregate"), key_types, specs, self._dictionary, grows)
+        self.holders.append(operator)
         self.gauges.top.counts.append(operator.state_rows)
 
         def aggregate(step: Step) -> Deltas:
@@ -307,6 +321,7 @@ class _Builder:
         nodes = [self.deltas(side) for side in sides]
         width = row_width(len(sides[0].schema))
         operator = CountingOperator(self._memory, self._name("count"), width, function)
+        self.holders.append(RowsHolder(operator.held_column, sides[0].schema))
         self.gauges.top.counts.append(operator.state_rows)
         return lambda step: operator.step([node(step) for node in nodes])
 

@@ -88,7 +88,7 @@ def plan(query: Query, cells: int = 1) -> Plan:
     piece = cutter.piece(relation)
     if kind is StreamKind.RSTREAM:
         piece = cutter.received(piece, (None,), (1,))
-    elif not _is_monotone(relation):
+    elif not is_monotone(relation):
         # Equal rows must net in one cell.
         piece = cutter.partitioned(piece, piece.relation.schema)
     cutter.finish(piece)
@@ -99,15 +99,17 @@ def _leaves(relation: Relation) -> tuple[Leaf, ...]:
     return tuple(node for node in walk_relations(relation) if isinstance(node, (Scan, Table, Received)))
 
 
-def _is_monotone(relation: Relation) -> bool:
+def is_monotone(relation: Relation) -> bool:
     """Whether rows only ever come: then nothing can go at the instant at which its equal comes."""
     match relation:
         case Scan(spec=Unbounded()) | Table():
             return True
-        case Select() | Project() | Keep() | Join() | SemiJoin():
-            return all(_is_monotone(node) for node in relation.inputs)
-        case SetOp(op=SetOperator.UNION):
-            return all(_is_monotone(node) for node in relation.inputs)
+        case Received():
+            return relation.is_monotone
+        case Select() | Project() | Keep() | Join() | SemiJoin() | Distinct():
+            return all(is_monotone(node) for node in relation.inputs)
+        case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
+            return all(is_monotone(node) for node in relation.inputs)
     return False
 
 
@@ -155,7 +157,7 @@ class _Cutter:
 
     def received(self, piece: _Piece, dimensions: tuple[Dimension, ...], shares: tuple[int, ...]) -> _Piece:
         """The piece as a fragment of its own, and its rows received in another."""
-        leaf = Received(self.finish(piece), piece.relation.schema)
+        leaf = Received(self.finish(piece), piece.relation.schema, is_monotone(piece.relation))
         return _Piece(leaf, (Route(leaf, dimensions),), shares)
 
     def partitioned(self, piece: _Piece, by: tuple[Expr, ...]) -> _Piece:

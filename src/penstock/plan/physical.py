@@ -55,6 +55,8 @@ class Received(Relation):
 
     fragment: int
     columns: Schema
+    #: Whether rows only ever come.
+    is_monotone: bool = False
 
     @property
     def schema(self) -> Schema:

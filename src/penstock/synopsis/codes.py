@@ -15,20 +15,18 @@ the distinct values that a dictionary holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from penstock.synopsis.dictionary import Dictionary, Interned
 from penstock.synopsis.memory import Ints
 from penstock.types import Kind, Type
 
 Nulls = NDArray[np.bool_] | None
-
-#: A value that a dictionary numbers; a DECIMAL is its unscaled integer.
-Interned = str | bytes | int
 
 #: Digits of the widest DECIMAL of which every value fits 64 bits.
 NARROW_PRECISION = 18
@@ -37,79 +35,6 @@ NARROW_PRECISION = 18
 def is_interned(type_: Type) -> bool:
     """Whether the codes of a type are numbers of a dictionary."""
     return type_.kind in (Kind.STRING, Kind.BINARY) or _is_wide(type_)
-
-
-class Dictionary:
-    """Numbers for values, from 0 in the order of their first use."""
-
-    def __init__(self, values: Iterable[Interned] = ()) -> None:
-        self._values: list[Interned] = []
-        self._codes: dict[Interned, int] = {}
-        self._orders: dict[type, list[int]] = {}
-        self._ranks: Ints = np.zeros(0, np.int64)
-        self.extend(values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def encode(self, values: Iterable[Interned]) -> Ints:
-        """The codes of values; a new value gets the next code."""
-        known, held = self._codes, self._values
-        codes = []
-        for value in values:
-            code = known.setdefault(value, len(held))
-            if code == len(held):
-                held.append(value)
-            codes.append(code)
-        return np.array(codes, np.int64)
-
-    def encode_arrow(self, array: pa.Array) -> Ints:
-        """The codes of an array of STRING, BINARY or DECIMAL; of NULL it is 0."""
-        coded = array.dictionary_encode()
-        codes = self.encode(_distinct_values(coded.dictionary))
-        if array.null_count == 0:
-            return codes[_plain_numbers(coded.indices)]
-        live = ~_nulls(array)
-        spread = np.zeros(len(array), np.int64)
-        spread[live] = codes[_plain_numbers(coded.indices)[live]]
-        return spread
-
-    def find(self, value: Interned) -> int | None:
-        """The code of a value, if it has one."""
-        return self._codes.get(value)
-
-    def value(self, code: int) -> Interned:
-        return self._values[code]
-
-    def values(self, codes: Ints) -> list[Interned]:
-        held = self._values
-        return [held[code] for code in codes.tolist()]
-
-    def ranks(self) -> Ints:
-        """For each code the rank of its value among the values of its type."""
-        if len(self._ranks) < len(self._values):
-            self._rank()
-        return self._ranks
-
-    def appended(self, since: int) -> list[Interned]:
-        """The values that came after the first `since`."""
-        return self._values[since:]
-
-    def extend(self, values: Iterable[Interned]) -> None:
-        """Takes values that another dictionary has `appended`."""
-        self.encode(values)
-
-    def _rank(self) -> None:
-        new: dict[type, list[int]] = {}
-        for code in range(len(self._ranks), len(self._values)):
-            new.setdefault(type(self._values[code]), []).append(code)
-        ranks = np.empty(len(self._values), np.int64)
-        for kind, codes in new.items():
-            # The old order is one run, which Python's sort finds and merges instead of sorting it again.
-            self._orders[kind] = sorted(self._orders.get(kind, []) + codes, key=self._values.__getitem__)
-        for order in self._orders.values():
-            ranks[order] = np.arange(len(order))
-        self._ranks = ranks
 
 
 def double_codes(values: NDArray[np.float64]) -> Ints:
@@ -128,7 +53,7 @@ def encode_column(array: pa.Array | pa.ChunkedArray, type_: Type, dictionary: Di
         array = array.cast(arrow_type(type_))
     nulls = _nulls(array) if array.null_count else None
     if is_interned(type_):
-        return dictionary.encode_arrow(array), nulls
+        return _encode_interned(array, nulls, dictionary), nulls
     codes = _ENCODERS.get(type_.kind, _plain_numbers)(array)
     return codes if nulls is None else np.where(nulls, 0, codes), nulls
 
@@ -211,6 +136,17 @@ _DECODERS: dict[Kind, Callable[[Ints, Nulls, pa.DataType], pa.Array]] = {
     Kind.DECIMAL: lambda codes, nulls, to: _decimal_array(np.stack([codes, codes >> 63], axis=1), nulls, to),
     Kind.NULL: lambda codes, nulls, to: pa.nulls(len(codes)),
 }
+
+
+def _encode_interned(array: pa.Array, nulls: Nulls, dictionary: Dictionary) -> Ints:
+    """The codes of STRINGs, BINARYs or DECIMALs: each distinct value is looked up once."""
+    coded = array.dictionary_encode()
+    codes = dictionary.encode(_distinct_values(coded.dictionary))
+    if nulls is None:
+        return codes[_plain_numbers(coded.indices)]
+    spread = np.zeros(len(array), np.int64)
+    spread[~nulls] = codes[_plain_numbers(coded.indices)[~nulls]]
+    return spread
 
 
 def _distinct_values(distinct: pa.Array) -> list[Interned]:

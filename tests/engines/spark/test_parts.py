@@ -17,7 +17,7 @@ from penstock.engines.spark.clock import Clock
 from penstock.engines.spark.packing import Segment
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.work import make_work
-from penstock.synopsis.memory import Memory
+from penstock.synopsis.memory import Ints, Memory
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import example
 from tests.engines.spark.pretending import pretended
@@ -90,20 +90,20 @@ def test_another_worker_maps_what_the_last_one_left(tmp_path: Path, monkeypatch:
     token = revival.keep(work, 0, live)
     revival._kept.clear()
     again = revival.take(work, 0, token, iter(lambda: pytest.fail("read the pages"), None))
-    assert again.dictionary.appended(0) == ["a", b"b", 10**30]
+    assert again.dictionary.values(np.arange(3)) == ["a", b"b", 10**30]
     assert not dict(again.changes())
     rebuilt = revival.take(work, 0, token, pages.items())
-    assert rebuilt.dictionary.appended(0) == ["a", b"b", 10**30]
+    assert rebuilt.dictionary.values(np.arange(3)) == ["a", b"b", 10**30]
 
 
 def test_without_space_machines_live_in_their_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(residence, "_place", lambda: tmp_path)
     resize = Memory._resize
 
-    def no_space(memory: Memory, name: str, data: np.ndarray, rows: int, width: int) -> np.ndarray:  # type: ignore[type-arg]
+    def no_space(memory: Memory, name: str, data: Ints, rows: int) -> Ints:
         if memory._folder is not None and "waiting" in name:
             raise OSError(errno.ENOSPC, "no space")
-        return resize(memory, name, data, rows, width)
+        return resize(memory, name, data, rows)
 
     monkeypatch.setattr(Memory, "_resize", no_space)
     case = example("join")

@@ -27,6 +27,7 @@ from penstock.engines.spark.revival import Live
 from penstock.engines.spark.source import by_cell
 from penstock.engines.spark.work import Work
 from penstock.errors import PenstockError
+from penstock.operators.sweep import sweep
 from penstock.synopsis.deltas import Deltas, no_deltas
 from penstock.synopsis.memory import Ints
 
@@ -140,6 +141,7 @@ class CellStep:
         inputs = [self._input(came, leaf) for leaf in range(len(schemas))]
         out = self._live.machine.step(inputs, self.clock.until, arrivals)
         yield from self._sent(out)
+        sweep(self._live.dictionary, [self._live.machine])
         is_clock = self._address == self._work.addresses.clock
         yield Row(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, is_clock))
 

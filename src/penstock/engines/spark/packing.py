@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from penstock.algebra.relations import Schema
 from penstock.engines.lateness import Progress
-from penstock.synopsis.codes import Dictionary, Interned, is_interned
+from penstock.synopsis.codes import is_interned
 from penstock.synopsis.deltas import Deltas, is_null, row_width
+from penstock.synopsis.dictionary import Dictionary, Interned
 from penstock.synopsis.memory import Ints
 
 #: Rows per packet at most: Spark's binary values and Arrow's batches end at 2 GB.
@@ -116,16 +117,16 @@ def opened(data: bytes, schemas: list[Schema], dictionary: Dictionary) -> Packet
     return Packet(kind)
 
 
-def values_text(values: list[Interned]) -> str:
-    """Values of a dictionary as JSON."""
+def values_text(values: Sequence[Interned | None]) -> str:
+    """Values of a dictionary as JSON; None stays None."""
     return json.dumps([[base64.b64encode(v).decode()] if isinstance(v, bytes) else v for v in values])
 
 
-def read_values(text: str | bytes) -> list[Interned]:
+def read_values(text: str | bytes) -> list[Any]:
     """The values of `values_text`.
 
-    >>> read_values(values_text(["a", b"b", 10**30]))
-    ['a', b'b', 1000000000000000000000000000000]
+    >>> read_values(values_text(["a", b"b", None, 10**30]))
+    ['a', b'b', None, 1000000000000000000000000000000]
     """
     return [base64.b64decode(v[0]) if isinstance(v, list) else v for v in json.loads(text)]
 

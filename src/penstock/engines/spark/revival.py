@@ -8,7 +8,6 @@ again from Spark's state, as after a retry, a restart, or a move to another host
 
 from __future__ import annotations
 
-import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
@@ -20,16 +19,16 @@ from penstock.engines.spark.packing import read_values, values_text
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.work import Work
 from penstock.operators.machine import Machine
-from penstock.synopsis.codes import Dictionary
-from penstock.synopsis.memory import PAGE_BYTES, Memory
+from penstock.synopsis.dictionary import Dictionary, Page
+from penstock.synopsis.memory import Memory
 
 #: Machines of other queries that a worker still holds must go at some point.
 _MOST_KEPT = 64
 
 _MEMORY, _VALUES = "memory/", "values/"
 
-#: The files beside those of the memory: the dictionary's values, some on each line, and how they lie in pages.
-_VALUES_FILE, _PAGES_FILE = "%values", "%value-pages"
+#: The files beside those of the memory: a page of the dictionary's values each.
+_VALUES_FILE = "%values"
 
 _kept: OrderedDict[tuple[str, int], Live] = OrderedDict()
 
@@ -41,45 +40,19 @@ class Live:
     machine: Machine
     memory: Memory
     dictionary: Dictionary
-    values: ValuePages
     #: Where its memory lies: None if it lies in this process.
     folder: Path | None
     token: str | None
-    #: How many values of its dictionary are in the folder.
-    written: int = 0
 
     def changes(self) -> Iterator[tuple[str, bytes]]:
-        """What Spark's state must take over."""
+        """What Spark's state must take over, and of which the folder must have the values."""
         for key, page in self.memory.changes():
             yield _MEMORY + key, page
-        for number, page in self.values.changes(self.dictionary):
+        for number, values in self.dictionary.changes():
+            page = values_text(values).encode()
+            if self.folder is not None:
+                _write(self.folder / f"{_VALUES_FILE}{number}", page)
             yield f"{_VALUES}{number}", page
-
-
-@dataclass(slots=True)
-class ValuePages:
-    """How the values of a dictionary lie in pages: new ones go to the last page until it is full."""
-
-    #: The code of each page's first value.
-    starts: list[int]
-    saved: int = 0
-
-    def changes(self, dictionary: Dictionary) -> Iterator[tuple[int, bytes]]:
-        if self.saved < len(dictionary):
-            page = values_text(dictionary.appended(self.starts[-1])).encode()
-            yield len(self.starts) - 1, page
-            self.saved = len(dictionary)
-            self._end(page)
-
-    def restore(self, pages: dict[int, bytes], dictionary: Dictionary) -> None:
-        for number in range(len(pages)):
-            dictionary.extend(read_values(pages[number]))
-            self.saved = len(dictionary)
-            self._end(pages[number], number + 1 < len(pages))
-
-    def _end(self, page: bytes, is_followed: bool = False) -> None:
-        if is_followed or len(page) >= PAGE_BYTES:
-            self.starts.append(self.saved)
 
 
 def take(work: Work, address: int, token: str | None, pages: Iterable[tuple[str, bytes]]) -> Live:
@@ -106,7 +79,6 @@ def keep(work: Work, address: int, live: Live) -> str:
     """Keeps a machine for the next batch, under the token that Spark's state must have then."""
     live.token = uuid4().hex
     if live.folder is not None:
-        _write_values(live, live.folder)
         live.folder = Residences(work.run).release(live.folder, address, live.token)
         live.memory.moved(live.folder)
     _kept[work.run, address] = live
@@ -120,35 +92,31 @@ def _rebuilt(
 ) -> Live:
     memory, dictionary = Memory(folder), Dictionary()
     held: dict[str, bytes] = {}
-    values: dict[int, bytes] = {}
+    values: dict[int, Page] = {}
     for key, page in pages:
         if key.startswith(_MEMORY):
             held[key.removeprefix(_MEMORY)] = page
         else:
-            values[int(key.removeprefix(_VALUES))] = page
-    value_pages = ValuePages([0])
-    value_pages.restore(values, dictionary)
+            number = int(key.removeprefix(_VALUES))
+            values[number] = read_values(page)
+            if folder is not None:
+                _write(folder / f"{_VALUES_FILE}{number}", page)
+    dictionary.restore(values)
     if held:
         memory.restore(held)
-    return Live(_machine(work, address, memory, dictionary), memory, dictionary, value_pages, folder, token)
+    return Live(_machine(work, address, memory, dictionary), memory, dictionary, folder, token)
 
 
 def _attached(work: Work, address: int, token: str | None, folder: Path) -> Live:
     memory, dictionary = Memory(folder), Dictionary()
-    for line in (folder / _VALUES_FILE).read_text().splitlines():
-        dictionary.extend(read_values(line))
-    values = ValuePages(**json.loads((folder / _PAGES_FILE).read_text()))
-    machine = _machine(work, address, memory, dictionary)
-    return Live(machine, memory, dictionary, values, folder, token, len(dictionary))
+    files = folder.glob(f"{_VALUES_FILE}*")
+    dictionary.restore({int(file.name.removeprefix(_VALUES_FILE)): read_values(file.read_bytes()) for file in files})
+    return Live(_machine(work, address, memory, dictionary), memory, dictionary, folder, token)
 
 
-def _write_values(live: Live, folder: Path) -> None:
-    with open(folder / _VALUES_FILE, "a", opener=_private) as file:
-        if live.written < len(live.dictionary):
-            file.write(values_text(live.dictionary.appended(live.written)) + "\n")
-    with open(folder / _PAGES_FILE, "w", opener=_private) as file:
-        file.write(json.dumps({"starts": live.values.starts, "saved": live.values.saved}))
-    live.written = len(live.dictionary)
+def _write(path: Path, data: bytes) -> None:
+    with open(path, "wb", opener=_private) as file:
+        file.write(data)
 
 
 def _private(path: str, flags: int) -> int:

@@ -12,7 +12,7 @@ from penstock.algebra.relations import Schema
 from penstock.engines.results import result_table
 from penstock.engines.spark.packing import opened
 from penstock.engines.spark.types import result_type
-from penstock.synopsis.codes import Dictionary
+from penstock.synopsis.dictionary import Dictionary
 
 
 def unpacked(packets: DataFrame, schema: Schema) -> DataFrame:

@@ -26,8 +26,8 @@ from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.packing import Segment, close_packet, instants_packet, marker_packet, rows_packets
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work
-from penstock.synopsis.codes import Dictionary
 from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
 #: What goes through a shuffle: the key of the group that it passes, its address, the packet; `note` has metrics.

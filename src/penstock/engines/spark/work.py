@@ -20,8 +20,9 @@ from penstock.engines.spark.packing import rows_packets
 from penstock.errors import PenstockError
 from penstock.plan.fragments import Fragment, Plan, Route, plan
 from penstock.plan.physical import Received, Scan
-from penstock.synopsis.codes import Dictionary, encode_column
+from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
 #: Changes when state that an older version wrote can no longer be read.

@@ -33,7 +33,8 @@ from penstock.algebra.expressions import (
 from penstock.algebra.relations import Schema
 from penstock.operators.scalars import casts, logic, numbers, strings, times
 from penstock.operators.scalars.vectors import Batch, Evaluate, Rule, constant
-from penstock.synopsis.codes import Dictionary, Nulls
+from penstock.synopsis.codes import Nulls
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 from penstock.types import Type
 

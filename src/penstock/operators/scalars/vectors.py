@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from penstock.algebra.expressions import Value
 from penstock.operators.scalars.integers import narrowed
-from penstock.synopsis.codes import Dictionary, Interned, Nulls, double_codes, is_interned
+from penstock.synopsis.codes import Nulls, double_codes, is_interned
 from penstock.synopsis.deltas import NULL_BITS, is_null
+from penstock.synopsis.dictionary import Dictionary, Interned
 from penstock.synopsis.memory import Ints
 from penstock.types import Kind, Type
 
