@@ -1,6 +1,6 @@
 """Bounded memory: can a query over unbounded streams be answered with a constant number of entries, and which?
 
-The theory of Arasu, Babcock, Babu, McAlister and Widom over values of its own. Ask `judge`; `repairs` says what would help.
+The theory of Arasu, Babcock, Babu, McAlister and Widom over values of its own. Ask `judge`; `repairs` says what helps.
 
 >>> from penstock.register.arithmetic import Attribute, Bounded, Comparison, Op, Query, Unbounded, judge, repairs
 >>> a, b, d = Attribute("S", "a"), Attribute("S", "b"), Attribute("T", "d")
@@ -37,11 +37,14 @@ The witness: N rows of S, and for any two sets of them rows of T that make the a
 
 from __future__ import annotations
 
+from penstock.register.arithmetic.judge import judge
 from penstock.register.arithmetic.judgement import (
     Bounded,
     Corner,
+    Edge,
     Failure,
     Family,
+    Hole,
     Kept,
     Missing,
     Reason,
@@ -63,6 +66,7 @@ from penstock.register.arithmetic.query import (
     Query,
     Stream,
 )
+from penstock.register.arithmetic.repair import repairs
 
 __all__ = [
     "Attribute",
@@ -72,8 +76,10 @@ __all__ = [
     "Constant",
     "Corner",
     "Domain",
+    "Edge",
     "Failure",
     "Family",
+    "Hole",
     "Kept",
     "Missing",
     "Op",
@@ -87,4 +93,6 @@ __all__ = [
     "Synopsis",
     "Unbounded",
     "Witness",
+    "judge",
+    "repairs",
 ]

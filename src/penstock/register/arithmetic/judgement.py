@@ -1,10 +1,11 @@
-"""What the theory says of a query: a synopsis and its size, or the condition that fails and the streams that defeat any plan."""
+"""What the theory says of a query: a synopsis and its size, or why there is none and the streams that defeat any plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 from penstock.register.arithmetic.query import Attribute, Condition, Constant
 
@@ -16,16 +17,37 @@ class Side(Enum):
     BELOW = "below"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Edge:
+    """Where a box ends; `strict` if its end does not belong to it, which of integers is never said."""
+
+    value: Fraction
+    strict: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """One side of the box of rows that a row of the stream joins: the tightest limit that its attributes set to another's.
+    """One side of the box of rows that a row joins: the tightest limit that its attributes set to one of another stream.
 
-    `side` BELOW: `of` is at least the greatest of `attribute + shift`; ABOVE: it is at most the least of them.
+    `side` BELOW: `of` is at least the greatest of `attribute + edge`, and of `limit`. ABOVE: at most the least of them.
     """
 
     of: Attribute
     side: Side
-    terms: tuple[tuple[Attribute, int], ...]
+    terms: tuple[tuple[Attribute, Edge], ...]
+    #: What the constants say of `of`, if anything: beyond it the row's own values make no difference.
+    limit: Edge | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A value that an attribute of another stream must not have: `attribute + shift`, where it lies from `low` to `high`."""
+
+    of: Attribute
+    attribute: Attribute
+    shift: Fraction
+    low: Fraction | None
+    high: Fraction | None
 
 
 class Kept(Enum):
@@ -49,20 +71,20 @@ class Synopsis:
     values: tuple[Attribute, ...]
     #: The sides of the box.
     corners: tuple[Corner, ...]
-    #: Attributes whose values `<>` looks at.
-    avoided: tuple[Attribute, ...]
+    #: What `<>` leaves out of the box.
+    holes: tuple[Hole, ...]
     size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """The query runs in constant memory, with these synopses; `folded` names the occurrences that fell away (appendix C)."""
+    """The query runs in constant memory, with these synopses."""
 
     synopses: tuple[Synopsis, ...]
     #: No row can satisfy the conditions, so nothing is ever kept or answered.
     contradiction: bool = False
-    #: Occurrences of a self-join that say nothing new, with those that stand for them.
-    folded: Mapping[str, str] | None = None
+    #: Occurrences of a self-join that say nothing new, each with the one that stands for it (appendix C).
+    folded: tuple[tuple[str, str], ...] = ()
 
     @property
     def size(self) -> int:
@@ -130,7 +152,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Bounds to add, all of them, and perhaps DISTINCT, that would make the query bounded. No smaller set of them would."""
+    """Bounds to add, all of them, or DISTINCT, that would make the query bounded. No smaller set of them would."""
 
     bounds: frozenset[Missing]
     distinct: bool = False
@@ -138,7 +160,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """No bound was found. With a witness it is proved that there is none; without one (self-joins, opaque conditions) it is not."""
+    """No bound was found. A witness proves that there is none; where it is missing (self-joins, opaque conditions) one may exist."""
 
     failure: Failure
     witness: Witness | None

@@ -1,7 +1,8 @@
 """The queries that the theory of bounded memory speaks of: a conjunction of comparisons over unbounded streams.
 
-Select-project-join queries of Arasu, Babcock, Babu, McAlister and Widom, *Characterizing Memory Requirements for Queries over
-Continuous Data Streams*, section 2.2, with `<=`, `<>` and differences (`S.a <= T.b + 5`) added. Nothing here knows of SQL.
+Select-project-join queries of Arasu, Babcock, Babu, McAlister and Widom, *Characterizing Memory Requirements for Queries
+over Continuous Data Streams*, section 2.2, with `<=`, `<>` and differences (`S.a <= T.b + 5`) added. Nothing here knows
+of SQL.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Op(Enum):
 
 
 #: A constant: a number for an attribute that has an order, anything for one that has none.
-Constant: TypeAlias = int | float | Fraction | Hashable
+Constant: TypeAlias = Hashable
 
 
 @dataclass(frozen=True, slots=True)

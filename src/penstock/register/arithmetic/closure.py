@@ -1,0 +1,296 @@
+"""All that a conjunction of comparisons implies: a difference-bound matrix, closed by shortest paths.
+
+Every comparison but `<>` is a limit on a difference, `u - v <= c` or `u - v < c`; a constant is a difference from a node that
+stands for 0. The closed matrix has the least limit that holds for each pair (section 3, *transitive closure*, with numbers).
+
+A limit is one integer: the number, in a unit that makes all constants whole, times `WHOLE`, less 1 if the limit is strict. So the
+1 is an infinitesimal, limits are added and compared as they are, and `x < 5` over integers is simply `x <= 4`. The paper decides
+satisfiability as if integers were dense; `10 < a AND a < b AND b < 12` has no solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, floor, lcm
+
+from penstock.register.arithmetic.query import Attribute, Comparison, Constant, Domain, Op, Query
+
+#: One, in infinitesimals: more than any path has strict steps.
+WHOLE = 1 << 32
+
+#: `None` where there is no limit.
+Limit = int | None
+
+Matrix = list[list[Limit]]
+
+#: The node that stands for 0.
+ZERO = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """`left - right <> value`, where neither follows from the other comparisons."""
+
+    left: int
+    right: int
+    value: int
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Upper:
+    """`left - right <= limit`, or `<`, as a comparison says it."""
+
+    left: int
+    right: int
+    limit: int
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """What the comparisons of a satisfiable query imply. Nodes are numbers: 0, then the attributes in the query's order."""
+
+    attributes: tuple[Attribute, ...]
+    #: `matrix[u][v]` limits u - v.
+    matrix: Matrix
+    uppers: tuple[Upper, ...]
+    aparts: tuple[Apart, ...]
+    #: By how much two values of an attribute differ at least: an infinitesimal for one that is dense.
+    steps: tuple[int, ...]
+    #: How many infinitesimals 1 is.
+    one: int
+    #: Constants that have no order, by the number that stands for them.
+    codes: tuple[Constant, ...]
+
+    def node(self, attribute: Attribute) -> int:
+        return self.attributes.index(attribute) + 1
+
+    def above(self, node: int) -> Limit:
+        """The greatest value."""
+        return self.matrix[node][ZERO]
+
+    def below(self, node: int) -> Limit:
+        """The least value, negated."""
+        return self.matrix[ZERO][node]
+
+    def values(self, node: int) -> int | None:
+        """How many values the attribute can have (section 6: it is bounded if they are finitely many).
+
+        >>> from penstock.register.arithmetic.query import Attribute, Comparison, Op, Query
+        >>> a = Attribute("S", "a")
+        >>> closure = close(Query.over("S", [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20)], [a], distinct=True))
+        >>> closure.values(closure.node(a))
+        9
+        """
+        above, below = self.above(node), self.below(node)
+        if above is None or below is None or (self.is_dense(node) and above + below):
+            return None
+        return (above + below) // self.steps[node] + 1
+
+    def is_dense(self, node: int) -> bool:
+        return self.steps[node] == 1
+
+    def number(self, value: int) -> Fraction:
+        """A value as the query writes it."""
+        return Fraction(value, self.one)
+
+    def implies(self, comparison: Comparison) -> bool:
+        """Whether a comparison of the query's attributes follows from the query's own."""
+        nodes = {attribute: number for number, attribute in enumerate(self.attributes, 1)}
+        reader = _Reader(nodes, {code: number for number, code in enumerate(self.codes)}, self.one, self.steps)
+        if comparison.op is Op.NE:
+            apart = reader.apart(comparison)
+            return apart is None or self._keeps_apart(apart)
+        uppers = ((self.matrix[upper.left][upper.right], upper.limit) for upper in reader.uppers(comparison))
+        return all(known is not None and known <= limit for known, limit in uppers)
+
+    def _keeps_apart(self, apart: Apart) -> bool:
+        above, below = self.matrix[apart.left][apart.right], self.matrix[apart.right][apart.left]
+        if (above is not None and above < apart.value) or (below is not None and below < -apart.value):
+            return True
+        said = {(one.left, one.right, one.value) for one in self.aparts}
+        return bool(said & {(apart.left, apart.right, apart.value), (apart.right, apart.left, -apart.value)})
+
+
+def close(query: Query) -> Closure | None:
+    """The closure of a query's comparisons, or None if they contradict each other."""
+    attributes = query.attributes
+    nodes = {attribute: number for number, attribute in enumerate(attributes, 1)}
+    codes = _codes(query.comparisons)
+    unit = _unit(query, attributes)
+    reader = _Reader(nodes, {code: number for number, code in enumerate(codes)}, unit * WHOLE, _steps(attributes, unit))
+    uppers = [upper for comparison in query.comparisons for upper in reader.uppers(comparison)]
+    aparts = [apart for comparison in query.comparisons if (apart := reader.apart(comparison))]
+    matrix = _direct(len(attributes) + 1, uppers)
+    if not _shortest_paths(matrix):
+        return None
+    left = _tightened(matrix, aparts, reader.steps)
+    if left is None:
+        return None
+    return Closure(attributes, matrix, tuple(uppers), tuple(left), reader.steps, unit * WHOLE, codes)
+
+
+def raw_closure(closure: Closure, extra: Sequence[Upper]) -> Matrix | None:
+    """The matrix, with more limits in it, and with each strict step counted: what to find values with.
+
+    `x < y AND y < z` leaves room for a value between x and z; as one strict limit, it would be forgotten.
+    """
+    matrix = _direct(len(closure.matrix), [*closure.uppers, *extra])
+    return matrix if _shortest_paths(matrix) else None
+
+
+def tighten(matrix: Matrix, left: int, right: int, limit: int) -> bool:
+    """Add `left - right <= limit` to a closed matrix and close it again; False if it contradicts the rest."""
+    back = matrix[right][left]
+    if back is not None and back + limit < 0:
+        return False
+    known = matrix[left][right]
+    if known is not None and known <= limit:
+        return True
+    column = [row[left] for row in matrix]
+    ends = [(v, onward) for v, onward in enumerate(matrix[right]) if onward is not None]
+    for row, start in zip(matrix, column, strict=True):
+        if start is not None:
+            _shorten(row, start + limit, ends)
+    return True
+
+
+def strictness_once(limit: int) -> int:
+    """A sum of limits as one limit: it is strict or not, however many of its parts are."""
+    whole = -(-limit // WHOLE) * WHOLE
+    return whole - (limit != whole)
+
+
+def _direct(size: int, uppers: Iterable[Upper]) -> Matrix:
+    matrix: Matrix = [[None] * size for _ in range(size)]
+    for node in range(size):
+        matrix[node][node] = 0
+    for upper in uppers:
+        known = matrix[upper.left][upper.right]
+        if known is None or upper.limit < known:
+            matrix[upper.left][upper.right] = upper.limit
+    return matrix
+
+
+def _shortest_paths(matrix: Matrix) -> bool:
+    """Floyd and Warshall's algorithm, in place; False if there is a negative cycle, that is, a contradiction."""
+    for middle, onward in enumerate(matrix):
+        ends = [(v, limit) for v, limit in enumerate(onward) if limit is not None]
+        for row in matrix:
+            start = row[middle]
+            if start is not None:
+                _shorten(row, start, ends)
+    return all(limit is None or limit >= 0 for limit in (matrix[node][node] for node in range(len(matrix))))
+
+
+def _shorten(row: list[Limit], start: int, ends: Sequence[tuple[int, int]]) -> None:
+    for v, onward in ends:
+        through, known = start + onward, row[v]
+        if known is None or through < known:
+            row[v] = through
+
+
+def _tightened(matrix: Matrix, aparts: Sequence[Apart], steps: Sequence[int]) -> list[Apart] | None:
+    """Let `<>` cut off the end of a range: `x <= 5 AND x <> 5` is `x < 5`. What is left are holes inside of ranges."""
+    left = list(aparts)
+    changed = True
+    while changed:
+        changed = False
+        for apart in list(left):
+            u, v, value = apart.left, apart.right, apart.value
+            step = min(steps[u], steps[v])
+            above, below = matrix[u][v], matrix[v][u]
+            if (above is not None and above < value) or (below is not None and below < -value):
+                left.remove(apart)
+            elif above == value:
+                if not tighten(matrix, u, v, value - step):
+                    return None
+                changed = True
+            elif below == -value:
+                if not tighten(matrix, v, u, -value - step):
+                    return None
+                changed = True
+    for row in matrix:
+        row[:] = [None if limit is None else strictness_once(limit) for limit in row]
+    return left
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Turns comparisons into limits."""
+
+    nodes: dict[Attribute, int]
+    codes: dict[Constant, int]
+    one: int
+    steps: tuple[int, ...]
+
+    def uppers(self, comparison: Comparison) -> list[Upper]:
+        left, right, value = self._difference(comparison)
+        step = min(self.steps[left], self.steps[right])
+        match comparison.op:
+            case Op.LT:
+                return [Upper(left, right, ceil(value / step) * step - step, comparison)]
+            case Op.LE:
+                return [Upper(left, right, floor(value / step) * step, comparison)]
+            case Op.EQ:
+                return [
+                    Upper(left, right, floor(value / step) * step, comparison),
+                    Upper(right, left, floor(-value / step) * step, comparison),
+                ]
+        return []
+
+    def apart(self, comparison: Comparison) -> Apart | None:
+        """What `<>` says, unless it is true of all integers: `x <> y + 1/2`."""
+        left, right, value = self._difference(comparison)
+        possible = comparison.op is Op.NE and value % min(self.steps[left], self.steps[right]) == 0
+        return Apart(left, right, floor(value), comparison) if possible else None
+
+    def _difference(self, comparison: Comparison) -> tuple[int, int, Fraction]:
+        """`left - right op value`, in infinitesimals."""
+        left, at_left = self._side(comparison.left, comparison.attributes[0].domain)
+        right, at_right = self._side(comparison.right, comparison.attributes[0].domain)
+        return left, right, (at_right - at_left + Fraction(comparison.offset)) * self.one
+
+    def _side(self, side: Attribute | Constant, domain: Domain) -> tuple[int, Fraction]:
+        if isinstance(side, Attribute):
+            return self.nodes[side], Fraction(0)
+        return ZERO, Fraction(self.codes[side]) if domain is Domain.OTHER else number(side)
+
+
+def number(constant: Constant) -> Fraction:
+    """An ordered constant, exactly."""
+    if isinstance(constant, int | float | Fraction | Decimal):
+        return Fraction(constant)
+    raise ValueError(f"{constant!r} is not a number")
+
+
+def _codes(comparisons: Iterable[Comparison]) -> tuple[Constant, ...]:
+    """Constants without an order, which are given one: only whether they are equal will ever matter."""
+    found = {
+        side: None
+        for comparison in comparisons
+        if comparison.attributes[0].domain is Domain.OTHER
+        for side in (comparison.left, comparison.right)
+        if not isinstance(side, Attribute)
+    }
+    return tuple(found)
+
+
+def _unit(query: Query, attributes: Iterable[Attribute]) -> int:
+    """The denominator that makes all constants, offsets and steps whole."""
+    numbers = [Fraction(1, 10**attribute.scale) for attribute in attributes]
+    for comparison in query.comparisons:
+        numbers.append(Fraction(comparison.offset))
+        if comparison.attributes[0].domain is not Domain.OTHER:
+            sides = (comparison.left, comparison.right)
+            numbers.extend(number(side) for side in sides if not isinstance(side, Attribute))
+    return lcm(*(value.denominator for value in numbers))
+
+
+def _steps(attributes: Iterable[Attribute], unit: int) -> tuple[int, ...]:
+    of_zero = [unit * WHOLE]
+    return tuple(of_zero + [unit * WHOLE // 10**a.scale if a.domain is Domain.INTEGER else 1 for a in attributes])

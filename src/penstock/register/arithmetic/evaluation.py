@@ -1,0 +1,54 @@
+"""What a query answers, straight from its definition: every combination of rows that satisfies the conditions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+
+from penstock.register.arithmetic.closure import number
+from penstock.register.arithmetic.judgement import Row
+from penstock.register.arithmetic.query import Attribute, Comparison, Constant, Domain, Op, Query
+
+Answers = Counter[tuple[Constant, ...]]
+
+
+def holds(comparison: Comparison, values: Mapping[Attribute, Constant]) -> bool:
+    left, right = (
+        values[side] if isinstance(side, Attribute) else side for side in (comparison.left, comparison.right)
+    )
+    if comparison.attributes[0].domain is Domain.OTHER:
+        return (left == right) is (comparison.op is Op.EQ)
+    difference = number(left) - number(right) - comparison.offset
+    match comparison.op:
+        case Op.LT:
+            return difference < 0
+        case Op.LE:
+            return difference <= 0
+        case Op.EQ:
+            return difference == 0
+        case Op.NE:
+            return difference != 0
+
+
+def answers(query: Query, rows: Iterable[Row]) -> Answers:
+    """All answers after some rows, with how often each occurs. Conditions of which nothing is known are taken to hold."""
+    kept: dict[str, list[Row]] = {stream.base: [] for stream in query.streams}
+    for row in rows:
+        if row.stream in kept:
+            kept[row.stream].append(row)
+    attributes, found = query.attributes, Answers()
+    for combination in product(*(kept[stream.base] for stream in query.streams)):
+        of = dict(zip((stream.name for stream in query.streams), combination, strict=True))
+        values = {attribute: of[attribute.stream].values[attribute.name] for attribute in attributes}
+        if all(holds(comparison, values) for comparison in query.comparisons):
+            found[tuple(values[attribute] for attribute in query.projected)] += 1
+    return found
+
+
+def new_answers(query: Query, before: Sequence[Row], after: Sequence[Row]) -> Answers:
+    """What a plan must send out when rows arrive after others."""
+    then, now = answers(query, before), answers(query, [*before, *after])
+    if query.distinct:
+        return Answers(dict.fromkeys(now.keys() - then.keys(), 1))
+    return now - then

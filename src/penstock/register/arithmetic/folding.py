@@ -1,0 +1,148 @@
+"""Self-joins without duplicates: leave out the occurrences of a stream that say nothing new (appendix C).
+
+Appendix C drops one occurrence that another covers, in each locally ordered query by itself. That misses occurrences that can only fold
+together, and its theorem 5.3 fails: `S1.a = S2.a AND S1.b > 10 AND S2.b > 10` is a filter, though its ordered parts are not. So the query
+itself is folded, by Chandra and Merlin's homomorphisms: map occurrences to occurrences of the same stream so that every condition
+becomes one that the query implies. What is mapped to is a query with the same answers at every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+from penstock.register.arithmetic.closure import WHOLE, ZERO, Closure, close
+from penstock.register.arithmetic.query import Attribute, Comparison, Condition, Domain, Op, Opaque, Query
+
+#: How many assignments the search for a homomorphism looks at.
+PATIENCE = 10_000
+
+Homomorphism = dict[str, str]
+
+
+def fold(query: Query) -> tuple[Query, tuple[tuple[str, str], ...]]:
+    """A query with the same answers and as few occurrences as can be found, and what stands for those left out.
+
+    >>> one, two = Attribute("S1", "a"), Attribute("S2", "a")
+    >>> from penstock.register.arithmetic.query import Stream
+    >>> streams = (Stream("S1", "S"), Stream("S2", "S"))
+    >>> small, stands = fold(Query(streams, (Comparison(one, Op.EQ, two), Comparison(one, Op.EQ, 7)), (one,), True))
+    >>> [stream.name for stream in small.streams], stands, [str(condition) for condition in small.conditions]
+    (['S1'], (('S2', 'S1'),), ['S1.a = 7'])
+    """
+    stands: dict[str, str] = {}
+    closure = close(query) if query.distinct and query.joins_itself else None
+    while closure is not None and (found := _without_some(query, closure)) is not None:
+        stands = {name: found[by] for name, by in stands.items()}
+        stands |= {name: by for name, by in found.items() if name not in found.values()}
+        query = _image(query, closure, found)
+        closure = close(query)
+    return query, tuple(sorted(stands.items()))
+
+
+def _without_some(query: Query, closure: Closure) -> Homomorphism | None:
+    """A homomorphism that maps nothing to some occurrence."""
+    for stream in reversed(query.streams):
+        if sum(other.base == stream.base for other in query.streams) > 1:
+            found = _Search(query, closure, stream.name).run({}, 0)
+            if found is not None:
+                return found
+    return None
+
+
+class _Search:
+    def __init__(self, query: Query, closure: Closure, avoided: str) -> None:
+        self.query, self.closure, self.avoided = query, closure, avoided
+        self.tried = 0
+
+    def run(self, found: Homomorphism, number: int) -> Homomorphism | None:
+        if number == len(self.query.streams):
+            return found
+        stream = self.query.streams[number]
+        choices = [s.name for s in self.query.streams if s.base == stream.base and s.name != self.avoided]
+        for choice in sorted(choices, key=lambda name: name != stream.name):
+            self.tried += 1
+            further = {**found, stream.name: choice}
+            if self.tried <= PATIENCE and self._is_implied(further, stream.name):
+                complete = self.run(further, number + 1)
+                if complete is not None:
+                    return complete
+        return None
+
+    def _is_implied(self, found: Homomorphism, latest: str) -> bool:
+        """Whether what is mapped so far follows from the query, as far as the latest occurrence is concerned."""
+        conditions = [c for c in self.query.conditions if latest in c.streams and c.streams <= found.keys()]
+        projected = [attribute for attribute in self.query.projected if attribute.stream == latest]
+        return all(_follows(self.query, self.closure, _mapped(condition, found)) for condition in conditions) and all(
+            _same(self.closure, attribute, _moved(attribute, found)) for attribute in projected
+        )
+
+
+def _moved(attribute: Attribute, found: Homomorphism) -> Attribute:
+    return replace(attribute, stream=found[attribute.stream])
+
+
+def _mapped(condition: Condition, found: Homomorphism) -> Condition:
+    if isinstance(condition, Opaque):
+        return Opaque(frozenset(_moved(attribute, found) for attribute in condition.attributes))
+    left, right = (
+        _moved(side, found) if isinstance(side, Attribute) else side for side in (condition.left, condition.right)
+    )
+    return replace(condition, left=left, right=right)
+
+
+def _same(closure: Closure, one: Attribute, other: Attribute) -> bool:
+    return one == other or _difference(closure, one, other) == (0, 0)
+
+
+def _difference(closure: Closure, one: Attribute, other: Attribute) -> tuple[int | None, int | None]:
+    u, v = closure.node(one), closure.node(other)
+    return closure.matrix[u][v], closure.matrix[v][u]
+
+
+def _follows(query: Query, closure: Closure, condition: Condition) -> bool:
+    return condition in query.conditions or (isinstance(condition, Comparison) and closure.implies(condition))
+
+
+def _image(query: Query, closure: Closure, found: Homomorphism) -> Query:
+    """The occurrences that are mapped to, with all that the query says of them, directly or not."""
+    left = set(found.values())
+    streams = tuple(stream for stream in query.streams if stream.name in left)
+    said = tuple(condition for condition in query.conditions if condition.streams <= left)
+    projected = tuple(_moved(attribute, found) for attribute in query.projected)
+    image = Query(streams, said, projected, query.distinct)
+    known = close(image)
+    for comparison in _said_indirectly(closure, left):
+        if known is not None and not known.implies(comparison):
+            image = replace(image, conditions=(*image.conditions, comparison))
+            known = close(image)
+    return image
+
+
+def _said_indirectly(closure: Closure, left: set[str]) -> Iterator[Comparison]:
+    """What the closure says of the occurrences that are left."""
+    nodes = [node for node, attribute in enumerate(closure.attributes, 1) if attribute.stream in left]
+    for u, v in product([ZERO, *nodes], repeat=2):
+        limit = closure.matrix[u][v]
+        if u != v and limit is not None:
+            comparison = _comparison(closure, u, v, limit)
+            if comparison is not None:
+                yield comparison
+
+
+def _comparison(closure: Closure, u: int, v: int, limit: int) -> Comparison | None:
+    one, other = (None if node == ZERO else closure.attributes[node - 1] for node in (u, v))
+    domains = {attribute.domain for attribute in (one, other) if attribute is not None}
+    whole = -(-limit // WHOLE) * WHOLE
+    value = closure.number(whole)
+    if len(domains) > 1:
+        return None
+    if Domain.OTHER in domains:
+        if closure.matrix[v][u] != -limit or u == ZERO:
+            return None
+        return Comparison(one, Op.EQ, closure.codes[int(value)] if other is None else other)
+    op = Op.LE if whole == limit else Op.LT
+    if one is None:
+        return Comparison(-value, op, other)
+    return Comparison(one, op, value) if other is None else Comparison(one, op, other, value)
