@@ -6,7 +6,7 @@ where it comes from SQL text a place in that text. The command line prints it wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -41,6 +41,21 @@ class Source:
 
     def line(self, number: int) -> str:
         return self.text.split("\n")[number - 1].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a query and its parts stand in the text: its SELECT, and by scope its occurrences, groupings, subqueries.
+
+    What stands inside a view has the place of the view in the query.
+    """
+
+    query: Span
+    scopes: Mapping[str, Span]
+    #: The scopes that stand in the query's own text, not in that of a view.
+    own: frozenset[str]
+    #: Whether the query was given a name.
+    named: bool
 
 
 class PenstockError(Exception):

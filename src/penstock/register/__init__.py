@@ -1,0 +1,41 @@
+"""The query register: may this query run for ever, why not, and what would make it safe?
+
+>>> from penstock.sql import bind_text
+>>> script = bind_text('''
+...     CREATE STREAM item (id BIGINT, ts TIMESTAMP, UNIQUE (id)) TIMESTAMP BY ts;
+...     CREATE STREAM bid (auction BIGINT, price BIGINT, ts TIMESTAMP, PUNCTUATED BY (auction)) TIMESTAMP BY ts;
+...     SELECT id, SUM(price) AS total FROM item, bid WHERE id = auction GROUP BY id;
+... ''')
+>>> verdict = check_query(script.queries[0], script.catalog)
+>>> verdict.message
+'not safe: every row of bid is kept, because a row of item may always match it'
+>>> print(verdict.actions[0].steps[0].text)
+ALTER STREAM item ADD PUNCTUATED BY (id);
+
+| file                   | idea                                                                        |
+| ---------------------- | --------------------------------------------------------------------------- |
+| `bounds.py`            | how much a piece of state may hold                                          |
+| `finite.py`            | which columns take finitely many values                                     |
+| `contents.py`          | how many rows a relation has at an instant                                  |
+| `blocks.py`            | operands that join, as the theories read them                               |
+| `closing.py`           | when changes end: punctuations and watermarks, for joins and for groups     |
+| `join_graphs.py`       | k-constraints                                                               |
+| `windows.py`           | what every operator holds                                                   |
+| `joins.py`             | what a join keeps of each operand                                           |
+| `states.py`            | a piece of state                                                            |
+| `proof.py`             | why                                                                         |
+| `verdict.py`           | all of it                                                                   |
+| `advice.py`            | what would make a query safe                                                |
+| `witness.py`           | input that defeats every plan                                               |
+| `declarations.py`      | declarations as they are written                                            |
+| `arithmetic/`          | the theory of bounded memory                                                |
+| `punctuation/`         | the theory of punctuation safety                                            |
+| `kconstraints/`        | the theory of k-constraints                                                 |
+"""
+
+from penstock.register.advice import Action
+from penstock.register.bounds import Bound, Kind
+from penstock.register.states import State, Theory
+from penstock.register.verdict import Verdict, check_query
+
+__all__ = ["Action", "Bound", "Kind", "State", "Theory", "Verdict", "check_query"]

@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from penstock.algebra.relations import Relation
 from penstock.catalog import Catalog
-from penstock.sql.diagnostics import Diagnostics, TooLarge
+from penstock.errors import Span
+from penstock.sql.diagnostics import Diagnostics, TooLarge, tree_span
 from penstock.sql.scope import Names
 from penstock.sql.syntax import Tree
 
@@ -39,6 +40,12 @@ class Environment:
     queries: frozenset[str] = frozenset()
     #: The names of what was read, in lower case: filled while a query is bound.
     reads: set[str] = field(default_factory=set)
+    #: Where the occurrences, groupings and subqueries of a query stand in its text, by their scope: filled likewise.
+    places: dict[str, Span] = field(default_factory=dict)
+    #: Those of them that stand in the query's own text, not in that of a view.
+    own_places: set[str] = field(default_factory=set)
+    #: The place of the view that is being bound: what stands inside it is in another statement.
+    inside: Span | None = None
 
     def occurrence(self, wanted: str) -> str:
         """A name for one more occurrence of a stream or table."""
@@ -47,6 +54,13 @@ class Environment:
             message = f"this query reads more than {MOST_OCCURRENCES} streams and tables"
             raise TooLarge(self.diagnostics.error(message, hint, None))
         return self.names.fresh(wanted)
+
+    def note_place(self, scope: str, tree: Tree | None) -> None:
+        """Remembers where the columns of a scope come from, for messages about them."""
+        span = self.inside or (tree_span(tree) if tree is not None else None)
+        self.places[scope] = span or self.diagnostics.whole
+        if self.inside is None and tree is not None:
+            self.own_places.add(scope)
 
     def fail(self, message: str, hint: str | None, place: Tree | None) -> NoReturn:
         self.diagnostics.fail(message, hint, place)

@@ -14,7 +14,7 @@ from sqlglot import exp
 from penstock.algebra.expressions import Column, Comparator, Expr, conjuncts
 from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
 from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
-from penstock.sql.diagnostics import Consequence, Diagnostics, counted
+from penstock.sql.diagnostics import Consequence, Diagnostics, counted, tree_span
 from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
 from penstock.sql.scalars import Context, Refusal, bind_predicate, compare
 from penstock.sql.scope import Item, Scope
@@ -159,12 +159,15 @@ class _FromClause:
         env.reads.add(tree.name.lower())
         match env.catalog.get(tree.name):
             case StreamDef() as stream:
-                return bind_stream(stream, env.occurrence(tree.alias or stream.name), qualifier, tree, env.diagnostics)
+                occurrence = env.occurrence(tree.alias or stream.name)
+                env.note_place(occurrence, tree)
+                return bind_stream(stream, occurrence, qualifier, tree, env.diagnostics)
             case TableDef() as table:
                 return bind_table(table, env.occurrence(tree.alias or table.name), qualifier, tree, env.diagnostics)
             case ViewDef() as view:
                 refuse_window(tree, f"{view.name} is a view", env.diagnostics)
-                return self._derived(view.query, qualifier, (), replace(env, common={}))
+                inside = env.inside or tree_span(tree)
+                return self._derived(view.query, qualifier, (), replace(env, common={}, inside=inside))
             case AssertionDef() as assertion:
                 env.fail(f"{assertion.name} is an assertion, which has no rows", None, tree)
         if tree.name.lower() in env.broken:

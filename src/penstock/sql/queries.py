@@ -153,6 +153,7 @@ def _bind_set_operation(tree: exp.SetOperation, label: str, env: Environment, ar
             env.fail(message, "CAST one of them", tree.expression)
         types_.append(type_)
     schema = _columns(label, left.names, tuple(types_))
+    env.note_place(label, tree)
     left_, right_ = (_cast_columns(side.relation, schema, env) for side in (left, right))
     return Bound(SetOp(op, not tree.args.get("distinct"), left_, right_, schema), left.names)
 
@@ -209,6 +210,8 @@ def _bind_select(tree: exp.Select, label: str, env: Environment, around: Around,
     if len(outputs) > MOST_COLUMNS:
         message = f"this query has {len(outputs)} columns, and {MOST_COLUMNS} are the most"
         raise TooLarge(env.diagnostics.error(message, "list those that you need", tree))
+    if distinct:
+        env.note_place(label, items[0])
     names = tuple(name for name, _ in outputs)
     schema = _columns(label, names, tuple(expr.type for _, expr in outputs))
     projected = Project(relation, tuple(Output(c, expr) for c, (_, expr) in zip(schema, outputs, strict=True)))
@@ -221,6 +224,7 @@ def _bind_grouped(
     """GROUP BY, the aggregates and HAVING: the relation above them, and the select list over it."""
     env, scope = below.env, below.scope
     grouping = Grouping(source.schema, env.names.fresh("agg"), below.context(NO_AGGREGATE))
+    env.note_place(grouping.label, tree.args.get("group") or next(filter(has_aggregate, items), tree))
     aliases = bind_keys(tree.args.get("group"), items, grouping, env)
     above = Stage(scope, env)
     context = replace(above.context(grouping.aggregate), aliases=aliases)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NoReturn
 
 from penstock.algebra.relations import Query
 from penstock.catalog import AssertionDef, Catalog, Definition, Punctuated, Reference, StreamDef, ViewDef
-from penstock.errors import Source, Span, SqlError, SqlErrors
+from penstock.errors import Places, Source, Span, SqlError, SqlErrors
 from penstock.sql.declarations import (
     bind_assertion_def,
     bind_constraints,
@@ -19,7 +19,15 @@ from penstock.sql.declarations import (
     check_references,
     spelled_as_declared,
 )
-from penstock.sql.diagnostics import Consequence, Diagnostics, TooLarge, did_you_mean, listed, nested_too_deeply
+from penstock.sql.diagnostics import (
+    Consequence,
+    Diagnostics,
+    TooLarge,
+    did_you_mean,
+    listed,
+    nested_too_deeply,
+    tree_span,
+)
 from penstock.sql.environment import Environment
 from penstock.sql.queries import bind_root
 from penstock.sql.statements import parse_script
@@ -49,6 +57,9 @@ class Script:
     catalog: Catalog
     queries: tuple[Query, ...]
     errors: tuple[SqlError, ...]
+    source: Source = Source("<text>", "")
+    #: Where each query stands, by its name in lower case.
+    places: Mapping[str, Places] = field(default_factory=dict)
 
     def checked(self) -> Script:
         """Itself, or an exception with all errors."""
@@ -73,7 +84,7 @@ def bind_text(text: str, file: str = "<text>", catalog: Catalog | None = None) -
     binder.check_references()
     errors = (*parsed.errors, *binder.errors)
     shown = sorted((e for e in errors if not isinstance(e, Consequence)), key=lambda e: e.span.start)
-    return Script(binder.catalog, tuple(binder.queries.values()), tuple(shown))
+    return Script(binder.catalog, tuple(binder.queries.values()), tuple(shown), source, binder.places)
 
 
 class _ScriptBinder:
@@ -83,6 +94,7 @@ class _ScriptBinder:
         self.source = source
         self.catalog = catalog
         self.queries: dict[str, Query] = {}
+        self.places: dict[str, Places] = {}
         self.errors: list[SqlError] = []
         self._broken = broken
         self._has_named = has_named
@@ -199,6 +211,8 @@ class _ScriptBinder:
         query = bind_root(name, statement.query, env, statement.allow_unbounded)
         diagnostics.stop_if_failed()
         self.queries[name.lower()] = query
+        whole = tree_span(statement.query) or statement.span
+        self.places[name.lower()] = Places(whole, env.places, frozenset(env.own_places), statement.name is not None)
         self._reads[name.lower()] = frozenset(env.reads)
 
     def _drop(self, statement: Drop, diagnostics: Diagnostics) -> None:

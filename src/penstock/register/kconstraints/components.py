@@ -74,8 +74,8 @@ def yes_component(situation: Situation, name: str) -> Bound:
         )
     found = [
         _bounded(one, waits, _YES_RULE)
-        for one in (situation.deadlines[twin] for twin in _twins(graph, name))
-        if (waits := _yes_waits(graph, one, awaited)) is not None
+        for one in (situation.deadlines[twin] for twin in twins(graph, name))
+        if (waits := yes_waits(graph, one, awaited)) is not None
     ]
     if found:
         return min(found, key=_preference)
@@ -112,9 +112,7 @@ def no_component(situation: Situation, name: str) -> Bound:
         return Empty(Proof("RIDS or order tells parents that nothing more comes (6.6.1, 6.8.5)", _once(facts)))
     if not _can_fail(situation, name):
         return Empty(Proof(f"a row of {name} never turns out not to join: no filter, window or missing row comes in"))
-    window = graph.query.stream(name).window
-    own = None if window is None else (Wait().then(step_within(name, window), WindowOn(name, window)),)
-    waits = due.shortest((due.last(parents), own))
+    waits = no_waits(situation, name)
     if waits is None:
         return Empty(Proof("No rows can be left out: parents that refer to them stay Unknown for longer (6.3.1)"))
     return _bounded(
@@ -122,14 +120,23 @@ def no_component(situation: Situation, name: str) -> Bound:
     )
 
 
+def no_waits(situation: Situation, name: str) -> tuple[Wait, ...] | None:
+    """When no parents come any more to ask for a key, or it is old enough to be forgotten."""
+    due = situation.deadlines[name]
+    window = situation.graph.query.stream(name).window
+    own = None if window is None else (Wait().then(step_within(name, window), WindowOn(name, window)),)
+    return due.shortest((due.last(situation.graph.parents[name]), own))
+
+
 _YES_RULE = "RIDS or order ends the wait for rows that join, and a window ends all results of its rows (6.7.1, 6.3.2)"
 
 
-def _yes_waits(graph: JoinGraph, due: Deadlines, awaited: tuple[str, ...]) -> tuple[Wait, ...] | None:
+def yes_waits(graph: JoinGraph, due: Deadlines, awaited: Iterable[str]) -> tuple[Wait, ...] | None:
+    """When rows have had all their results with the awaited streams, and none is left to be taken back."""
     return due.expiry() if takes_back(graph) else due.shortest((due.last(awaited), due.expiry()))
 
 
-def _twins(graph: JoinGraph, name: str) -> Iterable[str]:
+def twins(graph: JoinGraph, name: str) -> Iterable[str]:
     """The stream, and those joined one-one with it, if only in a roundabout way: a Yes row has its own row there."""
     return (name, *(other for other in graph.descendants[name] if name in graph.descendants[other]))
 

@@ -11,9 +11,10 @@ from enum import Enum
 from typing import TypeAlias
 
 from penstock.register.kconstraints.clustered import clustered_evidence
-from penstock.register.kconstraints.components import Situation
+from penstock.register.kconstraints.components import Situation, no_waits, twins, yes_waits
 from penstock.register.kconstraints.join_graph import JoinGraph
 from penstock.register.kconstraints.lookups import Lookup, lookups, own_checks
+from penstock.register.kconstraints.rids import Guard
 from penstock.register.kconstraints.streams import ClusteredArrival, Column, Extent
 from penstock.register.kconstraints.together import takes_back
 from penstock.register.kconstraints.verdicts import Bound, Component, Empty
@@ -85,10 +86,29 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class DropAfter:
-    """Drop the row from a component when all waits, counted from its arrival, are over. From Unknown it goes to No."""
+    """Move the row from its component to No, and its parents with it, when all waits are over; forget a key of No.
+
+    They are counted from the arrival of its row of `of`: the row itself, or the one that it finds there by its lookups.
+    """
 
     component: Component
     waits: tuple[Wait, ...]
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainedPurge:
+    """Move the row to No by looking at its partners: sooner than `DropAfter` can, and where an order is waited for.
+
+    Start with the row alone as binding. For each guard in turn, if its step is over for the row of `guard.stream` in
+    all bindings, join them with the stored rows of `guard.target`; else stop. Move the row when no binding is left, or,
+    if `complete`, when all guards have been followed. (The generalized chained purge of 004 with its error mended:
+    values come from the joined rows.)
+    """
+
+    component: Component
+    guards: tuple[Guard, ...]
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +122,7 @@ class Expire:
     window: Extent
 
 
-Move: TypeAlias = ChildOverdue | Purge | Forget | DropAfter | Expire
+Move: TypeAlias = ChildOverdue | Purge | Forget | DropAfter | ChainedPurge | Expire
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +165,7 @@ def handling(situation: Situation, name: str, yes: Bound, no: Bound, unknown: Bo
 
 
 def _moves(situation: Situation, name: str) -> tuple[Move, ...]:
-    graph, due = situation.graph, situation.deadlines[name]
+    graph = situation.graph
     window = graph.query.stream(name).window
     moves: list[Move] = [
         ChildOverdue(guard.target, guard.step, _own_column(graph, name, guard.step))
@@ -154,14 +174,45 @@ def _moves(situation: Situation, name: str) -> tuple[Move, ...]:
     ]
     if window is not None:
         moves.append(Expire(window))
-    unknown = due.shortest((due.last(graph.descendants[name]), due.expiry()))
-    if graph.descendants[name] and unknown is not None and not any(wait.is_open for wait in unknown):
-        moves.append(DropAfter(Component.UNKNOWN, unknown))
-    others = [other for other in graph.names if other != name and other not in graph.descendants[name]]
-    yes = due.expiry() if takes_back(graph) else due.shortest((due.last(others), due.expiry()))
-    if (others or takes_back(graph)) and yes is not None and not any(wait.is_open for wait in yes):
-        moves.append(DropAfter(Component.YES, yes))
-    return (*moves, *_purges(situation, name))
+    found = (_unknown_moves, _yes_moves, _no_moves, _purges)
+    return (*moves, *(move for source in found for move in source(situation, name)))
+
+
+def _unknown_moves(situation: Situation, name: str) -> list[Move]:
+    due, awaited = situation.deadlines[name], situation.graph.descendants[name]
+    moves: list[Move] = []
+    if awaited and (waits := due.shortest((due.last(awaited), due.expiry()))) is not None:
+        moves += _drop_after(Component.UNKNOWN, waits, name)
+    if awaited and due.last(awaited) is not None:
+        moves.append(ChainedPurge(Component.UNKNOWN, due.way(awaited), complete=True))
+    if awaited and (first := due.first_to_expire()) is not None and first != name:
+        moves.append(ChainedPurge(Component.UNKNOWN, due.way([first]), complete=False))
+    return moves
+
+
+def _yes_moves(situation: Situation, name: str) -> list[Move]:
+    graph, due = situation.graph, situation.deadlines[name]
+    awaited = [other for other in graph.names if other != name and other not in graph.descendants[name]]
+    moves: list[Move] = []
+    for twin in twins(graph, name):
+        if (waits := yes_waits(graph, situation.deadlines[twin], awaited)) is not None:
+            moves += _drop_after(Component.YES, waits, twin)
+    if awaited and due.last(awaited) is not None and not takes_back(graph):
+        moves.append(ChainedPurge(Component.YES, due.way(awaited), complete=True))
+    if (first := due.first_to_expire()) is not None and first != name:
+        moves.append(ChainedPurge(Component.YES, due.way([first]), complete=False))
+    return moves
+
+
+def _no_moves(situation: Situation, name: str) -> list[Move]:
+    graph = situation.graph
+    waits = no_waits(situation, name) if graph.parents[name] else None
+    return [] if waits is None else _drop_after(Component.NO, waits, name)
+
+
+def _drop_after(component: Component, waits: tuple[Wait, ...], of: str) -> list[Move]:
+    """Open waits are for the chained purge: how far an ordered stream has to go depends on values of partners."""
+    return [] if any(wait.is_open for wait in waits) else [DropAfter(component, waits, of)]
 
 
 def _purges(situation: Situation, name: str) -> list[Move]:

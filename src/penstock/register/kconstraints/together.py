@@ -32,10 +32,25 @@ class Deadlines:
 
     stream: Stream
     waits: Mapping[str, Wait]
+    #: The last guard on the way to each target.
+    via: Mapping[str, Guard]
     streams: Mapping[str, Stream]
 
     def __contains__(self, target: str) -> bool:
         return target in self.waits
+
+    def way(self, targets: Iterable[str]) -> tuple[Guard, ...]:
+        """The guards that lead to these targets, each after those that lead to it."""
+        found: dict[str, Guard] = {}
+
+        def visit(target: str) -> None:
+            if target in self.via and target not in found:
+                visit(self.via[target].stream)
+                found[target] = self.via[target]
+
+        for target in targets:
+            visit(target)
+        return tuple(found.values())
 
     def last(self, targets: Iterable[str]) -> tuple[Wait, ...] | None:
         """When the longest of these is over, all partners in the targets are there; None if one has no deadline."""
@@ -45,12 +60,20 @@ class Deadlines:
 
     def expiry(self) -> tuple[Wait, ...] | None:
         """When some partner has surely left its window, so that the row joins nothing any more."""
-        ends = [
-            wait.then(step_within(name, window), WindowOn(name, window))
+        ends = self._ends()
+        return (min(ends.values(), key=self.badness),) if ends else None
+
+    def first_to_expire(self) -> str | None:
+        """The stream of that partner."""
+        ends = self._ends()
+        return min(ends, key=lambda name: self.badness(ends[name]), default=None)
+
+    def _ends(self) -> Mapping[str, Wait]:
+        return {
+            name: wait.then(step_within(name, window), WindowOn(name, window))
             for name, wait in self.waits.items()
             if (window := self.streams[name].window) is not None
-        ]
-        return (min(ends, key=self.badness),) if ends else None
+        }
 
     def shortest(self, choices: Iterable[tuple[Wait, ...] | None]) -> tuple[Wait, ...] | None:
         """Of several bounds, each the longest of some waits, the best that is known."""
@@ -82,7 +105,7 @@ def deadlines(graph: JoinGraph, found: Iterable[Guard]) -> Mapping[str, Deadline
     leaving: dict[str, list[Guard]] = {name: [] for name in graph.names}
     for guard in found:
         leaving[guard.stream].append(guard)
-    return {name: Deadlines(streams[name], _shortest(streams[name], leaving, streams), streams) for name in graph.names}
+    return {name: _shortest(streams[name], leaving, streams) for name in graph.names}
 
 
 def takes_back(graph: JoinGraph) -> bool:
@@ -105,18 +128,20 @@ def badness(stream: Stream, wait: Wait, streams: Mapping[str, Stream]) -> tuple[
     return passings, unknown, own, known, len(wait.steps)
 
 
-def _shortest(stream: Stream, leaving: Mapping[str, list[Guard]], streams: Mapping[str, Stream]) -> Mapping[str, Wait]:
+def _shortest(stream: Stream, leaving: Mapping[str, list[Guard]], streams: Mapping[str, Stream]) -> Deadlines:
     waits: dict[str, Wait] = {}
-    queue = [(badness(stream, Wait(), streams), 0, stream.name, Wait())]
-    pushed = 0
+    via: dict[str, Guard] = {}
+    start: tuple[tuple[int, ...], int, str, Wait, Guard | None] = ((), 0, stream.name, Wait(), None)
+    queue, pushed = [start], 0
     while queue:
-        _, _, name, wait = heappop(queue)
+        _, _, name, wait, came_by = heappop(queue)
         if name in waits:
             continue
         waits[name] = wait
+        if came_by is not None:
+            via[name] = came_by
         for guard in leaving[name]:
-            if guard.target not in waits:
-                pushed += 1
-                longer = wait.then(guard.step, guard.fact)
-                heappush(queue, (badness(stream, longer, streams), pushed, guard.target, longer))
-    return waits
+            pushed += 1
+            longer = wait.then(guard.step, guard.fact)
+            heappush(queue, (badness(stream, longer, streams), pushed, guard.target, longer, guard))
+    return Deadlines(stream, waits, via, streams)

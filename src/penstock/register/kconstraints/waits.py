@@ -71,7 +71,10 @@ Fact: TypeAlias = Constraint | WindowOn | SameClock
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The steps, one after the other; steps of no length are left out, what they lean on is not."""
+    """The steps, one after the other; steps of no rows are left out, what they lean on is not.
+
+    A step of no time is one: until it is over, other rows of the same instant may come.
+    """
 
     steps: tuple[Step, ...] = ()
     leans_on: tuple[Fact, ...] = ()
@@ -90,8 +93,8 @@ class Wait:
         return len(self.leans_on) == 1 and isinstance(self.leans_on[0], WindowOn)
 
     def then(self, step: Step, fact: Fact) -> Wait:
-        empty = (isinstance(step, After) and step.rows == 0) or (isinstance(step, Lapse) and step.microseconds == 0)
-        return Wait(self.steps if empty else (*self.steps, step), (*self.leans_on, fact))
+        is_nothing = isinstance(step, After) and step.rows == 0
+        return Wait(self.steps if is_nothing else (*self.steps, step), (*self.leans_on, fact))
 
     def __str__(self) -> str:
         return ", then ".join(map(str, self.steps)) or "no time"
@@ -119,4 +122,4 @@ _UNITS = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_0
 
 def _time(microseconds: int) -> str:
     size, unit = next((pair for pair in _UNITS if microseconds % pair[0] == 0), _UNITS[-1])
-    return f"{microseconds // size} {unit}" if microseconds else "0 s"
+    return f"{microseconds // size} {unit}" if microseconds else "the same instant"

@@ -1,0 +1,68 @@
+"""Declarations as they are written: what a proof leans on, and what advice asks for."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.algebra.printing import expression_text
+from penstock.catalog import (
+    Clustered,
+    Constraint,
+    Inferred,
+    Ordered,
+    Punctuated,
+    Reference,
+    Unique,
+    Within,
+    WithinRows,
+    WithinTime,
+)
+from penstock.types import duration_text
+
+
+def constraint_text(constraint: Constraint) -> str:
+    """A constraint as it stands in CREATE STREAM.
+
+    >>> constraint_text(Reference(("auction",), "item", ("id",), WithinRows(100)))
+    'FOREIGN KEY (auction) REFERENCES item (id) WITHIN 100 ROWS'
+    >>> constraint_text(Punctuated(("auction",), lifespan=3_600_000_000))
+    'PUNCTUATED BY (auction) LIFESPAN 1 HOUR'
+    """
+    match constraint:
+        case Unique(columns):
+            return f"UNIQUE ({_list(columns)})"
+        case Reference(columns, parent, parent_columns, within):
+            there = f"{name_text(parent)} ({_list(parent_columns)})"
+            return f"FOREIGN KEY ({_list(columns)}) REFERENCES {there} {_bounded(within)}"
+        case Clustered(columns, within):
+            return f"CLUSTERED BY ({_list(columns)}) {_bounded(within)}"
+        case Ordered(column, within):
+            return f"ORDERED BY {name_text(column)} {_bounded(within)}"
+        case Punctuated(columns, when, source, source_columns, lifespan):
+            condition = f" WHEN {expression_text(when)}" if when is not None else ""
+            elsewhere = f" FROM {name_text(source)} ({_list(source_columns)})" if source is not None else ""
+            lives = f" LIFESPAN {duration_text(lifespan)}" if lifespan is not None else ""
+            return f"PUNCTUATED BY ({_list(columns)}){condition}{elsewhere}{lives}"
+
+
+def within_text(within: Within) -> str:
+    match within:
+        case WithinRows(k):
+            return f"{k} ROWS" if k != 1 else "1 ROW"
+        case WithinTime(time):
+            return duration_text(time)
+        case Inferred():
+            return "k ROWS"
+
+
+def name_text(name: str) -> str:
+    """A name, in backquotes where it is not one word."""
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else "`" + name.replace("`", "``") + "`"
+
+
+def _bounded(within: Within) -> str:
+    return "INFERRED" if isinstance(within, Inferred) else f"WITHIN {within_text(within)}"
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return ", ".join(map(name_text, names))

@@ -1,0 +1,282 @@
+"""Which columns take finitely many values, whatever arrives: `10 < a AND a < 20` leaves nine.
+
+Comparisons of whole numbers are closed by shortest paths from 0, so that a bound reaches every column that is tied to
+it by an equality or a difference. Everything else that bounds values is counted as it stands: IN, booleans, columns of
+a static table, `x % 10`, a CASE of constants, and any expression over such columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from penstock.algebra.expressions import (
+    FALSE,
+    And,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Comparator,
+    Compare,
+    Expr,
+    In,
+    Literal,
+    Operator,
+    Or,
+    columns,
+    conjuncts,
+)
+from penstock.algebra.predicates import Bound, Difference, Equality, classify
+from penstock.algebra.relations import (
+    Aggregate,
+    AntiJoin,
+    Distinct,
+    Join,
+    Output,
+    Project,
+    Relation,
+    Select,
+    SemiJoin,
+    SetOp,
+    Table,
+    Window,
+)
+from penstock.types import BOOLEAN, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Finitely many; how many where that is known. NULL counts as a value where it can be one."""
+
+    number: int | None
+
+
+#: The columns with finitely many values.
+Finite = Mapping[Column, Count]
+
+_WHOLE = frozenset({Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.DATE})
+#: Beyond this many a number of values is no comfort: every BIGINT is one of 2^64.
+MOST = 10_000_000
+#: Functions of times with so many values, NULL among them.
+_PERIODIC = {"MONTH": 13, "DAY": 32, "HOUR": 25, "MINUTE": 61, "SECOND": 61}
+
+
+def finite(relation: Relation) -> Finite:
+    """The columns of a relation, and of the streams below it, that take finitely many values in its rows."""
+    match relation:
+        case Window(stream):
+            return {column: Count(3) for column in stream.schema if column.type == BOOLEAN}
+        case Table(columns=own):
+            return {column: Count(None) for column in own}
+        case Project(below, outputs):
+            return _computed(outputs, finite(below))
+        case Aggregate(below, keys):
+            return _computed(keys, finite(below))
+        case SetOp(_, _, left, right, own):
+            return dict(_united(own, finite(left), finite(right), left, right))
+        case Distinct(below):
+            return finite(below)
+    found: dict[Column, Count] = {}
+    for below in relation.inputs if not isinstance(relation, AntiJoin) else (relation.left,):
+        found |= finite(below)
+    return tightened(found, truths(relation))
+
+
+def truths(relation: Relation) -> tuple[Expr, ...]:
+    """Conjuncts that are true of every row of a relation; those of a semi-join for some row of its right side."""
+    match relation:
+        case Select(below, predicates):
+            return predicates + truths(below)
+        case Join(operands, on):
+            return on + tuple(truth for operand in operands for truth in truths(operand))
+        case SemiJoin(left, right, on):
+            return on + truths(left) + truths(right)
+        case AntiJoin(left=left) | Distinct(left):
+            return truths(left)
+    return ()
+
+
+def tightened(found: Mapping[Column, Count], predicates: Iterable[Expr]) -> Finite:
+    """What is finite once predicates are known to be true."""
+    known = dict(found)
+    predicates = tuple(predicates)
+    for column, (low, high) in intervals(predicates).items():
+        if low is not None and high is not None and high - low < MOST:
+            _improve(known, column, max(0, high - low + 1))
+    for predicate in predicates:
+        for column, number in _listed(predicate):
+            _improve(known, column, number)
+    pairs = [view for view in map(classify, predicates) if isinstance(view, Equality)]
+    for _ in pairs:  # as often as a chain of equalities is long
+        before = dict(known)
+        for pair in pairs:
+            _share(known, pair.left, pair.right)
+            _share(known, pair.right, pair.left)
+        if known == before:
+            break
+    return known
+
+
+def count(expr: Expr, known: Finite) -> Count | None:
+    """How many values an expression takes over columns of which some have finitely many."""
+    match expr:
+        case Literal():
+            return Count(1)
+        case Column() if expr in known:
+            return known[expr]
+        case Arithmetic(Operator.MODULO, _, Literal(int(divisor))) if divisor != 0:
+            return Count(min(2 * abs(divisor), MOST))
+        case Call(function) if function in _PERIODIC:
+            return Count(_PERIODIC[function])
+        case Case(_, values, otherwise) if all(count(value, known) for value in (*values, otherwise)):
+            numbers = [_number(count(value, known)) for value in (*values, otherwise)]
+            return Count(None if None in numbers else sum(number or 0 for number in numbers))
+    if expr.type == BOOLEAN:
+        return Count(3)
+    read = columns(expr)
+    if not read <= known.keys():
+        return None
+    return together(known[column] for column in read)
+
+
+def together(counts: Iterable[Count]) -> Count:
+    """How many combinations there are of values of each."""
+    numbers = [each.number for each in counts]
+    return Count(None if None in numbers else prod(number for number in numbers if number is not None))
+
+
+def contradicts(predicates: Iterable[Expr]) -> bool:
+    """Whether no row can satisfy all predicates. A no may be wrong."""
+    predicates = tuple(predicates)
+    if FALSE in predicates:
+        return True
+    return any(low is not None and high is not None and low > high for low, high in intervals(predicates).values())
+
+
+Interval = tuple[int | None, int | None]
+
+
+def intervals(predicates: Iterable[Expr]) -> dict[Column, Interval]:
+    """The least and the greatest value of whole-numbered columns, as far as comparisons bound them.
+
+    Shortest paths from 0 by Bellman and Ford. A contradiction shows as an empty interval.
+
+    >>> from penstock.types import BIGINT
+    >>> a, b = Column("s", "a", BIGINT), Column("t", "b", BIGINT)
+    >>> ten, twenty = Literal(10, BIGINT), Literal(20, BIGINT)
+    >>> low, high = Compare(Comparator.GT, a, ten), Compare(Comparator.LT, b, twenty)
+    >>> intervals([Compare(Comparator.EQ, a, b), low, high])[a]
+    (11, 19)
+    """
+    low: dict[Column, int] = {}
+    high: dict[Column, int] = {}
+    edges: list[tuple[Column, Column, int]] = []
+    for view in map(classify, predicates):
+        match view:
+            case Bound(column, op, int(value)) if column.type.kind in _WHOLE:
+                least, most = _interval(op, value)
+                if least is not None:
+                    low[column] = max(low.get(column, least), least)
+                if most is not None:
+                    high[column] = min(high.get(column, most), most)
+            case Equality(left, right) if left.type.kind in _WHOLE:
+                edges += [(left, right, 0), (right, left, 0)]
+            case Difference(left, right, op, value):
+                edges += _edges(left, right, op, value)
+    for _ in range(len({column for edge in edges for column in edge[:2]}) + 2):
+        if not sum(_relax(low, high, *edge) for edge in edges):
+            break
+    return {column: (low.get(column), high.get(column)) for column in {**low, **high}}
+
+
+def _relax(low: dict[Column, int], high: dict[Column, int], left: Column, right: Column, gap: int) -> bool:
+    """`left - right <= gap` bounds left above and right below. Whether it told anything new."""
+    changed = False
+    if right in high and high[right] + gap < high.get(left, high[right] + gap + 1):
+        high[left] = high[right] + gap
+        changed = True
+    if left in low and low[left] - gap > low.get(right, low[left] - gap - 1):
+        low[right] = low[left] - gap
+        changed = True
+    return changed
+
+
+def _interval(op: Comparator, value: int) -> Interval:
+    match op:
+        case Comparator.EQ:
+            return value, value
+        case Comparator.LT:
+            return None, value - 1
+        case Comparator.LE:
+            return None, value
+        case Comparator.GT:
+            return value + 1, None
+        case Comparator.GE:
+            return value, None
+    return None, None
+
+
+def _edges(left: Column, right: Column, op: Comparator, value: int) -> Iterator[tuple[Column, Column, int]]:
+    """`left - right op value` as differences that are at most so much."""
+    if op in (Comparator.LT, Comparator.LE, Comparator.EQ):
+        yield left, right, value - (op is Comparator.LT)
+    if op in (Comparator.GT, Comparator.GE, Comparator.EQ):
+        yield right, left, -value - (op is Comparator.GT)
+
+
+def _listed(predicate: Expr) -> Iterator[tuple[Column, int]]:
+    """The columns that one predicate leaves a counted number of values."""
+    match predicate:
+        case In(Column() as column, options) if all(isinstance(option, Literal) for option in options):
+            yield column, len(options)
+        case Compare(Comparator.EQ | Comparator.SAME, Column() as column, Literal()):
+            yield column, 1
+        case Compare(Comparator.EQ, Cast(Column() as column), Literal(int())) if column.type.kind in _WHOLE:
+            yield column, 1
+        case Column():
+            yield predicate, 1
+        case And(args):
+            for arg in args:
+                yield from _listed(arg)
+        case Or(args):
+            branches = [tightened({}, conjuncts(arg)) for arg in args]
+            for column in set(branches[0]).intersection(*branches[1:]):
+                numbers = [branch[column].number for branch in branches]
+                if None not in numbers:
+                    yield column, sum(number or 0 for number in numbers)
+
+
+def _improve(known: dict[Column, Count], column: Column, number: int) -> None:
+    before = known.get(column)
+    if before is None or before.number is None or number < before.number:
+        known[column] = Count(number)
+
+
+def _share(known: dict[Column, Count], source: Column, target: Column) -> None:
+    if source in known and (target not in known or _larger(known[target], known[source])):
+        known[target] = known[source]
+
+
+def _larger(one: Count, other: Count) -> bool:
+    return other.number is not None and (one.number is None or one.number > other.number)
+
+
+def _number(counted: Count | None) -> int | None:
+    return counted.number if counted is not None else None
+
+
+def _computed(outputs: tuple[Output, ...], known: Finite) -> Finite:
+    counts = {output.column: count(output.expr, known) for output in outputs}
+    return {column: number for column, number in counts.items() if number is not None}
+
+
+def _united(
+    own: tuple[Column, ...], of_left: Finite, of_right: Finite, left: Relation, right: Relation
+) -> Iterator[tuple[Column, Count]]:
+    for column, a, b in zip(own, left.schema, right.schema, strict=True):
+        if a in of_left and b in of_right:
+            numbers = of_left[a].number, of_right[b].number
+            yield column, Count(None if None in numbers else sum(number or 0 for number in numbers))

@@ -1,0 +1,144 @@
+"""Blocks of streams as join graphs: what k-constraints leave of each operand (thesis chapter 6).
+
+The thesis keeps rows by what they wait for: Unknown rows for the streams that they refer to, Yes rows for the others.
+What an operand keeps is the sum of its components. A k that is to be inferred has no number, and waits in `closing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.algebra.expressions import columns
+from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.relations import PartitionRows, Range, Rows, Select, Window
+from penstock.catalog import Catalog, Clustered, Inferred, Ordered, Reference, StreamDef, Within, WithinRows, WithinTime
+from penstock.register import kconstraints
+from penstock.register.blocks import Block, Operand
+from penstock.register.bounds import NONE, Bound, Kind, plus
+from penstock.register.contents import unique_keys
+from penstock.register.declarations import constraint_text
+from penstock.register.kconstraints import Analysis, Column, JoinQuery, Stream, StreamVerdict
+from penstock.register.proof import Proof
+
+_KINDS = {
+    kconstraints.Kind.WINDOW: Kind.WINDOW,
+    kconstraints.Kind.K: Kind.K,
+    kconstraints.Kind.OPEN: Kind.OPEN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BlockAnalysis:
+    """What the theory says of a block, and how its constraints were written."""
+
+    analysis: Analysis
+    written: Mapping[kconstraints.Constraint, str]
+
+    def bound(self, operand: Operand) -> tuple[Bound, Proof] | None:
+        """What is kept of an operand, if k-constraints bound it."""
+        verdict = self.analysis[operand.name]
+        if not verdict.is_bounded:
+            return None
+        parts = [(name, part) for name, part in _components(verdict) if isinstance(part, kconstraints.Bounded)]
+        claim = f"a row of {operand.name} goes once its partners have had their time"
+        proofs = tuple(
+            Proof(f"{name}: {part}", f"thesis: {part.proof.rule}", self._leans_on(part.proof)) for name, part in parts
+        )
+        bounds = [_bound(part) for _, part in parts]
+        return plus(dict.fromkeys(bounds)) if bounds else NONE, Proof(claim, "", (), proofs)
+
+    def _leans_on(self, proof: kconstraints.Proof) -> tuple[str, ...]:
+        found = (self.written[fact] for fact in proof.leans_on if fact in self.written)  # type: ignore[index]
+        return tuple(dict.fromkeys(found))
+
+
+def analyse_block(block: Block, catalog: Catalog) -> BlockAnalysis | None:
+    """The theory's analysis of a block, if all that changes in it are streams under windows that it knows."""
+    changing = [operand for operand in block.operands if not operand.is_static]
+    if not all(operand.window and not isinstance(operand.window.spec, PartitionRows) for operand in changing):
+        return None
+    names = {column: operand.name for operand in changing for column in operand.relation.schema}
+    views = [view for view in map(classify, block.predicates) if isinstance(view, Equality)]
+    equalities = tuple(
+        kconstraints.Equality(Column(names[v.left], v.left.name), Column(names[v.right], v.right.name))
+        for v in views
+        if v.left in names and v.right in names and names[v.left] != names[v.right]
+    )
+    written = dict(_constraints(changing, catalog))
+    streams = tuple(_stream(operand, block, catalog) for operand in changing)
+    return BlockAnalysis(kconstraints.analyse(JoinQuery(streams, equalities, tuple(written))), written)
+
+
+def _components(verdict: StreamVerdict) -> Iterator[tuple[str, kconstraints.Bound]]:
+    yield from (("Yes", verdict.yes), ("No", verdict.no), ("Unknown", verdict.unknown))
+
+
+def _bound(part: kconstraints.Bounded) -> Bound:
+    waits = " or ".join(dict.fromkeys(map(str, part.waits)))
+    words = {
+        kconstraints.Kind.WINDOW: f"{waits} of {part.counted}",
+        kconstraints.Kind.K: f"rows of {part.counted} during {waits}",
+        kconstraints.Kind.OPEN: f"rows of {part.counted} before {waits}",
+    }[part.kind]
+    return Bound(_KINDS[part.kind], words, part.number)
+
+
+def _stream(operand: Operand, block: Block, catalog: Catalog) -> Stream:
+    window = operand.window
+    assert window is not None
+    definition = catalog.get(window.stream.name)
+    assert isinstance(definition, StreamDef)
+    own = frozenset(window.schema)
+    unequal = [p for p in block.predicates if columns(p) & own and not isinstance(classify(p), Equality)]
+    return Stream(
+        operand.name,
+        tuple(column.name for column in window.schema),
+        keys=tuple(frozenset(c.name for c in key) for key in unique_keys(window, catalog)),
+        window=_extent(window),
+        filtered=isinstance(operand.relation, Select) or bool(unequal),
+        clock=kconstraints.Clock(window.stream.timestamp.name, definition.delay),
+        source=window.stream.name,
+    )
+
+
+def _extent(window: Window) -> kconstraints.Extent | None:
+    match window.spec:
+        case Range(width, slide):
+            return kconstraints.Time(width + (slide or 0))
+        case Rows(count):
+            return kconstraints.Rows(count)
+    return None
+
+
+def _constraints(operands: list[Operand], catalog: Catalog) -> Iterator[tuple[kconstraints.Constraint, str]]:
+    """The declared constraints of each occurrence, RIDS towards each occurrence of the stream referred to."""
+    for operand in operands:
+        assert operand.window is not None
+        definition = catalog.get(operand.window.stream.name)
+        assert isinstance(definition, StreamDef)
+        names = {column.name.lower(): column.name for column in operand.window.schema}
+        for constraint in definition.constraints:
+            text = f"{definition.name}: {constraint_text(constraint)}"
+            match constraint:
+                case Reference(own, parent, theirs, within) if not isinstance(within, Inferred):
+                    for target in operands:
+                        if target.window is not None and target.window.stream.name.lower() == parent.lower():
+                            there = {column.name.lower(): column.name for column in target.window.schema}
+                            mine = tuple(names[c.lower()] for c in own)
+                            other = tuple(there[c.lower()] for c in theirs)
+                            yield kconstraints.Rids(operand.name, mine, target.name, other, _within(within)), text
+                case Clustered(own, within) if not isinstance(within, Inferred):
+                    mine = tuple(names[c.lower()] for c in own)
+                    yield kconstraints.ClusteredArrival(operand.name, mine, _within(within)), text
+                case Ordered(column, within) if not isinstance(within, Inferred):
+                    yield kconstraints.OrderedArrival(operand.name, names[column.lower()], _within(within)), text
+
+
+def _within(within: Within) -> kconstraints.Extent:
+    match within:
+        case WithinRows(k):
+            return kconstraints.Rows(k)
+        case WithinTime(microseconds):
+            return kconstraints.Time(microseconds)
+    raise AssertionError("an inferred k has no number")

@@ -1,0 +1,176 @@
+"""What a join keeps of each operand: the least that windows and the three theories say.
+
+A row is kept as long as a change of another operand may match it. Windows and finitely many rows bound it; so does
+punctuation safety (a row that nothing can match any more), bounded memory (rows that are alike are counted together),
+and a k-constraint (a row whose partner has had its time). Each operand takes the best of them: they may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from penstock.algebra.expressions import Column, Expr, columns
+from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.relations import (
+    Aggregate,
+    Aggregation,
+    AntiJoin,
+    Distinct,
+    Join,
+    Project,
+    Range,
+    Relation,
+    Rows,
+    Select,
+    SemiJoin,
+    SetOp,
+    ToStream,
+    Window,
+)
+from penstock.catalog import Catalog
+from penstock.register.blocks import Block, Operand, block_of, flat_block
+from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness
+from penstock.register.closing import Purging
+from penstock.register.contents import appends_only, content
+from penstock.register.join_graphs import BlockAnalysis, analyse_block
+from penstock.register.proof import Proof
+from penstock.register.states import Holder, State, Theory
+
+
+@dataclass(frozen=True, slots=True)
+class JoinContext:
+    """What reads the rows of a join: which of its columns, and whether duplicates count.
+
+    `summed` are expressions that only a SUM, COUNT, AVG, MIN or MAX reads: sums of parts can stand for their values.
+    """
+
+    columns: frozenset[Column] = frozenset()
+    summed: tuple[Expr, ...] = ()
+    distinct: bool = False
+
+    @staticmethod
+    def of(root: Relation | ToStream) -> JoinContext:
+        return JoinContext(frozenset(root.schema))
+
+    def through(self, node: Relation) -> JoinContext:
+        """What reads the rows of a node's inputs."""
+        match node:
+            case Project(_, outputs):
+                read = frozenset(c for o in outputs if o.column in self.columns for c in columns(o.expr))
+                return replace(self, columns=read, summed=())
+            case Aggregate(_, keys, aggregations):
+                grouped = frozenset(column for key in keys for column in columns(key.expr))
+                summed = [a.argument for a in aggregations if a.argument and _is_summed(a, node.input)]
+                whole = [a.argument for a in aggregations if a.argument and not _is_summed(a, node.input)]
+                read = frozenset(column for argument in whole for column in columns(argument))
+                return JoinContext(grouped | read, tuple(summed))
+            case Distinct(below):
+                return JoinContext(frozenset(below.schema), (), distinct=True)
+            case SetOp(left=left, right=right):
+                return JoinContext(frozenset(left.schema) | frozenset(right.schema))
+            case Select(predicates=on) | Join(on=on) | SemiJoin(on=on) | AntiJoin(on=on):
+                return JoinContext(self.columns | frozenset(c for e in (*on, *self.summed) for c in columns(e)))
+        return self
+
+
+def _is_summed(aggregation: Aggregation, below: Relation) -> bool:
+    """Whether partial results of an aggregate can be kept in place of values; a minimum of rows that leave cannot."""
+    if aggregation.function in (AggregateFunction.MIN, AggregateFunction.MAX):
+        return appends_only(below)
+    return not aggregation.distinct
+
+
+def join_states(relation: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Catalog) -> Iterator[State]:
+    """What the join keeps beside its operands' windows."""
+    block = block_of(relation)
+    changing = [operand for operand in block.operands if not operand.is_static]
+    if len(changing) < 2:
+        return
+    judge = _Judge(relation, above, catalog)
+    for operand in changing:
+        state = judge.state(block, operand)
+        if state is not None:
+            yield state
+
+
+Option = tuple[Bound, Proof, Theory]
+
+_HOLDERS = {Join: Holder.JOIN, SemiJoin: Holder.SEMI_JOIN, AntiJoin: Holder.ANTI_JOIN}
+
+
+class _Judge:
+    """Asks the theories about one join; what they say of all its operands at once is asked once."""
+
+    def __init__(self, relation: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Catalog) -> None:
+        self.relation = relation
+        self.above = above
+        self.catalog = catalog
+        self.holder = _HOLDERS[type(relation)]
+        self._shared: Purging | None = None
+
+    def state(self, block: Block, operand: Operand) -> State | None:
+        held = content(operand.relation, self.catalog)
+        stream = operand.window.stream.occurrence if operand.window else None
+        scope = stream or operand.relation.schema[0].scope
+        if held.is_safe:
+            if _rows_of_window(operand.relation):
+                return None
+            return State(self.holder, stream, held, Theory.WINDOWS, Proof(f"the join keeps {held.words}"), scope)
+        options = [option for option in self._options(block, operand) if option is not None]
+        if options:
+            bound, proof, theory = min(options, key=lambda option: badness(option[0]))
+            return State(self.holder, stream, bound, theory, proof, scope)
+        others = " or ".join(other.label for other in block.others(operand) if not other.is_static)
+        claim = f"every row of {operand.label} is kept, because a row of {others} may always match it"
+        return State(self.holder, stream, UNBOUNDED, Theory.WINDOWS, Proof(claim), scope, _matched(block, operand))
+
+    def _options(self, block: Block, operand: Operand) -> Iterator[Option | None]:
+        yield self._timed(operand)
+        yield self._purged(block, operand)
+
+    def _purged(self, block: Block, operand: Operand) -> Option | None:
+        end = self._purging(block, operand).purge(operand)
+        if end is None:
+            return None
+        claim = f"a row of {operand.label} goes once nothing can match it any more"
+        steps = tuple(Proof(step) for step in end.steps)
+        theory = Theory.K_CONSTRAINTS if end.open.kind is Kind.K else Theory.PUNCTUATION
+        return end.open, Proof(claim, "theorem 3 of punctuation safety", end.leans_on, steps), theory
+
+    def _purging(self, block: Block, operand: Operand) -> Purging:
+        """The block whose results need an operand's rows: for the right side of a semi-join, its left taken apart."""
+        if isinstance(self.relation, Join) or operand.relation is not self.relation.right or not operand.window:
+            if self._shared is None:
+                self._shared = Purging(block, self.catalog)
+            return self._shared
+        left = flat_block(self.relation.left)
+        return Purging(Block((*left.operands, operand), left.predicates + block.predicates), self.catalog)
+
+    def _timed(self, operand: Operand) -> Option | None:
+        """What k-constraints say. They speak of joins: what a semi- or anti-join takes back, they do not see."""
+        if operand.window is None or (not isinstance(self.relation, Join) and not appends_only(self.relation.right)):
+            return None
+        found = self._analysis.bound(operand) if self._analysis is not None else None
+        return None if found is None else (*found, Theory.K_CONSTRAINTS)
+
+    @cached_property
+    def _analysis(self) -> BlockAnalysis | None:
+        return analyse_block(block_of(self.relation), self.catalog)
+
+
+def _rows_of_window(relation: Relation) -> bool:
+    """Whether its rows are some of a window's, which holds them already."""
+    match relation:
+        case Window(_, spec):
+            return isinstance(spec, Range | Rows)
+        case Select(below) | SemiJoin(left=below) | AntiJoin(left=below):
+            return _rows_of_window(below)
+    return False
+
+
+def _matched(block: Block, operand: Operand) -> tuple[Column, ...]:
+    own = frozenset(operand.relation.schema)
+    crossing = [p for p in block.predicates if columns(p) & own and columns(p) - own]
+    return tuple(dict.fromkeys(c for p in crossing for c in sorted(columns(p) & own, key=str)))

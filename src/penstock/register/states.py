@@ -1,0 +1,61 @@
+"""A piece of state: which operator holds it, how large it may get, why, and on whose word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from penstock.algebra.expressions import Column
+from penstock.register.bounds import Bound
+from penstock.register.proof import Proof
+
+
+class Theory(Enum):
+    """Who says how large a piece of state may get."""
+
+    WINDOWS = "windows"
+    ARITHMETIC = "bounded memory"
+    PUNCTUATION = "punctuations"
+    K_CONSTRAINTS = "k-constraints"
+
+
+class Holder(Enum):
+    """The operators that hold state."""
+
+    WINDOW = "window"
+    JOIN = "join"
+    SEMI_JOIN = "semi-join"
+    ANTI_JOIN = "anti-join"
+    GROUP_BY = "group by"
+    AGGREGATE_VALUES = "aggregate"
+    DISTINCT = "distinct"
+    SET_OPERATION = "set operation"
+    RSTREAM = "rstream"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What one operator holds, of one occurrence of a stream or of what is computed below it."""
+
+    holder: Holder
+    #: The occurrence, or None where the rows are computed.
+    stream: str | None
+    bound: Bound
+    by: Theory
+    proof: Proof
+    #: What a message points at: the scope of an occurrence, a grouping or a subquery.
+    scope: str
+    #: The columns whose values pile up, where it is unbounded.
+    columns: tuple[Column, ...] = ()
+
+    @property
+    def is_safe(self) -> bool:
+        return self.bound.is_safe
+
+    @property
+    def because(self) -> str:
+        return self.proof.claim
+
+    @property
+    def leans_on(self) -> tuple[str, ...]:
+        return self.proof.declarations

@@ -1,0 +1,103 @@
+"""The verdict on a query: every piece of its state with a bound, and if one has none, why, and what would help.
+
+A piece of state is as small as the best theory says. A query is safe if no piece is unbounded. Sound first: what no
+theory bounds is called unbounded, though a cleverer plan might do; with a witness it is proved that none can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.algebra.relations import Query
+from penstock.algebra.rewrites import normalise
+from penstock.catalog import Catalog
+from penstock.register.advice import Action, actions
+from penstock.register.bounds import Bound, plus
+from penstock.register.states import State, Theory
+from penstock.register.windows import states
+from penstock.register.witness import Witness, witness
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the register says of a query. Advice and witness are worked out when they are asked for."""
+
+    query: Query
+    catalog: Catalog
+    states: tuple[State, ...]
+
+    @property
+    def name(self) -> str:
+        return self.query.name
+
+    @property
+    def safe(self) -> bool:
+        return not self.unbounded
+
+    @property
+    def allowed(self) -> bool:
+        """Whether it may run: it is safe, or the query says ALLOW UNBOUNDED."""
+        return self.safe or self.query.allow_unbounded
+
+    @property
+    def unbounded(self) -> tuple[State, ...]:
+        return tuple(state for state in self.states if not state.is_safe)
+
+    @property
+    def bound(self) -> Bound:
+        """All pieces of state together."""
+        return plus(state.bound for state in self.states)
+
+    @property
+    def by(self) -> frozenset[Theory]:
+        """The theories that its bounds come from: a run that does not do as they say may need more."""
+        return frozenset(state.by for state in self.states)
+
+    @property
+    def message(self) -> str:
+        """The verdict in one line.
+
+        >>> from penstock.sql import bind_text
+        >>> script = bind_text("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT a FROM s [ROWS 5]")
+        >>> check_query(script.queries[0], script.catalog).message
+        'safe, at most 5 rows of s'
+        """
+        if self.safe:
+            words = self.bound.words
+            return f"safe, at most {words}" if any(s.bound.size != 0 for s in self.states) else "safe, it keeps nothing"
+        return f"not safe: {self.unbounded[0].because}"
+
+    @property
+    def hint(self) -> str | None:
+        """What defeats every plan, in words."""
+        return None if self.safe or self.witness is None else self.witness.words
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """The smallest sets of declarations and changes that would make it safe, cheapest assumption first."""
+        return () if self.safe else actions(self.query, self.catalog, self.unbounded, _is_safe)
+
+    @cached_property
+    def witness(self) -> Witness | None:
+        return None if self.safe else witness(self.query, self.catalog, self.unbounded)
+
+    def explanation(self) -> str:
+        """The proof of each bound."""
+        return "\n".join(line for state in self.states for line in _explained(state))
+
+
+def check_query(query: Query, catalog: Catalog) -> Verdict:
+    """May this query run for ever?"""
+    return Verdict(query, catalog, states(normalise(query), catalog))
+
+
+def _is_safe(query: Query, catalog: Catalog) -> bool:
+    return all(state.is_safe for state in states(normalise(query), catalog))
+
+
+def _explained(state: State) -> list[str]:
+    of = f" of {state.stream}" if state.stream else ""
+    bound = state.bound.kind.value if state.is_safe is False else f"{state.bound.kind.value}: {state.bound.words}"
+    lines = state.proof.lines()
+    return [f"{state.holder.value}{of}, {bound}", *(f"   {line}" for line in lines)]

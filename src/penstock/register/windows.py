@@ -1,0 +1,291 @@
+"""What every operator holds: windows, groups, distinct values, set operations, and the rows that joins wait with.
+
+The operators are those of thesis table 2.1. Each is asked for the least bound that a rule of its own finds: the rows of
+a window, finitely many values, or that changes end. Joins of unbounded streams are handed to the theories, `joins.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from penstock.algebra.expressions import Column, Expr, columns
+from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.printing import expression_text
+from penstock.algebra.relations import (
+    Aggregate,
+    Aggregation,
+    AntiJoin,
+    Distinct,
+    Join,
+    PartitionRows,
+    Project,
+    Query,
+    Relation,
+    Select,
+    SemiJoin,
+    SetOp,
+    SetOperator,
+    StreamKind,
+    ToStream,
+    Unbounded,
+    Window,
+)
+from penstock.catalog import Catalog
+from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness, entries, plus, times
+from penstock.register.closing import Ending, ending
+from penstock.register.contents import appends_only, content, groups, is_static, partitions, values, window_rows
+from penstock.register.finite import contradicts, count, finite, truths
+from penstock.register.joins import JoinContext, join_states
+from penstock.register.proof import Proof
+from penstock.register.states import Holder, State, Theory
+
+
+def states(query: Query, catalog: Catalog) -> tuple[State, ...]:
+    """All that a query in normal form holds, from its output down to its streams."""
+    return tuple(_Walk(catalog).root(query.root))
+
+
+class _Walk:
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+
+    def root(self, root: Relation | ToStream) -> Iterator[State]:
+        relation = root.input if isinstance(root, ToStream) else root
+        if isinstance(root, ToStream) and root.kind is StreamKind.RSTREAM:
+            yield self._rstream(relation)
+        yield from self.below(relation, JoinContext.of(root))
+
+    def below(self, relation: Relation, above: JoinContext) -> Iterator[State]:
+        """The states of a relation and of all below it; `above` is what reads its rows."""
+        if is_static(relation):
+            return
+        if contradicts(truths(relation)):
+            return
+        match relation:
+            case Window():
+                yield from self._window(relation, relation)
+            case Select(Window() as window):
+                yield from self._window(window, relation)
+            case Aggregate():
+                yield from self._aggregate(relation)
+            case Distinct():
+                yield self._distinct(relation)
+            case SetOp():
+                yield from self._set_operation(relation)
+            case Join() | SemiJoin() | AntiJoin():
+                yield from join_states(relation, above, self.catalog)
+        for below in relation.inputs:
+            if not (isinstance(relation, Select) and isinstance(below, Window)):
+                yield from self.below(below, above.through(relation))
+
+    def _window(self, window: Window, filtered: Relation) -> Iterator[State]:
+        match window.spec:
+            case PartitionRows():
+                yield self._partitioned(window, filtered)
+            case Unbounded():
+                return
+            case spec:
+                bound = window_rows(spec, window.stream.occurrence)
+                yield _state(
+                    Holder.WINDOW, window.stream.occurrence, bound, _held_by_window(bound), window.stream.occurrence
+                )
+
+    def _partitioned(self, window: Window, filtered: Relation) -> State:
+        assert isinstance(window.spec, PartitionRows)
+        by, occurrence = window.spec.by, window.stream.occurrence
+        counted = partitions(window, finite(filtered))
+        rows = entries(window.spec.count, "row")
+        names = _names(by)
+        options = (
+            [
+                _option(
+                    Bound(Kind.CONSTANT, f"{counted.words} of {occurrence}", counted.size),
+                    Proof(f"{names} takes finitely many values", "values counted from the predicates"),
+                    Theory.ARITHMETIC,
+                )
+            ]
+            if counted.is_safe
+            else []
+        )
+        end = ending(window, by, self.catalog)
+        if end is not None:
+            options.append(_ended(end, f"a partition by {names}", scaled=rows))
+        because = Proof(
+            f"the window keeps {rows.words} for every {names}, and nothing says that there are finitely many"
+        )
+        return _best(Holder.WINDOW, occurrence, options, because, occurrence, by)
+
+    def _aggregate(self, node: Aggregate) -> Iterator[State]:
+        keys = tuple(key.expr for key in node.keys)
+        scope = node.schema[0].scope
+        grouped = self._keyed(Holder.GROUP_BY, "group", keys, node.input, scope)
+        yield grouped
+        for aggregation in node.aggregations:
+            if _holds_values(aggregation, node.input):
+                yield self._values(aggregation, node, grouped, scope)
+
+    def _values(self, aggregation: Aggregation, node: Aggregate, grouped: State, scope: str) -> State:
+        """DISTINCT, and MIN and MAX of rows that may leave, need the values of the group and not just a number."""
+        assert aggregation.argument is not None
+        argument, name = aggregation.argument, aggregation.function.value
+        what = f"the values of {expression_text(argument)}"
+        options = []
+        rows = content(node.input, self.catalog)
+        if rows.is_safe:
+            bound = Bound(
+                Kind.KEYS if rows.kind is not Kind.CONSTANT else rows.kind, f"{what} in {rows.words}", rows.size
+            )
+            options.append(_option(bound, Proof(f"{what} are those of rows that are held anyway")))
+        number = count(argument, finite(node.input))
+        if number is not None and grouped.is_safe and grouped.bound.kind is not Kind.NONE:
+            each = (
+                entries(number.number, "value")
+                if number.number is not None
+                else Bound(Kind.CONSTANT, "values of a table")
+            )
+            options.append(
+                _option(
+                    times((grouped.bound, each)),
+                    Proof(f"{expression_text(argument)} takes finitely many values"),
+                    Theory.ARITHMETIC,
+                )
+            )
+        end = ending(node.input, [key.expr for key in node.keys], self.catalog, at_last=True)
+        if end is not None:
+            options.append(_ended(end, f"{what} in a group"))
+        why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
+        because = Proof(f"{why} keeps {what}, and nothing bounds them")
+        return _best(Holder.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
+
+    def _distinct(self, node: Distinct) -> State:
+        return self._keyed(Holder.DISTINCT, "row", node.schema, node.input, node.schema[0].scope)
+
+    def _keyed(self, holder: Holder, noun: str, keys: tuple[Expr, ...], below: Relation, scope: str) -> State:
+        """One entry per combination of values that is there, or that still may change."""
+        if not keys:
+            return _state(holder, None, entries(1, noun), Proof("without GROUP BY there is one group"), scope)
+        names = _texts(keys, below)
+        options = []
+        counted = values(keys, finite(below))
+        if counted is not None:
+            bound = entries(counted.size, noun) if counted.size is not None else counted
+            options.append(
+                _option(
+                    bound,
+                    Proof(f"{names} takes finitely many values", "values counted from the predicates"),
+                    Theory.ARITHMETIC,
+                )
+            )
+        rows = content(below, self.catalog)
+        if rows.is_safe:
+            bound = groups(keys, below, self.catalog)
+            options.append(_option(bound, Proof(f"a {noun} is there as long as one of {rows.words} has it")))
+        end = ending(below, keys, self.catalog)
+        if end is not None:
+            options.append(_ended(end, f"a {noun} with one value of {names}"))
+        what = f"one {noun} is kept for every value of {names}"
+        because = Proof(f"{what}, and nothing says that there are finitely many or that they end")
+        return _best(holder, None, options, because, scope, _piling(keys, below))
+
+    def _set_operation(self, node: SetOp) -> Iterator[State]:
+        if node.op is SetOperator.UNION and node.all:
+            return
+        scope = node.columns[0].scope
+        names = ", ".join(column.name for column in node.columns)
+        options = []
+        for side in _deciding(node):
+            counted = values(side.schema, finite(side))
+            if counted is not None:
+                options.append(_option(counted, Proof(f"{names} takes finitely many values"), Theory.ARITHMETIC))
+        rows = plus((content(node.left, self.catalog), content(node.right, self.catalog)))
+        if rows.is_safe:
+            options.append(
+                _option(
+                    Bound(Kind.KEYS if rows.kind is not Kind.CONSTANT else rows.kind, rows.words, rows.size),
+                    Proof("both sides are bounded"),
+                )
+            )
+        end = ending(node, node.columns, self.catalog)
+        if end is not None:
+            options.append(_ended(end, f"a row ({names})"))
+        because = Proof(f"{node.op.value} remembers every row ({names}) of both sides, and nothing says that they end")
+        yield _best(Holder.SET_OPERATION, None, options, because, scope, node.columns)
+
+    def _rstream(self, relation: Relation) -> State:
+        rows = content(relation, self.catalog)
+        if rows.is_safe:
+            return _state(Holder.RSTREAM, None, rows, Proof("RSTREAM gives the whole result at every instant"), "")
+        because = Proof("RSTREAM gives the whole result at every instant, and the result grows without end")
+        return State(Holder.RSTREAM, None, UNBOUNDED, Theory.WINDOWS, because, "", relation.schema)
+
+
+def _deciding(node: SetOp) -> tuple[Relation, ...]:
+    """What has to take finitely many values: a row that is not on the left side of EXCEPT does not matter."""
+    match node.op:
+        case SetOperator.UNION:
+            return (node,)
+        case SetOperator.EXCEPT:
+            return (node.left,)
+        case SetOperator.INTERSECT:
+            return (node.left, node.right)
+
+
+def _holds_values(aggregation: Aggregation, below: Relation) -> bool:
+    if aggregation.argument is None:
+        return False
+    extreme = aggregation.function in (AggregateFunction.MIN, AggregateFunction.MAX)
+    if extreme:
+        return not appends_only(below)  # DISTINCT changes nothing of a minimum
+    return aggregation.distinct
+
+
+Option = tuple[Bound, Proof, Theory]
+
+
+def _option(bound: Bound, proof: Proof, theory: Theory = Theory.WINDOWS) -> Option:
+    return bound, proof, theory
+
+
+def _ended(end: Ending, what: str, scaled: Bound | None = None) -> Option:
+    """What is kept until changes end."""
+    bound = end.open if scaled is None or scaled.size == 1 else times((end.open, scaled))
+    if end.by_time and bound.kind is Kind.WINDOW:
+        bound = Bound(Kind.WINDOW, f"what is open in {bound.words}", bound.size)
+    steps = tuple(Proof(step) for step in end.steps)
+    return bound, Proof(f"{what} ends", "theorem 3 of punctuation safety", end.leans_on, steps), Theory.PUNCTUATION
+
+
+def _best(
+    holder: Holder, stream: str | None, options: list[Option], because: Proof, scope: str, piling: Iterable[Column]
+) -> State:
+    if not options:
+        return State(holder, stream, UNBOUNDED, Theory.WINDOWS, because, scope, tuple(piling))
+    bound, proof, theory = min(options, key=lambda option: badness(option[0]))
+    return State(holder, stream, bound, theory, proof, scope)
+
+
+def _state(holder: Holder, stream: str | None, bound: Bound, proof: Proof, scope: str) -> State:
+    return State(holder, stream, bound, Theory.WINDOWS, proof, scope)
+
+
+def _held_by_window(bound: Bound) -> Proof:
+    return Proof(f"the window holds {bound.words}")
+
+
+def _names(by: Iterable[Column]) -> str:
+    return ", ".join(column.name for column in by)
+
+
+def _texts(keys: Iterable[Expr], below: Relation) -> str:
+    """Keys in the user's words."""
+    return ", ".join(expression_text(key) for key in _computing(keys, below))
+
+
+def _piling(keys: Iterable[Expr], below: Relation) -> tuple[Column, ...]:
+    return tuple(dict.fromkeys(c for key in _computing(keys, below) for c in sorted(columns(key), key=str)))
+
+
+def _computing(keys: Iterable[Expr], below: Relation) -> list[Expr]:
+    """What computes the keys, where a projection below does."""
+    computed = {o.column: o.expr for o in below.outputs} if isinstance(below, Project) else {}
+    return [computed.get(key, key) if isinstance(key, Column) else key for key in keys]
