@@ -26,8 +26,12 @@ class Rule:
     order: int | None
 
     @property
+    def conditions(self) -> int:
+        return len(self.needs) + (self.order is not None)
+
+    @property
     def ends(self) -> bool:
-        return not self.needs and self.order is None
+        return not self.conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +42,12 @@ class Rules:
     rules: tuple[Rule, ...]
     waiting: Mapping[int, tuple[int, ...]]
     waiting_for_order: Mapping[int, tuple[int, ...]]
+    #: Rules without conditions.
+    free: tuple[int, ...]
 
     def ended(self, streams: Sequence[str]) -> bool:
         """It is one stream, and a scheme ends it: a table, whose state does not grow even if it cannot be purged."""
-        return len(streams) == 1 and any(r.scheme.stream == streams[0] and r.ends for r in self.rules)
+        return len(streams) == 1 and any(self.rules[index].scheme.stream == streams[0] for index in self.free)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,8 @@ def rules_of(classes: JoinClasses, schemes: Iterable[Scheme]) -> Rules:
             waiting.setdefault(need, []).append(index)
         if rule.order is not None:
             waiting_for_order.setdefault(rule.order, []).append(index)
-    return Rules(classes, tuple(rules), _frozen(waiting), _frozen(waiting_for_order))
+    free = tuple(index for index, rule in enumerate(rules) if rule.ends)
+    return Rules(classes, tuple(rules), _frozen(waiting), _frozen(waiting_for_order), free)
 
 
 def reach(
@@ -92,29 +99,39 @@ def reach(
     part. At a stream of `stop` the search ends.
     """
     search = _Search(rules, inputs)
-    search.ready.extend(index for index, missing in enumerate(search.missing) if not missing)
+    search.ready.extend(rules.free)
     for number in (ZERO, *rules.classes.finite, *classes):
         search.learn(number)
     for stream in start:
         search.enter(stream)
-    while search.ready and not (stop and stop & search.streams.keys()):
-        search.fire(search.ready.popleft())
+    while (search.ready or search.bounding) and search.last not in stop:
+        search.step()
     return Reach(tuple(search.streams), tuple(search.fired), frozenset(search.known), frozenset(search.above))
 
 
 class _Search:
-    """The counters of one search; everything in it only grows."""
+    """The state of one search; everything in it only grows. It costs no more than what it reaches."""
 
     def __init__(self, rules: Rules, inputs: Mapping[str, Sequence[str]] | None) -> None:
         self.rules = rules
         self.inputs = inputs
-        self.missing = [len(rule.needs) + (rule.order is not None) for rule in rules.rules]
+        self.met: dict[int, int] = {}
         self.streams: dict[str, None] = {}
+        self.last: str | None = None
         self.known: set[int] = set()
         self.above: set[int] = set()
         self.below: set[int] = set()
         self.ready: deque[int] = deque()
+        #: Classes to be marked, in `above` or in `below`, with all that they bound.
+        self.bounding: deque[tuple[int, bool]] = deque()
         self.fired: list[int] = []
+
+    def step(self) -> None:
+        """Fire a rule; if there is none, follow a difference: near bounds make clear proofs."""
+        if self.ready:
+            self.fire(self.ready.popleft())
+        else:
+            self.bound(*self.bounding.popleft())
 
     def fire(self, index: int) -> None:
         rule = self.rules.rules[index]
@@ -130,37 +147,44 @@ class _Search:
 
     def enter(self, stream: str) -> None:
         self.streams[stream] = None
+        self.last = stream
         for number in self.rules.classes.by_stream[stream]:
             self.learn(number)
 
     def learn(self, number: int) -> None:
         """Its values are at hand, so that what differs from them by so much is bounded."""
         self.know(number)
-        self.bound(number, self.rules.classes.upward, self.above)
-        self.bound(number, self.rules.classes.downward, self.below)
+        self.bounding += ((number, True), (number, False))
 
     def know(self, number: int) -> None:
         if number not in self.known:
             self.known.add(number)
-            self.count_down(self.rules.waiting.get(number, ()))
+            self.count(self.rules.waiting.get(number, ()))
 
-    def bound(self, number: int, edges: tuple[tuple[Edge, ...], ...], bounded: set[int]) -> None:
-        """Mark all classes that a known one bounds; integers between two bounds are finitely many, hence known."""
-        stack = [number]
-        while stack:
-            node = stack.pop()
-            if node not in bounded:
-                bounded.add(node)
-                stack += [edge.target for edge in edges[node]]
-                if bounded is self.above:
-                    self.count_down(self.rules.waiting_for_order.get(node, ()))
-                if node in self.above and node in self.below:
-                    self.know(node)
+    def bound(self, number: int, from_above: bool) -> None:
+        bounded, edges = (self.above, self.upward) if from_above else (self.below, self.downward)
+        if number in bounded:
+            return
+        bounded.add(number)
+        self.bounding.extend((edge.target, from_above) for edge in edges[number] if edge.target not in bounded)
+        if from_above:
+            self.count(self.rules.waiting_for_order.get(number, ()))
+        # Integers between two bounds are finitely many, hence known.
+        if number in self.above and number in self.below:
+            self.know(number)
 
-    def count_down(self, indices: Iterable[int]) -> None:
+    @property
+    def upward(self) -> tuple[tuple[Edge, ...], ...]:
+        return self.rules.classes.upward
+
+    @property
+    def downward(self) -> tuple[tuple[Edge, ...], ...]:
+        return self.rules.classes.downward
+
+    def count(self, indices: Iterable[int]) -> None:
         for index in indices:
-            self.missing[index] -= 1
-            if not self.missing[index]:
+            met = self.met[index] = self.met.get(index, 0) + 1
+            if met == self.rules.rules[index].conditions:
                 self.ready.append(index)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from penstock.register.punctuation.forward_chaining import Rule, reach, rules_of
 from penstock.register.punctuation.join_classes import JoinClasses
-from penstock.register.punctuation.safety import growing, purgeable_by
+from penstock.register.punctuation.safety import unpurgeable_by
 from penstock.register.punctuation.schemes import Scheme
 
 
@@ -67,9 +67,9 @@ class _Problem:
     def conflict(self, chosen: frozenset[int]) -> tuple[int, ...] | None:
         """Candidates of which a solution with those chosen needs one, or None: they are a solution."""
         rules = rules_of(self.classes, self._schemes(chosen))
-        unpurgeable = sorted((growing(rules) & set(self.streams)) - purgeable_by(rules), key=self.streams.index)
         smallest: tuple[int, ...] | None = None
-        for stream in unpurgeable[:_TRIED]:
+        unpurgeable = unpurgeable_by(rules)
+        for stream in [stream for stream in self.streams if stream in unpurgeable][:_TRIED]:
             reached = reach(rules, (stream,))
             frontier = tuple(
                 index
