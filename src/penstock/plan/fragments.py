@@ -8,7 +8,7 @@ cell just once, whatever the join graph. With one cell nothing is exchanged and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -89,7 +89,7 @@ def plan(query: Query, cells: int = 1) -> Plan:
     if kind is StreamKind.RSTREAM:
         piece = cutter.received(piece, (None,), (1,))
     elif not is_monotone(relation):
-        # Equal rows must net in one cell.
+        # Rows that are equal must net in one cell.
         piece = cutter.partitioned(piece, piece.relation.schema)
     cutter.finish(piece)
     return Plan(query, tuple(cutter.fragments), kind)
@@ -120,6 +120,28 @@ class _Piece:
     relation: Relation
     routes: tuple[Route, ...] = ()
     shares: tuple[int, ...] | None = None
+    #: Of each expression that its rows are partitioned by, the columns that hold the same value.
+    seen: tuple[frozenset[Column], ...] = ()
+
+    def keeps_together(self, by: Iterable[Expr]) -> bool:
+        """Whether rows that agree on all of these are in one cell already."""
+        given = frozenset(expr for expr in by if isinstance(expr, Column))
+        return self.shares is not None and (
+            self.shares in ((), (1,)) or (bool(self.seen) and all(own & given for own in self.seen))
+        )
+
+    def under(self, relation: Relation) -> _Piece:
+        """The piece with an operator on top that works on each row by itself."""
+        seen = self.seen
+        if isinstance(relation, Project):
+            seen = tuple(frozenset(o.column for o in relation.outputs if o.expr in own) for own in seen)
+        elif isinstance(relation, Keep):
+            seen = tuple(own & frozenset(relation.columns) for own in seen)
+        return _Piece(relation.with_inputs((self.relation,)), self.routes, self.shares, seen)
+
+
+def _columns(exprs: Iterable[Expr | None]) -> tuple[frozenset[Column], ...]:
+    return tuple(frozenset((expr,)) if isinstance(expr, Column) else frozenset() for expr in exprs)
 
 
 class _Cutter:
@@ -132,36 +154,38 @@ class _Cutter:
             case Scan(spec=Rows()):
                 return _Piece(relation, (Route(relation, (None,)),), (1,))
             case Scan(spec=PartitionRows(by=by)):
-                return _Piece(relation, (Route(relation, (by,)),), (self.cells,))
+                return _Piece(relation, (Route(relation, (by,)),), (self.cells,), _columns(by))
             case Scan() | Table():
                 return _Piece(relation)
             case Select() | Project() | Keep():
-                below = self.piece(relation.inputs[0])
-                return _Piece(relation.with_inputs((below.relation,)), below.routes, below.shares)
+                return self.piece(relation.inputs[0]).under(relation)
             case Join():
                 return self._join(relation)
             case SemiJoin(left, right, on) | AntiJoin(left, right, on):
                 return self._semi_join(relation, self.piece(left), self.piece(right), on)
             case Aggregate(keys=keys):
-                below = self.piece(relation.input)
-                placed = self._place(below, tuple(key.expr for key in keys))
-                return _Piece(relation.with_inputs((placed.relation,)), placed.routes, placed.shares)
+                placed = self.partitioned(self.piece(relation.input), tuple(key.expr for key in keys))
+                seen = tuple(frozenset(key.column for key in keys if key.expr in own) for own in placed.seen)
+                return _Piece(relation.with_inputs((placed.relation,)), placed.routes, placed.shares, seen)
             case Distinct():
-                placed = self._place(self.piece(relation.input), relation.schema)
-                return _Piece(Distinct(placed.relation), placed.routes, placed.shares)
+                placed = self.partitioned(self.piece(relation.input), relation.schema)
+                return _Piece(Distinct(placed.relation), placed.routes, placed.shares, placed.seen)
             case SetOp():
                 sides = [self._place(self.piece(side), side.schema) for side in relation.inputs]
                 routes = tuple(route for side in sides for route in side.routes)
-                return _Piece(relation.with_inputs(tuple(s.relation for s in sides)), routes, sides[0].shares)
+                inputs = tuple(side.relation for side in sides)
+                return _Piece(relation.with_inputs(inputs), routes, sides[0].shares, _columns(relation.schema))
         raise AssertionError(f"cannot cut {relation}")
 
     def received(self, piece: _Piece, dimensions: tuple[Dimension, ...], shares: tuple[int, ...]) -> _Piece:
         """The piece as a fragment of its own, and its rows received in another."""
         leaf = Received(self.finish(piece), piece.relation.schema, is_monotone(piece.relation))
-        return _Piece(leaf, (Route(leaf, dimensions),), shares)
+        seen = _columns(expr for dimension in dimensions for expr in dimension or ())
+        return _Piece(leaf, (Route(leaf, dimensions),), shares, seen)
 
     def partitioned(self, piece: _Piece, by: tuple[Expr, ...]) -> _Piece:
-        return piece if piece.shares in ((), (1,)) else self._place(piece, by)
+        """A piece in which rows that agree on all of these are in one cell."""
+        return piece if piece.keeps_together(by) else self._place(piece, by)
 
     def finish(self, piece: _Piece) -> int:
         """Makes a piece a fragment and gives its number."""
@@ -180,7 +204,7 @@ class _Cutter:
         if piece.shares is None:
             (leaf,) = _leaves(piece.relation)
             own = None if dimension is None else tuple(_at_leaf(expr, piece.relation) for expr in dimension)
-            return _Piece(piece.relation, (Route(leaf, (own,)),), shares)
+            return _Piece(piece.relation, (Route(leaf, (own,)),), shares, _columns(by))
         return self.received(piece, (dimension,), shares)
 
     def _grid(self, pieces: list[_Piece], dimensions: list[list[Expr | None]], shares: tuple[int, ...]) -> list[_Piece]:
@@ -207,7 +231,8 @@ class _Cutter:
         own: list[list[Expr | None]] = [[*(v[i] for v, _ in chosen)] or [None] for i in range(len(pieces))]
         placed = self._grid(pieces, own, grid)
         routes = tuple(route for piece in placed for route in piece.routes)
-        return _Piece(Join(tuple(piece.relation for piece in placed), relation.on), routes, grid)
+        seen = tuple(frozenset(column for column in v if column is not None) for v, _ in chosen)
+        return _Piece(Join(tuple(piece.relation for piece in placed), relation.on), routes, grid, seen)
 
     def _semi_join(self, relation: Relation, left: _Piece, right: _Piece, on: tuple[Expr, ...]) -> _Piece:
         pairs = _equal_columns(on, left.relation, right.relation)
@@ -215,7 +240,8 @@ class _Cutter:
         own: list[list[Expr | None]] = [[pairs[0][0]], [pairs[0][1]]] if pairs else [[None], [None]]
         placed = self._grid([left, right], own, (self.cells,) if pairs else (1,))
         routes = tuple(route for piece in placed for route in piece.routes)
-        return _Piece(relation.with_inputs(tuple(p.relation for p in placed)), routes, placed[0].shares)
+        inputs = tuple(piece.relation for piece in placed)
+        return _Piece(relation.with_inputs(inputs), routes, placed[0].shares, _columns(own[0]))
 
 
 def _equal_columns(on: tuple[Expr, ...], left: Relation, right: Relation) -> list[tuple[Column, Column]]:
