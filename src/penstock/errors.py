@@ -58,6 +58,14 @@ class Places:
     named: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The text that a query was read from, and where it stands there."""
+
+    source: Source
+    places: Places
+
+
 class PenstockError(Exception):
     """Something that the user can put right."""
 

@@ -1,6 +1,7 @@
-"""penstock check: find out what is wrong with the statements of a file
+"""penstock check: find out what is wrong with the statements of a file, and which queries may run for ever
 
-Binds every statement and reports all errors at once. What memory a query needs is not judged yet: `safe` is null.
+Binds every statement and reports all errors at once. Each query gets a verdict: how much it keeps at most, or which
+piece of it may grow without end, why, and what would make it safe.
 """
 
 from __future__ import annotations
@@ -8,44 +9,40 @@ from __future__ import annotations
 import argparse
 import json
 
-from penstock.algebra.printing import Json, plan_text
-from penstock.algebra.relations import Query, Table, Window, walk_relations
+from penstock.algebra.printing import Json
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
+from penstock.register import Verdict, check_query, verdict_json, verdict_text
 from penstock.sql import Script, bind_text
-
-_MESSAGE = "well formed; its memory is not judged yet"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="SQL statements; - for standard input")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--explain", action="store_true", help="print the proof of every bound")
 
 
 def run(args: argparse.Namespace) -> int:
     script = bind_text(read_sql(args.file), shown_name(args.file))
+    verdicts = [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
     if args.json:
-        print(json.dumps(report(script), indent=2, ensure_ascii=False))
+        print(json.dumps(report(script, verdicts), indent=2, ensure_ascii=False))
     else:
-        for query in script.queries:
-            print(f"{query.name}: well formed; reads {', '.join(_sources(query))}")
+        for before, verdict in zip([None, *verdicts], verdicts, strict=False):
+            if before is not None and not (before.safe and verdict.safe):
+                print()
+            print(verdict_text(verdict, explain=args.explain))
         if not script.queries and not script.errors:
             print(NO_QUERY)
         print_errors(script)
-    return 2 if script.errors else 0
+    if script.errors:
+        return 2
+    return 0 if all(verdict.safe for verdict in verdicts) else 1
 
 
-def _sources(query: Query) -> list[str]:
-    """The windows and tables that a query reads, as they are written."""
-    return [plan_text(node) for node in walk_relations(query.relation) if isinstance(node, (Window, Table))]
-
-
-def report(script: Script) -> dict[str, Json]:
+def report(script: Script, verdicts: list[Verdict]) -> dict[str, Json]:
     """The report as JSON: design section 7."""
     return {
         "schema": JSON_SCHEMA,
         "errors": [error_json(error) for error in script.errors],
-        "queries": [
-            {"name": query.name, "safe": None, "state": [], "actions": [], "message": _MESSAGE, "hint": None}
-            for query in script.queries
-        ],
+        "queries": [verdict_json(verdict) for verdict in verdicts],
     }

@@ -19,14 +19,17 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `contents.py`          | how many rows a relation has at an instant                                  |
 | `blocks.py`            | operands that join, as the theories read them                               |
 | `closing.py`           | when changes end: punctuations and watermarks, for joins and for groups     |
-| `join_graphs.py`       | k-constraints                                                               |
+| `constant_synopses.py` | rows that are alike are counted together: bounded memory                    |
+| `join_graphs.py`       | rows whose partners have had their time: k-constraints                      |
 | `windows.py`           | what every operator holds                                                   |
 | `joins.py`             | what a join keeps of each operand                                           |
 | `states.py`            | a piece of state                                                            |
 | `proof.py`             | why                                                                         |
 | `verdict.py`           | all of it                                                                   |
 | `advice.py`            | what would make a query safe                                                |
+| `edits.py`             | advice as text to paste                                                     |
 | `witness.py`           | input that defeats every plan                                               |
+| `report.py`            | verdicts as messages and as JSON                                            |
 | `declarations.py`      | declarations as they are written                                            |
 | `arithmetic/`          | the theory of bounded memory                                                |
 | `punctuation/`         | the theory of punctuation safety                                            |
@@ -35,7 +38,8 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 
 from penstock.register.advice import Action
 from penstock.register.bounds import Bound, Kind
+from penstock.register.report import verdict_json, verdict_text
 from penstock.register.states import State, Theory
 from penstock.register.verdict import Verdict, check_query
 
-__all__ = ["Action", "Bound", "Kind", "State", "Theory", "Verdict", "check_query"]
+__all__ = ["Action", "Bound", "Kind", "State", "Theory", "Verdict", "check_query", "verdict_json", "verdict_text"]

@@ -33,6 +33,7 @@ from penstock.catalog import Catalog
 from penstock.register.blocks import Block, Operand, block_of, flat_block
 from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness
 from penstock.register.closing import Purging
+from penstock.register.constant_synopses import ConstantSynopses, Needs
 from penstock.register.contents import appends_only, content
 from penstock.register.join_graphs import BlockAnalysis, analyse_block
 from penstock.register.proof import Proof
@@ -127,8 +128,20 @@ class _Judge:
         return State(self.holder, stream, UNBOUNDED, Theory.WINDOWS, Proof(claim), scope, _matched(block, operand))
 
     def _options(self, block: Block, operand: Operand) -> Iterator[Option | None]:
+        yield self._counted(operand)
         yield self._timed(operand)
         yield self._purged(block, operand)
+
+    def _counted(self, operand: Operand) -> Option | None:
+        found = self._synopses.bound(operand)
+        return None if found is None else (*found, Theory.ARITHMETIC)
+
+    @cached_property
+    def _synopses(self) -> ConstantSynopses:
+        """Rows that leave take their results with them, so that DISTINCT has to count."""
+        distinct = self.above.distinct and isinstance(self.relation, Join) and appends_only(self.relation)
+        needs = Needs(self.above.columns, self.above.summed, distinct)
+        return ConstantSynopses(self.relation, block_of(self.relation), needs)
 
     def _purged(self, block: Block, operand: Operand) -> Option | None:
         end = self._purging(block, operand).purge(operand)

@@ -12,6 +12,7 @@ from functools import cached_property
 from penstock.algebra.relations import Query
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
+from penstock.errors import Origin
 from penstock.register.advice import Action, actions
 from penstock.register.bounds import Bound, plus
 from penstock.register.states import State, Theory
@@ -26,6 +27,8 @@ class Verdict:
     query: Query
     catalog: Catalog
     states: tuple[State, ...]
+    #: The text that the query was read from, for messages.
+    origin: Origin | None = None
 
     @property
     def name(self) -> str:
@@ -87,9 +90,9 @@ class Verdict:
         return "\n".join(line for state in self.states for line in _explained(state))
 
 
-def check_query(query: Query, catalog: Catalog) -> Verdict:
+def check_query(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
     """May this query run for ever?"""
-    return Verdict(query, catalog, states(normalise(query), catalog))
+    return Verdict(query, catalog, states(normalise(query), catalog), origin)
 
 
 def _is_safe(query: Query, catalog: Catalog) -> bool:

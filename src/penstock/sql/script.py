@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn
 
 from penstock.algebra.relations import Query
 from penstock.catalog import AssertionDef, Catalog, Definition, Punctuated, Reference, StreamDef, ViewDef
-from penstock.errors import Places, Source, Span, SqlError, SqlErrors
+from penstock.errors import Origin, Places, Source, Span, SqlError, SqlErrors
 from penstock.sql.declarations import (
     bind_assertion_def,
     bind_constraints,
@@ -57,9 +57,14 @@ class Script:
     catalog: Catalog
     queries: tuple[Query, ...]
     errors: tuple[SqlError, ...]
-    source: Source = Source("<text>", "")
+    source: Source
     #: Where each query stands, by its name in lower case.
-    places: Mapping[str, Places] = field(default_factory=dict)
+    places: Mapping[str, Places]
+
+    def origin(self, query: Query) -> Origin | None:
+        """Where a query of this text comes from."""
+        places = self.places.get(query.name.lower())
+        return None if places is None else Origin(self.source, places)
 
     def checked(self) -> Script:
         """Itself, or an exception with all errors."""

@@ -1,0 +1,187 @@
+"""Blocks as queries of the theory of bounded memory: rows that are alike are kept once, with a count (002).
+
+Every operand that changes is a stream of the theory; only what is read above the join is projected. Columns with
+finitely many values that the theory cannot count, as those of a static table, are as good as constants: they split a
+query into finitely many, so they are left out, and the size has no number then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+
+from penstock.algebra.expressions import Column, Comparator, Expr, columns
+from penstock.algebra.predicates import Bound as BoundView
+from penstock.algebra.predicates import Difference, Equality, View, classify
+from penstock.algebra.printing import window_text
+from penstock.algebra.relations import Relation
+from penstock.register import arithmetic
+from penstock.register.arithmetic import Attribute, Comparison, Condition, Constant, Domain, Op, Opaque, Query
+from penstock.register.arithmetic.closure import close
+from penstock.register.arithmetic.folding import fold
+from penstock.register.arithmetic.judge import findings
+from penstock.register.blocks import Block, Operand
+from penstock.register.bounds import NONE, Bound, Kind, entries
+from penstock.register.finite import Finite, finite, intervals
+from penstock.register.proof import Proof
+from penstock.types import BOOLEAN
+from penstock.types import Kind as TypeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What is read of a join's rows, and whether only once of each."""
+
+    projected: frozenset[Column]
+    #: Expressions of which only sums are read.
+    summed: tuple[Expr, ...]
+    distinct: bool
+
+
+class ConstantSynopses:
+    """What the theory says of a block: of all its operands at once, or with duplicates of each by itself."""
+
+    def __init__(self, relation: Relation, block: Block, needs: Needs) -> None:
+        self._translation = _Translation(relation, block, needs)
+        self.query = self._translation.query
+        self.judgement = arithmetic.judge(self.query)
+
+    def bound(self, operand: Operand) -> tuple[Bound, Proof] | None:
+        """How many entries stand for all rows of an operand, if they are finitely many."""
+        claim = f"rows of {operand.label} that are alike are counted together"
+        rule = "theorem 5.2 of bounded memory" if self.query.distinct else "theorem 4.2 of bounded memory"
+        if isinstance(self.judgement, arithmetic.Bounded):
+            if self.judgement.contradiction:
+                return NONE, Proof("no row can ever be part of a result", "a closure of comparisons without solution")
+            sizes = {synopsis.stream: synopsis.size for synopsis in self.judgement.synopses}
+            return self._counted(sizes.get(operand.name, 0)), Proof(claim, rule)
+        if self.query.distinct or operand.name in self._failing():
+            return None
+        return Bound(Kind.CONSTANT, f"finitely many buckets of {operand.label}"), Proof(claim, rule)
+
+    def _counted(self, size: int) -> Bound:
+        if self._translation.splits:
+            return Bound(Kind.CONSTANT, "finitely many buckets")
+        return entries(size, "bucket")
+
+    def _failing(self) -> frozenset[str]:
+        """The streams whose rows differ in infinitely many ways: with duplicates each counts by itself."""
+        small, _ = fold(self.query)
+        closure = close(small)
+        found = findings(small, closure) if closure is not None else ()
+        return frozenset(finding.failure.stream for finding in found)
+
+
+_DOMAINS = {
+    TypeKind.INT: Domain.INTEGER,
+    TypeKind.BIGINT: Domain.INTEGER,
+    TypeKind.TIMESTAMP: Domain.INTEGER,
+    TypeKind.DATE: Domain.INTEGER,
+    TypeKind.BOOLEAN: Domain.INTEGER,
+    TypeKind.DECIMAL: Domain.INTEGER,
+    TypeKind.DOUBLE: Domain.DENSE,
+}
+_OPS = {Comparator.LT: Op.LT, Comparator.LE: Op.LE, Comparator.EQ: Op.EQ, Comparator.NE: Op.NE}
+
+
+class _Translation:
+    def __init__(self, relation: Relation, block: Block, needs: Needs) -> None:
+        self._operands = {
+            column: operand for operand in block.operands if not operand.is_static for column in operand.relation.schema
+        }
+        self._fixed = frozenset(_uncounted(finite(relation), block.predicates))
+        #: Operands of which the theory does not see every condition: they must not be folded onto one another.
+        self._obscure: set[str] = set()
+        conditions = tuple(self._conditions(block.predicates))
+        wanted = needs.projected | self._torn_apart(needs.summed)
+        projected = [c for c in self._operands if c in wanted and c not in self._fixed]
+        booleans = {c for c in self._operands if c.type == BOOLEAN} & (set(projected) | _read(block.predicates))
+        conditions += tuple(between for c in booleans - self._fixed for between in _truth_values(self._attribute(c)))
+        self.query = Query(
+            tuple(arithmetic.Stream(o.name, self._base(o)) for o in block.operands if not o.is_static),
+            conditions,
+            tuple(self._attribute(column) for column in projected),
+            needs.distinct,
+        )
+        #: Whether finitely many cases, nobody knows how many, are behind the query.
+        self.splits = bool(self._fixed & (wanted | _read(block.predicates)))
+
+    def _attribute(self, column: Column) -> Attribute:
+        scale = column.type.scale or 0
+        return Attribute(self._operands[column].name, str(column), _DOMAINS.get(column.type.kind, Domain.OTHER), scale)
+
+    def _torn_apart(self, summed: Iterable[Expr]) -> frozenset[Column]:
+        """The columns of sums that read several operands: those have no parts to keep."""
+        several = [expr for expr in summed if len({self._operands.get(c) for c in columns(expr)}) > 1]
+        return _read(several)
+
+    def _conditions(self, predicates: Iterable[Expr]) -> Iterator[Condition]:
+        """What predicates say; a filter that says nothing here has done its work when a row comes in."""
+        for predicate in predicates:
+            view = classify(predicate)
+            # A comparison with finitely many values splits the others into finitely many stretches.
+            plain = columns(predicate) <= self._operands.keys() - self._fixed
+            comparison = self._comparison(view) if view is not None and plain else None
+            if comparison is not None:
+                yield comparison
+                continue
+            read = [column for column in columns(predicate) if column in self._operands]
+            self._obscure |= {self._operands[column].name for column in read}
+            if plain and len({self._operands[column].name for column in read}) > 1:
+                yield Opaque(frozenset(self._attribute(column) for column in read))
+
+    def _comparison(self, view: View) -> Comparison | None:
+        match view:
+            case Equality(left, right):
+                return _compared(self._attribute(left), Comparator.EQ, self._attribute(right), 0)
+            case Difference(left, right, op, constant):
+                return _compared(self._attribute(left), op, self._attribute(right), constant)
+            case BoundView(column, op, value) if not (isinstance(value, float) and not isfinite(value)):
+                return _compared(self._attribute(column), op, _constant(value), 0)
+        return None
+
+    def _base(self, operand: Operand) -> str:
+        """The name that occurrences share which have the same rows."""
+        if operand.window is None or operand.name in self._obscure:
+            return f"#{operand.name}"
+        return f"{operand.window.stream.name} {window_text(operand.window.spec)}"
+
+
+def _compared(
+    left: Attribute, op: Comparator, right: Attribute | arithmetic.Constant, offset: int
+) -> Comparison | None:
+    """`left op right + offset`, where the theory has such a comparison."""
+    if isinstance(right, Attribute) and right.domain is not left.domain:
+        return None
+    if left.domain is Domain.OTHER and (offset or op not in (Comparator.EQ, Comparator.NE)):
+        return None
+    if op in _OPS:
+        return Comparison(left, _OPS[op], right, offset)
+    return Comparison(right, _OPS[op.mirrored], left, -offset)
+
+
+def _constant(value: object) -> Constant:
+    match value:
+        case bool():
+            return int(value)
+        case float() | Decimal():
+            return Fraction(value)
+    return value
+
+
+def _uncounted(known: Finite, predicates: tuple[Expr, ...]) -> Iterator[Column]:
+    """Columns that are finite for another reason than an interval of whole numbers, which the theory counts itself."""
+    counted = {c for c, (low, high) in intervals(predicates).items() if low is not None and high is not None}
+    yield from (column for column in known if column not in counted and column.type != BOOLEAN)
+
+
+def _truth_values(attribute: Attribute) -> Iterator[Comparison]:
+    yield Comparison(0, Op.LE, attribute)
+    yield Comparison(attribute, Op.LE, 1)
+
+
+def _read(exprs: Iterable[Expr]) -> frozenset[Column]:
+    return frozenset(column for expr in exprs for column in columns(expr))

@@ -1,0 +1,89 @@
+"""Verdicts for people and for programs: messages that point at the text, and JSON (design section 7)."""
+
+from __future__ import annotations
+
+from penstock.algebra.printing import Json
+from penstock.errors import Origin, SqlError
+from penstock.register.advice import Action
+from penstock.register.edits import runnable
+from penstock.register.states import State
+from penstock.register.verdict import Verdict
+
+
+def verdict_text(verdict: Verdict, explain: bool = False) -> str:
+    """One line for a safe query; for others each piece of state that may grow, why, and what would help."""
+    if verdict.safe:
+        lines = [f"{verdict.name}: {verdict.message}"]
+    else:
+        allowed = ", but allowed" if verdict.query.allow_unbounded else ""
+        lines = [f"{verdict.name}: not safe{allowed}", *(_pointed(state, verdict.origin) for state in _first(verdict))]
+        if verdict.hint is not None:
+            lines.append(f"why: {verdict.hint}")
+        lines += _advice(verdict)
+    if explain:
+        lines += [f"  {line}" for line in verdict.explanation().splitlines()]
+    return "\n".join(lines)
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Json]:
+    actions: list[Json] = [list(statements) for statements in action_texts(verdict)]
+    return {
+        "name": verdict.name,
+        "safe": verdict.safe,
+        "state": [_state_json(state) for state in verdict.states],
+        "actions": actions,
+        "message": verdict.message,
+        "hint": verdict.hint,
+    }
+
+
+def action_texts(verdict: Verdict) -> tuple[tuple[str, ...], ...]:
+    """The statements of each action."""
+    return tuple(runnable(action, verdict.query, verdict.origin) for action in verdict.actions)
+
+
+def _first(verdict: Verdict) -> list[State]:
+    """One piece of state for each place: what piles up below often piles up above as well."""
+    by_place = {_place(state, verdict.origin): state for state in reversed(verdict.unbounded)}
+    return sorted(by_place.values(), key=verdict.unbounded.index)
+
+
+def _place(state: State, origin: Origin | None) -> object:
+    return origin.places.scopes.get(state.scope) if origin is not None else state.because
+
+
+def _pointed(state: State, origin: Origin | None) -> str:
+    """What is wrong, with the piece of SQL underlined that holds the state."""
+    if origin is None:
+        return state.because
+    span = origin.places.scopes.get(state.scope, origin.places.query)
+    return str(SqlError(state.because, None, origin.source, span))
+
+
+def _advice(verdict: Verdict) -> list[str]:
+    if not verdict.actions:
+        return []
+    lines = ["any of these would make it safe:"]
+    for number, action in enumerate(verdict.actions, start=1):
+        first, *rest = _shown(action)
+        lines += [f"  {number}. {first}", *(f"     {line}" for line in rest)]
+    return lines
+
+
+def _shown(action: Action) -> list[str]:
+    """The steps, short: a change of the query as the piece that changes."""
+    return [step.text for step in action.steps]
+
+
+def _state_json(state: State) -> dict[str, Json]:
+    leans_on: list[Json] = list(state.leans_on)
+    return {
+        "operator": state.holder.value,
+        "stream": state.stream,
+        "bound": state.bound.kind.value,
+        "size": state.bound.size,
+        "because": state.because,
+        "leans_on": leans_on,
+        "by": state.by.value,
+        "words": state.bound.words if state.is_safe else None,
+    }
