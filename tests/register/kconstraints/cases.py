@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 
 from penstock.register.kconstraints import (
@@ -25,25 +25,62 @@ from tests.register.kconstraints.model import FILTER, Event, is_admissible
 ATTRIBUTES = ("a", "b", "c")
 
 
-def random_query(random: Random, *, streams: int | None = None, kinds: Sequence[type] = (), clocks: bool = True) -> JoinQuery:
-    """A connected join of streams: trees, acyclic graphs and cycles, some joins many-many; constraints of these kinds."""
-    count = streams or random.choice((2, 2, 3, 3, 4))
-    names = [f"s{number}" for number in range(1, count + 1)]
-    joins = [(random.choice(names[:place]), name) for place, name in enumerate(names) if place]
-    joins += [tuple(random.sample(names, 2)) for _ in range(random.choice((0, 0, 1, 2)) if count > 2 else 0)]
-    equalities = [Equality(_column(random, left), _column(random, right)) for left, right in joins]
-    compared = {name: sorted({side.attribute for one in equalities for side in (one.left, one.right) if side.stream == name}) for name in names}
-    declared = tuple(_stream(random, name, compared[name], clocks) for name in names)
+def random_query(random: Random, *, kinds: Sequence[type] = (), clocks: bool = True) -> JoinQuery:
+    """A connected join of streams: trees, acyclic graphs, cycles, some joins many-many; constraints of these kinds."""
+    names, pairs = random.choice((_tree, _tree, _tree, _graph, _triangle, _diamond))(random)
+    join = random.choice((_any_join, _many_one_join, _many_one_join))
+    equalities = tuple(join(random, *pair) for pair in pairs)
+    declared = tuple(
+        _stream(random, name, _compared(name, equalities), join is _many_one_join, clocks) for name in names
+    )
     constraints = _constraints(random, equalities, kinds or (Rids, ClusteredArrival, OrderedArrival))
-    return JoinQuery(declared, tuple(equalities), tuple(constraints), random.choice(list(Output)))
+    return JoinQuery(declared, equalities, tuple(constraints), random.choice(list(Output)))
 
 
-def _column(random: Random, stream: str) -> Column:
-    return Column(stream, random.choice(ATTRIBUTES))
+Pairs = tuple[list[str], list[tuple[str, str]]]
 
 
-def _stream(random: Random, name: str, compared: Sequence[str], clocks: bool) -> Stream:
-    keys = tuple(frozenset({one}) for one in compared if random.random() < 0.6)
+def _tree(random: Random) -> Pairs:
+    """Edges point this way and that."""
+    names = [f"s{number}" for number in range(1, random.choice((2, 3, 3, 4)) + 1)]
+    pairs = [(random.choice(names[:place]), name) for place, name in enumerate(names) if place]
+    return names, [(right, left) if random.random() < 0.3 else (left, right) for left, right in pairs]
+
+
+def _graph(random: Random) -> Pairs:
+    """A tree and some edges more: often cyclic."""
+    names, pairs = _tree(random)
+    left, right = random.sample(names, 2)
+    return names, [*pairs, (left, right)]
+
+
+def _triangle(random: Random) -> Pairs:
+    return ["s1", "s2", "s3"], [("s1", "s2"), ("s2", "s3"), random.choice((("s1", "s3"), ("s3", "s1")))]
+
+
+def _diamond(random: Random) -> Pairs:
+    return ["s1", "s2", "s3", "s4"], [("s1", "s2"), ("s1", "s3"), ("s2", "s4"), ("s3", "s4")]
+
+
+def _any_join(random: Random, left: str, right: str) -> Equality:
+    return Equality(Column(left, random.choice(ATTRIBUTES)), Column(right, random.choice(ATTRIBUTES)))
+
+
+def _many_one_join(random: Random, parent: str, child: str) -> Equality:
+    """The key of a stream is its first attribute; sometimes keys of both are compared, or of neither."""
+    kind = random.random()
+    here = "a" if kind < 0.1 else random.choice(("b", "c"))
+    there = random.choice(("b", "c")) if kind > 0.9 else "a"
+    return Equality(Column(parent, here), Column(child, there))
+
+
+def _compared(name: str, equalities: Sequence[Equality]) -> list[str]:
+    sides = (side for one in equalities for side in (one.left, one.right))
+    return sorted({side.attribute for side in sides if side.stream == name})
+
+
+def _stream(random: Random, name: str, compared: Sequence[str], is_keyed: bool, clocks: bool) -> Stream:
+    keys = (frozenset({"a"}),) if is_keyed else tuple(frozenset({one}) for one in compared if random.random() < 0.6)
     clock = Clock(random.choice(compared), random.choice((0, 2))) if clocks and random.random() < 0.15 else None
     filtered = random.random() < 0.3
     window = random.choice((None, None, None, Rows(random.randint(1, 4)), Time(random.randint(0, 6))))
@@ -53,13 +90,14 @@ def _stream(random: Random, name: str, compared: Sequence[str], clocks: bool) ->
 
 def _constraints(random: Random, equalities: Sequence[Equality], kinds: Sequence[type]) -> list[Constraint]:
     found: list[Constraint] = []
+    share = random.choice((0.2, 0.6, 0.9))
     for equality in equalities:
         for here, there in ((equality.left, equality.right), (equality.right, equality.left)):
-            if Rids in kinds and random.random() < 0.6:
+            if Rids in kinds and random.random() < share:
                 found.append(Rids(here.stream, (here.attribute,), there.stream, (there.attribute,), _extent(random)))
-            if ClusteredArrival in kinds and random.random() < 0.25:
+            if ClusteredArrival in kinds and random.random() < share / 2:
                 found.append(ClusteredArrival(here.stream, (here.attribute,), _extent(random)))
-            if OrderedArrival in kinds and random.random() < 0.25:
+            if OrderedArrival in kinds and random.random() < share / 2:
                 found.append(OrderedArrival(here.stream, here.attribute, _extent(random)))
     return found
 
@@ -94,5 +132,16 @@ def _proposed(random: Random, query: JoinQuery, past: Sequence[Event], now: int)
         elif stream.clock is not None and name == stream.clock.attribute:
             values[name] = now - random.randint(0, stream.clock.delay)
         else:
-            values[name] = max(0, random.choice((around, random.choice(seen), random.choice(seen) + random.choice((0, 1, 1, 2)))))
+            near = random.choice(seen) + random.choice((0, 1, 1, 2))
+            values[name] = random.choice((around, random.choice(seen), near))
+    for partner in random.sample(past[-8:], min(2, len(past))) if random.random() < 0.7 else ():
+        values.update(_matching(query, stream, partner))
     return Event(stream.name, now, values)
+
+
+def _matching(query: JoinQuery, stream: Stream, partner: Event) -> Iterator[tuple[str, int]]:
+    """The values with which a row of the stream joins with the partner."""
+    for one in query.equalities:
+        for here, there in ((one.left, one.right), (one.right, one.left)):
+            if (here.stream, there.stream) == (stream.name, partner.stream):
+                yield here.attribute, partner.values[there.attribute]

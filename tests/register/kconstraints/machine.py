@@ -39,9 +39,8 @@ class Machine:
         self.past.append(event)
         self.expire()
         checks = self.handlings[event.stream].own_checks
-        if not event.passes() or any(event.values[left] != event.values[right] for left, right in checks):
-            self.to_no(event)
-        elif any(isinstance(move, Expire) for move in self.handlings[event.stream].moves) and not self.lives(event):
+        fits = all(event.values[left] == event.values[right] for left, right in checks)
+        if not event.passes() or not fits or not self.lives(event):
             self.to_no(event)
         else:
             new = Counter(self.results_with(event))
@@ -150,7 +149,9 @@ class Machine:
         match move:
             case ChildOverdue(child, step, column):
                 for row in list(self.unknown[name]):
-                    if self.step_is_over(row, step, column) and not any(self.agree(row, one) for one in self.stored(child)):
+                    if self.step_is_over(row, step, column) and not any(
+                        self.agree(row, one) for one in self.stored(child)
+                    ):
                         self.to_no(row)
             case DropAfter(component, waits, of):
                 for row in list(self.component(component)[name]):
@@ -235,5 +236,3 @@ class Machine:
         else:
             old = [event for event in rows if event.at + step.within.microseconds < self.past[-1].at]
         return max((event.values[step.column.attribute] for event in old), default=float("-inf"))
-
-

@@ -1,7 +1,8 @@
 """What k-constraints mean, written down a second time: rows one by one, nested loops, no graphs.
 
-Admissible input, the result of a join, and which rows some admissible future still needs. Constraints forbid rows and never
-demand any, so if a row can take part in a result at all, it can in the future in which just the missing rows come at once.
+Admissible input, the result of a join, and which rows some admissible future still needs. Constraints forbid rows and
+never demand any, so if a row can take part in a result at all, it can in the future in which just the missing rows come
+at once.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ def _holds(constraint: object, past: Past, event: Event) -> bool:
             for place, other in enumerate(past):
                 if other.stream == stream and _agree(other, event, columns):
                     between = [
-                        later for later in past[place + 1 :] if later.stream == stream and not _agree(later, event, columns)
+                        later
+                        for later in past[place + 1 :]
+                        if later.stream == stream and not _agree(later, event, columns)
                     ]
                     if not _is_within(within, len(between), event.at - other.at):
                         return False
@@ -232,10 +235,7 @@ def _leader(query: JoinQuery, column: Column) -> Column:
     same = {column}
     while True:
         more = {
-            side
-            for one in query.equalities
-            for side in (one.left, one.right)
-            if one.left in same or one.right in same
+            side for one in query.equalities for side in (one.left, one.right) if one.left in same or one.right in same
         }
         if more <= same:
             return min(same)

@@ -42,22 +42,22 @@ by_kinds = pytest.mark.parametrize("kinds", KINDS, ids=lambda kinds: "+".join(ki
 
 @by_kinds
 def test_what_is_needed_is_in_its_wait(kinds: tuple[type, ...]) -> None:
-    assert waits_checked(Random(f"needed {kinds}"), kinds, cases=22) > 5
+    assert waits_checked(Random(f"needed {kinds}"), kinds, cases=14) > 5
 
 
 @pytest.mark.slow
 @by_kinds
 def test_what_is_needed_is_in_its_wait_in_many_cases(kinds: tuple[type, ...]) -> None:
-    assert waits_checked(Random(f"needed, many {kinds}"), kinds, cases=1000) > 200
+    assert waits_checked(Random(f"needed, many {kinds}"), kinds, cases=250) > 50
 
 
 def test_numbers_from_rates_are_never_exceeded() -> None:
-    assert numbers_checked(Random("rates"), cases=35) > 20
+    assert numbers_checked(Random("rates"), cases=20) > 20
 
 
 @pytest.mark.slow
 def test_numbers_from_rates_are_never_exceeded_in_many_cases() -> None:
-    assert numbers_checked(Random("rates, many"), cases=1500) > 800
+    assert numbers_checked(Random("rates, many"), cases=400) > 200
 
 
 def waits_checked(random: Random, kinds: tuple[type, ...], cases: int) -> int:
@@ -94,7 +94,9 @@ def numbers_checked(random: Random, cases: int) -> int:
     return numbers
 
 
-def needed_rows(query: JoinQuery, analysis: Analysis, past: list[Event]) -> Iterator[tuple[str, Component, list[Event]]]:
+def needed_rows(
+    query: JoinQuery, analysis: Analysis, past: list[Event]
+) -> Iterator[tuple[str, Component, list[Event]]]:
     """What must be kept of each stream, by component; needed rows are never No."""
     for stream in query.streams:
         rows = [event for event in past if event.stream == stream.name and needed(query, past, event)]
