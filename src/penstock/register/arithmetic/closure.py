@@ -128,18 +128,21 @@ def close(query: Query) -> Closure | None:
     matrix = _direct(len(attributes) + 1, uppers)
     if not _shortest_paths(matrix):
         return None
-    left = _tightened(matrix, aparts, reader.steps)
-    if left is None:
+    ends = _cut_ends(matrix, aparts, reader.steps)
+    if ends is None:
         return None
-    return Closure(attributes, matrix, tuple(uppers), tuple(left), reader.steps, unit * WHOLE, codes)
+    matrix = [[None if limit is None else strictness_once(limit) for limit in row] for row in matrix]
+    cut = {upper.comparison for upper in ends}
+    inside = tuple(apart for apart in aparts if apart.comparison not in cut and _is_inside(matrix, apart))
+    return Closure(attributes, matrix, (*uppers, *ends), inside, reader.steps, unit * WHOLE, codes)
 
 
-def raw_closure(closure: Closure, extra: Sequence[Upper]) -> Matrix | None:
-    """The matrix, with more limits in it, and with each strict step counted: what to find values with.
+def direct_closure(closure: Closure, uppers: Iterable[Upper]) -> Matrix | None:
+    """The matrix of some limits on a query's attributes, with each strict step counted: what to find values with.
 
     `x < y AND y < z` leaves room for a value between x and z; as one strict limit, it would be forgotten.
     """
-    matrix = _direct(len(closure.matrix), [*closure.uppers, *extra])
+    matrix = _direct(len(closure.matrix), uppers)
     return matrix if _shortest_paths(matrix) else None
 
 
@@ -194,29 +197,28 @@ def _shorten(row: list[Limit], start: int, ends: Sequence[tuple[int, int]]) -> N
             row[v] = through
 
 
-def _tightened(matrix: Matrix, aparts: Sequence[Apart], steps: Sequence[int]) -> list[Apart] | None:
-    """Let `<>` cut off the end of a range: `x <= 5 AND x <> 5` is `x < 5`. What is left are holes inside of ranges."""
-    left = list(aparts)
-    changed = True
-    while changed:
-        changed = False
-        for apart in list(left):
+def _cut_ends(matrix: Matrix, aparts: Sequence[Apart], steps: Sequence[int]) -> list[Upper] | None:
+    """Let `<>` cut off the end of a range: `x <= 5 AND x <> 5` is `x < 5`. The limits that it sets; None for a contradiction."""
+    ends: list[Upper] = []
+    waiting = True
+    while waiting:
+        waiting = False
+        for apart in aparts:
             u, v, value = apart.left, apart.right, apart.value
             step = min(steps[u], steps[v])
-            above, below = matrix[u][v], matrix[v][u]
-            if (above is not None and above < value) or (below is not None and below < -value):
-                left.remove(apart)
-            elif above == value:
-                if not tighten(matrix, u, v, value - step):
-                    return None
-                changed = True
-            elif below == -value:
-                if not tighten(matrix, v, u, -value - step):
-                    return None
-                changed = True
-    for row in matrix:
-        row[:] = [None if limit is None else strictness_once(limit) for limit in row]
-    return left
+            for end in (Upper(u, v, value - step, apart.comparison), Upper(v, u, -value - step, apart.comparison)):
+                if matrix[end.left][end.right] == end.limit + step:
+                    if not tighten(matrix, end.left, end.right, end.limit):
+                        return None
+                    ends.append(end)
+                    waiting = True
+    return ends
+
+
+def _is_inside(matrix: Matrix, apart: Apart) -> bool:
+    """Whether a `<>` makes a hole in a range; one that lies outside says nothing."""
+    above, below = matrix[apart.left][apart.right], matrix[apart.right][apart.left]
+    return (above is None or above > apart.value) and (below is None or below > -apart.value)
 
 
 @dataclass(frozen=True, slots=True)

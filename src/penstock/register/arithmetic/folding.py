@@ -8,12 +8,11 @@ becomes one that the query implies. What is mapped to is a query with the same a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
-from penstock.register.arithmetic.closure import WHOLE, ZERO, Closure, close
-from penstock.register.arithmetic.query import Attribute, Comparison, Condition, Domain, Op, Opaque, Query
+from penstock.register.arithmetic.closure import Closure, close
+from penstock.register.arithmetic.induced import induced
+from penstock.register.arithmetic.query import Attribute, Comparison, Condition, Opaque, Query
 
 #: How many assignments the search for a homomorphism looks at.
 PATIENCE = 10_000
@@ -25,7 +24,7 @@ def fold(query: Query) -> tuple[Query, tuple[tuple[str, str], ...]]:
     """A query with the same answers and as few occurrences as can be found, and what stands for those left out.
 
     >>> one, two = Attribute("S1", "a"), Attribute("S2", "a")
-    >>> from penstock.register.arithmetic.query import Stream
+    >>> from penstock.register.arithmetic.query import Op, Stream
     >>> streams = (Stream("S1", "S"), Stream("S2", "S"))
     >>> small, stands = fold(Query(streams, (Comparison(one, Op.EQ, two), Comparison(one, Op.EQ, 7)), (one,), True))
     >>> [stream.name for stream in small.streams], stands, [str(condition) for condition in small.conditions]
@@ -111,38 +110,4 @@ def _image(query: Query, closure: Closure, found: Homomorphism) -> Query:
     streams = tuple(stream for stream in query.streams if stream.name in left)
     said = tuple(condition for condition in query.conditions if condition.streams <= left)
     projected = tuple(_moved(attribute, found) for attribute in query.projected)
-    image = Query(streams, said, projected, query.distinct)
-    known = close(image)
-    for comparison in _said_indirectly(closure, left):
-        if known is not None and not known.implies(comparison):
-            image = replace(image, conditions=(*image.conditions, comparison))
-            known = close(image)
-    return image
-
-
-def _said_indirectly(closure: Closure, left: set[str]) -> Iterator[Comparison]:
-    """What the closure says of the occurrences that are left."""
-    nodes = [node for node, attribute in enumerate(closure.attributes, 1) if attribute.stream in left]
-    for u, v in product([ZERO, *nodes], repeat=2):
-        limit = closure.matrix[u][v]
-        if u != v and limit is not None:
-            comparison = _comparison(closure, u, v, limit)
-            if comparison is not None:
-                yield comparison
-
-
-def _comparison(closure: Closure, u: int, v: int, limit: int) -> Comparison | None:
-    one, other = (None if node == ZERO else closure.attributes[node - 1] for node in (u, v))
-    domains = {attribute.domain for attribute in (one, other) if attribute is not None}
-    whole = -(-limit // WHOLE) * WHOLE
-    value = closure.number(whole)
-    if len(domains) > 1:
-        return None
-    if Domain.OTHER in domains:
-        if closure.matrix[v][u] != -limit or u == ZERO:
-            return None
-        return Comparison(one, Op.EQ, closure.codes[int(value)] if other is None else other)
-    op = Op.LE if whole == limit else Op.LT
-    if one is None:
-        return Comparison(-value, op, other)
-    return Comparison(one, op, value) if other is None else Comparison(one, op, other, value)
+    return Query(streams, (*said, *induced(closure, left)), projected, query.distinct)

@@ -23,7 +23,7 @@ def judge(query: Query) -> Bounded | Unbounded:
     finding = next(findings(small, closure), None)
     if finding is None:
         return Bounded(synopses(small, closure), folded=folded)
-    return Unbounded(finding.failure, witness(small, closure, finding))
+    return Unbounded(finding.failure, witness(small, closure, finding, query))
 
 
 def findings(query: Query, closure: Closure) -> Iterator[Finding]:

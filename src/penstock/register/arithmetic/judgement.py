@@ -46,8 +46,8 @@ class Hole:
     of: Attribute
     attribute: Attribute
     shift: Fraction
-    low: Fraction | None
-    high: Fraction | None
+    low: Edge | None
+    high: Edge | None
 
 
 class Kept(Enum):
@@ -66,6 +66,8 @@ class Synopsis:
     """What must be kept of one stream, and the most entries that it takes, whatever arrives."""
 
     stream: str
+    #: What rows must satisfy to be kept at all: the query's filters, and what joins imply of the stream by itself.
+    filters: tuple[Condition, ...]
     kept: Kept
     #: Attributes whose values are kept.
     values: tuple[Attribute, ...]

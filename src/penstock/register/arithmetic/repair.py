@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
 
-from penstock.register.arithmetic.closure import Closure, close, raw_closure
+from penstock.register.arithmetic.closure import Closure, close, direct_closure
 from penstock.register.arithmetic.folding import fold
 from penstock.register.arithmetic.judge import findings
 from penstock.register.arithmetic.judgement import Failure, Missing, Repair, Side
@@ -80,7 +80,7 @@ def _units(bounds: frozenset[Missing]) -> Iterator[frozenset[Missing]]:
 def bound(query: Query, bounds: frozenset[Missing]) -> Query:
     """The query with bounds added, by constants that contradict nothing."""
     closure = close(query)
-    matrix = None if closure is None else raw_closure(closure, ())
+    matrix = None if closure is None else direct_closure(closure, closure.uppers)
     if closure is None or matrix is None or not bounds:
         return query
     values = solve(matrix, closure.aparts, closure.steps, closure.one) or solve(matrix, (), closure.steps, closure.one)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from math import prod
 
 from penstock.register.arithmetic.closure import WHOLE, Apart, Closure, Limit
+from penstock.register.arithmetic.induced import induced
 from penstock.register.arithmetic.judgement import Corner, Edge, Hole, Kept, Side, Synopsis
 from penstock.register.arithmetic.query import Opaque, Query, Stream
 from penstock.register.arithmetic.references import Reference, avoided, largest_family, references, step
@@ -23,8 +24,10 @@ def synopses(query: Query, closure: Closure) -> tuple[Synopsis, ...]:
 
 
 def _synopsis(query: Query, closure: Closure, stream: Stream) -> Synopsis:
+    written = [condition for condition in query.conditions if condition.streams == {stream.name}]
+    filters = (*written, *induced(closure, [stream.name]))
     if len(query.streams) == 1 and not query.distinct:
-        return Synopsis(stream.name, Kept.NOTHING, (), (), (), 0)
+        return Synopsis(stream.name, filters, Kept.NOTHING, (), (), (), 0)
     values = _values(query, closure, stream)
     fixed = _with_equals(closure, values)
     found, holes = references(closure, stream.name, fixed), avoided(closure, stream.name, fixed)
@@ -36,6 +39,7 @@ def _synopsis(query: Query, closure: Closure, stream: Stream) -> Synopsis:
     assert boxes is not None, "the query is not bounded"
     return Synopsis(
         stream.name,
+        filters,
         Kept.SKYLINE if query.distinct else Kept.COUNTERS,
         tuple(closure.attributes[node - 1] for node in values),
         tuple(_corners(closure, found)),
@@ -174,6 +178,6 @@ def _hole(closure: Closure, own: int, apart: Apart) -> Hole:
         closure.attributes[other - 1],
         closure.attributes[own - 1],
         closure.number(shift),
-        None if below is None else -_edge(closure, below, 1).value,
-        None if above is None else _edge(closure, above, 1).value,
+        None if below is None else _edge(closure, below, -1),
+        None if above is None else _edge(closure, above, 1),
     )

@@ -14,7 +14,7 @@ from itertools import combinations
 from random import Random
 
 from penstock.register.arithmetic.boundedness import Finding, Pattern
-from penstock.register.arithmetic.closure import WHOLE, ZERO, Apart, Closure, Matrix, Upper, raw_closure
+from penstock.register.arithmetic.closure import WHOLE, ZERO, Apart, Closure, Matrix, Upper, direct_closure
 from penstock.register.arithmetic.evaluation import new_answers
 from penstock.register.arithmetic.judgement import Family, Row, Witness
 from penstock.register.arithmetic.query import Constant, Domain, Opaque, Query
@@ -28,11 +28,14 @@ TRIED_ON, COMBINATIONS = 3, 2_000
 ATTEMPTS = 8
 
 
-def witness(query: Query, closure: Closure, finding: Finding) -> Witness | None:
-    """The streams that a condition which fails leads to, or None if they prove nothing."""
+def witness(query: Query, closure: Closure, finding: Finding, written: Query) -> Witness | None:
+    """The streams that a condition which fails leads to, or None if they prove nothing.
+
+    `written` is the query before it was folded: its rows may have attributes whose values no longer matter.
+    """
     if any(isinstance(condition, Opaque) for condition in query.conditions):
         return None
-    maker = _Maker(query, closure, finding)
+    maker = _Maker(query, closure, finding, written)
     base = next(stream.base for stream in query.streams if stream.name == finding.failure.stream)
     if (closure.aparts or query.joins_itself or _mixes_scales(closure)) and not maker.is_right():
         return None
@@ -55,6 +58,7 @@ class _Maker:
     query: Query
     closure: Closure
     finding: Finding
+    written: Query
 
     def family(self, size: int) -> Family:
         found = self._family(size)
@@ -92,19 +96,21 @@ class _Maker:
 
     def _row(self, member: Solution, name: str) -> Row:
         base = next(stream.base for stream in self.query.streams if stream.name == name)
+        same = {stream.name for stream in self.written.streams if stream.base == base}
+        free = {a.name: "any" if a.domain is Domain.OTHER else 0 for a in self.written.attributes if a.stream in same}
         values = {
             attribute.name: decode(self.closure, node, member[node])
             for node, attribute in enumerate(self.closure.attributes, 1)
             if attribute.stream == name
         }
-        return Row(base, values)
+        return Row(base, {**free, **values})
 
     def _members(self, size: int) -> list[Solution] | None:
         """As many solutions of the query as asked for, linked as the pattern says. The last one is a spare."""
         closure, extra, aparts = self.closure, self._extra(), list(self.closure.aparts)
         if self.finding.pattern is Pattern.HOLES:
             aparts = [apart for apart in aparts if apart != self.finding.cause]
-        matrix = raw_closure(closure, extra)
+        matrix = direct_closure(closure, [*closure.uppers, *extra])
         start = None if matrix is None else solve(matrix, aparts, closure.steps, closure.one)
         if matrix is None or start is None:
             return None

@@ -1,0 +1,53 @@
+"""What a query says of some of its streams, though it says it of others: the paper's IND, by all that is implied.
+
+`S.a = T.d AND T.d < 20` bounds S.a. A synopsis needs to know: it keeps no row that can never join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import product
+
+from penstock.register.arithmetic.closure import WHOLE, ZERO, Closure, direct_closure, strictness_once, tighten
+from penstock.register.arithmetic.query import Comparison, Domain, Op
+
+
+def induced(closure: Closure, streams: Collection[str]) -> Iterator[Comparison]:
+    """Comparisons of attributes of these streams, and with constants, that do not follow from those that are written.
+
+    >>> from penstock.register.arithmetic.closure import close
+    >>> from penstock.register.arithmetic.query import Attribute, Query
+    >>> a, d = Attribute("S", "a"), Attribute("T", "d")
+    >>> query = Query.over("ST", [Comparison(a, Op.LE, d), Comparison(d, Op.LT, 20)], [a], distinct=False)
+    >>> print(*induced(close(query), ["S"]))
+    S.a <= 19
+    """
+    nodes = [ZERO, *(node for node, attribute in enumerate(closure.attributes, 1) if attribute.stream in streams)]
+    within = frozenset(nodes)
+    matrix = direct_closure(closure, [upper for upper in closure.uppers if within >= {upper.left, upper.right}])
+    assert matrix is not None, "a part of what is satisfiable is satisfiable"
+    for left, right in product(nodes, repeat=2):
+        limit, known = closure.matrix[left][right], matrix[left][right]
+        if limit is not None and (known is None or limit < strictness_once(known)):
+            comparison = _comparison(closure, left, right, limit)
+            if comparison is not None:
+                tighten(matrix, left, right, limit)
+                yield comparison
+
+
+def _comparison(closure: Closure, left: int, right: int, limit: int) -> Comparison | None:
+    """`left - right <= limit` as a comparison, unless it relates two domains: then constants say it already."""
+    one, other = (None if node == ZERO else closure.attributes[node - 1] for node in (left, right))
+    domains = {attribute.domain for attribute in (one, other) if attribute is not None}
+    whole = -(-limit // WHOLE) * WHOLE
+    value = closure.number(whole)
+    if len(domains) > 1:
+        return None
+    if Domain.OTHER in domains:
+        if one is None or closure.matrix[right][left] != -limit:
+            return None
+        return Comparison(one, Op.EQ, closure.codes[int(value)] if other is None else other)
+    op = Op.LE if whole == limit else Op.LT
+    if one is None:
+        return Comparison(-value, op, other)
+    return Comparison(one, op, value) if other is None else Comparison(one, op, other, value)
