@@ -57,6 +57,7 @@ bid(auction) for auction = item.id; join on auction = item.id
 | `rows.py`               | rows, what joins and what a punctuation rules out                             |
 | `chained_purge.py`      | the purge itself, as a reference for run times                                |
 | `punctuation_state.py`  | how long punctuations are kept                                                |
+| `punctuation_purge.py`  | which punctuations may be forgotten now                                       |
 | `witness.py`            | input that defeats every plan                                                 |
 """
 
@@ -75,6 +76,7 @@ from penstock.register.punctuation.plans import (
     safe_plans,
 )
 from penstock.register.punctuation.punctuation_graph import PunctuationEdge, PunctuationGraph, punctuation_graph
+from penstock.register.punctuation.punctuation_purge import purge_punctuations
 from penstock.register.punctuation.punctuation_state import Keeping, PunctuationState, punctuation_states
 from penstock.register.punctuation.purgeability import (
     AtMost,
@@ -153,6 +155,7 @@ __all__ = [
     "minimal_scheme_sets",
     "punctuation_graph",
     "punctuation_states",
+    "purge_punctuations",
     "purgeability",
     "purgeable_streams",
     "recipe",

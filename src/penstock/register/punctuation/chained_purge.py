@@ -51,7 +51,7 @@ def chained_purge(
     classes = join_classes(query)
     if classes.solution is None or (start := joined(classes, {}, row)) is None:
         return None
-    rules, held = rules_of(classes, schemes).rules, _Held.of(punctuations)
+    rules, held = rules_of(classes, schemes).rules, Held.of(punctuations)
     stack: list[tuple[tuple[Row, ...], Binding]] = [((row,), start)]
     while stack:
         rows, binding = stack.pop()
@@ -59,9 +59,9 @@ def chained_purge(
         if len(reached) == len(query.streams):
             continue
         wanted = [
-            (rule.scheme.stream, _missing(classes, rule, binding, held))
+            (rule.scheme.stream, missing_punctuations(classes, rule, binding, held))
             for rule in rules
-            if rule.scheme.stream not in reached and _applies(classes, rule, binding)
+            if rule.scheme.stream not in reached and applies(classes, rule, binding)
         ]
         stream = next((stream for stream, missing in wanted if not missing), None)
         if stream is None:
@@ -72,19 +72,19 @@ def chained_purge(
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class Held:
     """The punctuations that hold: of each scheme, by value, up to which order."""
 
     upto: Mapping[Scheme, Mapping[tuple[Hashable, ...], int | None]]
 
     @staticmethod
-    def of(punctuations: Iterable[Punctuation]) -> _Held:
+    def of(punctuations: Iterable[Punctuation]) -> Held:
         upto: dict[Scheme, dict[tuple[Hashable, ...], int | None]] = {}
         for each in punctuations:
             values = upto.setdefault(each.scheme, {})
             before = values.get(each.values)
             values[each.values] = each.upto if before is None else max(before, each.upto or before)
-        return _Held(upto)
+        return Held(upto)
 
     def has(self, punctuation: Punctuation) -> bool:
         values = self.upto.get(punctuation.scheme, {})
@@ -93,14 +93,17 @@ class _Held:
         held = values[punctuation.values]
         return punctuation.upto is None or (held is not None and held >= punctuation.upto)
 
+    def is_highest(self, punctuation: Punctuation) -> bool:
+        return self.upto[punctuation.scheme][punctuation.values] == punctuation.upto
 
-def _applies(classes: JoinClasses, rule: Rule, binding: Binding) -> bool:
+
+def applies(classes: JoinClasses, rule: Rule, binding: Binding) -> bool:
     """Finitely many punctuations of the scheme would do for the binding."""
     known = (_values(classes, number, binding) is not None for number in rule.needs)
     return all(known) and (rule.order is None or _upper(classes, rule.order, binding) is not None)
 
 
-def _missing(classes: JoinClasses, rule: Rule, binding: Binding, held: _Held) -> frozenset[Punctuation]:
+def missing_punctuations(classes: JoinClasses, rule: Rule, binding: Binding, held: Held) -> frozenset[Punctuation]:
     upto = None if rule.order is None else _upper(classes, rule.order, binding)
     numbers = [classes.of[Attribute(rule.scheme.stream, name)] for name in rule.scheme.attributes]
     choices = {number: _values(classes, number, binding) or () for number in dict.fromkeys(numbers)}

@@ -45,9 +45,13 @@ class Rules:
     #: Rules without conditions.
     free: tuple[int, ...]
 
+    @property
+    def ended_streams(self) -> frozenset[str]:
+        """Streams that a scheme ends: tables, whose state does not grow even if it cannot be purged."""
+        return frozenset(self.rules[index].scheme.stream for index in self.free)
+
     def ended(self, streams: Sequence[str]) -> bool:
-        """It is one stream, and a scheme ends it: a table, whose state does not grow even if it cannot be purged."""
-        return len(streams) == 1 and any(self.rules[index].scheme.stream == streams[0] for index in self.free)
+        return len(streams) == 1 and streams[0] in self.ended_streams
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.register.punctuation.forward_chaining import Rule, reach, rules_of
+from penstock.register.punctuation.forward_chaining import Reach, Rule, reach, rules_of
 from penstock.register.punctuation.join_classes import JoinClasses
 from penstock.register.punctuation.safety import unpurgeable_by
 from penstock.register.punctuation.schemes import Scheme
@@ -71,11 +71,7 @@ class _Problem:
         unpurgeable = unpurgeable_by(rules)
         for stream in [stream for stream in self.streams if stream in unpurgeable][:_TRIED]:
             reached = reach(rules, (stream,))
-            frontier = tuple(
-                index
-                for index, rule in enumerate(self.candidates)
-                if rule.scheme.stream not in reached.streams and reached.lets(rule)
-            )
+            frontier = tuple(index for index, rule in enumerate(self.candidates) if _helps(rule, stream, reached))
             if smallest is None or len(frontier) < len(smallest):
                 smallest = frontier
         return smallest
@@ -98,6 +94,12 @@ class _Problem:
 
     def _schemes(self, chosen: frozenset[int]) -> list[Scheme]:
         return [*self.given, *(self.candidates[index].scheme for index in sorted(chosen))]
+
+
+def _helps(rule: Rule, stream: str, reached: Reach) -> bool:
+    """The rule leads on from what the stream reached, or ends the stream itself, so that its state grows no more."""
+    target = rule.scheme.stream
+    return (target not in reached.streams and reached.lets(rule)) or (rule.ends and target == stream)
 
 
 #: Streams tried for a small conflict: fewer branches are worth some searches, but not many.

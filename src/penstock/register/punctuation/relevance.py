@@ -21,7 +21,7 @@ from penstock.register.punctuation.schemes import Scheme
 class Relevance:
     """Each scheme in one of three: no punctuation of an irrelevant one need be read at all."""
 
-    #: Without it some state that is purgeable no longer would be.
+    #: Without it some state that is purgeable no longer would be, or that of a table would grow.
     needed: tuple[Scheme, ...]
     #: It is part of some chain, but there are others.
     useful: tuple[Scheme, ...]
@@ -41,9 +41,10 @@ def relevance(query: JoinQuery, schemes: Sequence[Scheme]) -> Relevance:
     """
     classes = join_classes(query)
     schemes = tuple(dict.fromkeys(schemes))
-    purgeable = purgeable_by(rules_of(classes, schemes))
+    rules = rules_of(classes, schemes)
+    fine = purgeable_by(rules), rules.ended_streams
     firing = _firing(classes, schemes)
-    needed = [s for s in schemes if s in firing and purgeable - purgeable_by(rules_of(classes, _without(schemes, s)))]
+    needed = [scheme for scheme in schemes if scheme in firing and _missed(classes, schemes, scheme, *fine)]
     return Relevance(
         tuple(needed),
         tuple(scheme for scheme in schemes if scheme in firing and scheme not in needed),
@@ -117,5 +118,9 @@ def _firing(classes: JoinClasses, schemes: Sequence[Scheme]) -> set[Scheme]:
     return firing
 
 
-def _without(schemes: Sequence[Scheme], scheme: Scheme) -> list[Scheme]:
-    return [each for each in schemes if each != scheme]
+def _missed(
+    classes: JoinClasses, schemes: Sequence[Scheme], scheme: Scheme, purgeable: frozenset[str], ended: frozenset[str]
+) -> bool:
+    rules = rules_of(classes, [each for each in schemes if each != scheme])
+    left = purgeable_by(rules)
+    return not purgeable <= left or not ended <= left | rules.ended_streams

@@ -49,8 +49,7 @@ def purgeable_streams(query: JoinQuery, schemes: Iterable[Scheme]) -> frozenset[
 
 def unpurgeable_by(rules: Rules) -> frozenset[str]:
     """The streams whose state grows and is not purgeable."""
-    ended = {rules.rules[index].scheme.stream for index in rules.free}
-    return frozenset(rules.classes.by_stream) - purgeable_by(rules) - ended
+    return frozenset(rules.classes.by_stream) - purgeable_by(rules) - rules.ended_streams
 
 
 def purgeable_by(rules: Rules) -> frozenset[str]:
