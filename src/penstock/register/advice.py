@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from penstock.algebra.expressions import Column
 from penstock.algebra.predicates import Equality, classify
@@ -114,7 +114,16 @@ class MakeDistinct:
         return "SELECT DISTINCT"
 
 
-Step: TypeAlias = Declare | SetWindow | MakeDistinct
+class Step(Protocol):
+    """Something to declare or to change."""
+
+    @property
+    def cost(self) -> int: ...
+
+    @property
+    def text(self) -> str: ...
+
+    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +150,21 @@ MOST_ACTIONS, EFFORT = 5, 120
 
 def actions(query: Query, catalog: Catalog, unbounded: tuple[State, ...], is_safe: IsSafe) -> tuple[Action, ...]:
     """The smallest sets that make the query safe, cheapest first; as many as are found with little effort."""
-    search = _Search(query, catalog, is_safe)
     pool = tuple(dict.fromkeys(_candidates(query, catalog, unbounded)))
     declared = tuple(step for step in pool if isinstance(step, Declare))
     windows = tuple(step for step in pool if isinstance(step, SetWindow))
-    for family in (declared, windows, pool[len(declared) + len(windows) :]):
-        search.explore(frozenset(family))
-    if not search.found:
-        search.explore(frozenset(declared + windows))
+    others = tuple(step for step in pool if isinstance(step, MakeDistinct))
+    return smallest_sets(query, catalog, (declared, windows, others, declared + windows), is_safe)
+
+
+def smallest_sets(
+    query: Query, catalog: Catalog, families: tuple[tuple[Step, ...], ...], is_safe: IsSafe
+) -> tuple[Action, ...]:
+    """The smallest safe sets within each family; the last one is tried only if nothing else will do."""
+    search = _Search(query, catalog, is_safe)
+    for number, family in enumerate(families, start=1):
+        if number < len(families) or not search.found:
+            search.explore(frozenset(family))
     weakest = [action for action in search.found if not any(_assumes_more(action, other) for other in search.found)]
     return tuple(sorted(weakest, key=lambda action: (action.cost, [step.text for step in action.steps])))[:MOST_ACTIONS]
 

@@ -217,44 +217,50 @@ _TRUNCATED = {
 }
 
 
-def _bucket(expr: Expr) -> tuple[Column, int] | None:
-    """The whole-numbered column that an expression rounds, and how far apart values with one result may be.
+@dataclass(frozen=True, slots=True)
+class _Rounded:
+    """A whole-numbered column, rounded: results that differ by one are `step` apart, one stands for `cover` values."""
 
-    Such an expression never falls as the column grows, so that each of its values is passed for good.
-    """
+    column: Column
+    step: int = 1
+    cover: int = 1
+
+    def coarser(self, step: int, unit: int) -> _Rounded:
+        """Rounded further, to whole steps of results that count in `unit`."""
+        cover = step if step % self.cover == 0 else self.cover + step
+        return _Rounded(self.column, unit, cover)
+
+
+def _bucket(expr: Expr) -> tuple[Column, int] | None:
+    """The column that an expression rounds, and how far apart values with one result may be."""
+    found = _rounded(expr)
+    return None if found is None else (found.column, found.cover if found.cover > 1 else 0)
+
+
+def _rounded(expr: Expr) -> _Rounded | None:
+    """Such an expression never falls as the column grows, so that each of its values is passed for good."""
     match expr:
         case Column():
-            return (expr, 0) if expr.type.kind in (TypeKind.TIMESTAMP, TypeKind.BIGINT, TypeKind.INT) else None
-        case Call("DATE_TRUNC", (Literal(str(unit)), arg)) if unit in _TRUNCATED:
-            return _wider(_bucket(arg), _TRUNCATED[unit])
-        case Call(function, (arg,)) if function in _UNITS:
-            return _wider(_bucket(arg), _UNITS[function])
-        case Call("YEAR", (arg,)):
-            return _wider(_bucket(arg), 366 * _DAY)
+            return _Rounded(expr) if expr.type.kind in (TypeKind.TIMESTAMP, TypeKind.BIGINT, TypeKind.INT) else None
+        case Call("DATE_TRUNC", (Literal(str(unit)), arg)) if unit in _TRUNCATED and (inner := _rounded(arg)):
+            return inner.coarser(_TRUNCATED[unit], inner.step)
+        case Call(function, (arg,)) if function in _UNITS and (inner := _rounded(arg)):
+            return inner.coarser(_UNITS[function], _UNITS[function])
+        case Call("YEAR", (arg,)) if (inner := _rounded(arg)) is not None:
+            return inner.coarser(366 * _DAY, 366 * _DAY)
         case Cast(arg, type_) if type_.kind is TypeKind.DATE and arg.type.kind is TypeKind.TIMESTAMP:
-            return _wider(_bucket(arg), _DAY)
+            inner = _rounded(arg)
+            return inner and inner.coarser(_DAY, _DAY)
         case Cast(arg, type_) if type_.kind is TypeKind.BIGINT and arg.type.kind is TypeKind.INT:
-            return _bucket(arg)
+            return _rounded(arg)
         case Arithmetic(Operator.ADD | Operator.SUBTRACT, arg, Literal(int())):
-            return _bucket(arg)
+            return _rounded(arg)
         case Arithmetic(Operator.ADD, Literal(int()), arg):
-            return _bucket(arg)
+            return _rounded(arg)
         case Arithmetic(Operator.DIVIDE, arg, Literal(int(divisor))) if divisor > 0 and expr.type.is_integer:
-            return _divided(arg, divisor)
+            inner = _rounded(arg)  # times are not below 0, where division would round the other way
+            return inner and inner.coarser(inner.step * divisor, inner.step * divisor)
     return None
-
-
-def _divided(arg: Expr, divisor: int) -> tuple[Column, int] | None:
-    """Integer division truncates: around 0 one value stands for twice as many."""
-    inner = _bucket(arg)
-    if inner is None:
-        return None
-    unit = _UNITS.get(arg.function, 1) if isinstance(arg, Call) else 1
-    return inner[0], inner[1] + 2 * divisor * unit
-
-
-def _wider(inner: tuple[Column, int] | None, width: int) -> tuple[Column, int] | None:
-    return inner and (inner[0], inner[1] + width)
 
 
 _NOTHING = _Asked(frozenset(), {}, seen=False)

@@ -83,13 +83,15 @@ def _is_summed(aggregation: Aggregation, below: Relation) -> bool:
     return not aggregation.distinct
 
 
-def join_states(relation: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Catalog) -> Iterator[State]:
+def join_states(
+    relation: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Catalog, theories: frozenset[Theory]
+) -> Iterator[State]:
     """What the join keeps beside its operands' windows."""
     block = block_of(relation)
     changing = [operand for operand in block.operands if not operand.is_static]
     if len(changing) < 2:
         return
-    judge = _Judge(relation, above, catalog)
+    judge = _Judge(relation, above, catalog, theories)
     for operand in changing:
         state = judge.state(block, operand)
         if state is not None:
@@ -104,10 +106,17 @@ _HOLDERS = {Join: Holder.JOIN, SemiJoin: Holder.SEMI_JOIN, AntiJoin: Holder.ANTI
 class _Judge:
     """Asks the theories about one join; what they say of all its operands at once is asked once."""
 
-    def __init__(self, relation: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Catalog) -> None:
+    def __init__(
+        self,
+        relation: Join | SemiJoin | AntiJoin,
+        above: JoinContext,
+        catalog: Catalog,
+        theories: frozenset[Theory],
+    ) -> None:
         self.relation = relation
         self.above = above
         self.catalog = catalog
+        self.theories = theories
         self.holder = _HOLDERS[type(relation)]
         self._shared: Purging | None = None
 
@@ -128,9 +137,12 @@ class _Judge:
         return State(self.holder, stream, UNBOUNDED, Theory.WINDOWS, Proof(claim), scope, _matched(block, operand))
 
     def _options(self, block: Block, operand: Operand) -> Iterator[Option | None]:
-        yield self._counted(operand)
-        yield self._timed(operand)
-        yield self._purged(block, operand)
+        if Theory.ARITHMETIC in self.theories:
+            yield self._counted(operand)
+        if Theory.K_CONSTRAINTS in self.theories:
+            yield self._timed(operand)
+        if Theory.PUNCTUATION in self.theories:
+            yield self._purged(block, operand)
 
     def _counted(self, operand: Operand) -> Option | None:
         found = self._synopses.bound(operand)

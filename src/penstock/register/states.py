@@ -19,6 +19,10 @@ class Theory(Enum):
     K_CONSTRAINTS = "k-constraints"
 
 
+#: All that is known. Who runs a query elsewhere leaves out what is not exploited there.
+ALL_THEORIES = frozenset(Theory)
+
+
 class Holder(Enum):
     """The operators that hold state."""
 

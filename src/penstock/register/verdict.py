@@ -6,6 +6,7 @@ theory bounds is called unbounded, though a cleverer plan might do; with a witne
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,11 +14,13 @@ from penstock.algebra.relations import Query
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.errors import Origin
-from penstock.register.advice import Action, actions
+from penstock.register.advice import Action, IsSafe, actions
 from penstock.register.bounds import Bound, plus
-from penstock.register.states import State, Theory
+from penstock.register.states import ALL_THEORIES, State, Theory
 from penstock.register.windows import states
 from penstock.register.witness import Witness, witness
+
+Advise = Callable[[Query, Catalog, tuple[State, ...], IsSafe], tuple[Action, ...]]
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,9 @@ class Verdict:
     states: tuple[State, ...]
     #: The text that the query was read from, for messages.
     origin: Origin | None = None
+    #: Where it runs: what is exploited there, and what could be changed there.
+    theories: frozenset[Theory] = ALL_THEORIES
+    advise: Advise = actions
 
     @property
     def name(self) -> str:
@@ -79,7 +85,10 @@ class Verdict:
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """The smallest sets of declarations and changes that would make it safe, cheapest assumption first."""
-        return () if self.safe else actions(self.query, self.catalog, self.unbounded, _is_safe)
+        return () if self.safe else self.advise(self.query, self.catalog, self.unbounded, self._is_safe)
+
+    def _is_safe(self, query: Query, catalog: Catalog) -> bool:
+        return all(state.is_safe for state in states(normalise(query), catalog, self.theories))
 
     @cached_property
     def witness(self) -> Witness | None:
@@ -93,10 +102,6 @@ class Verdict:
 def check_query(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
     """May this query run for ever?"""
     return Verdict(query, catalog, states(normalise(query), catalog), origin)
-
-
-def _is_safe(query: Query, catalog: Catalog) -> bool:
-    return all(state.is_safe for state in states(normalise(query), catalog))
 
 
 def _explained(state: State) -> list[str]:

@@ -37,17 +37,18 @@ from penstock.register.contents import appends_only, content, groups, is_static,
 from penstock.register.finite import contradicts, count, finite, truths
 from penstock.register.joins import JoinContext, join_states
 from penstock.register.proof import Proof
-from penstock.register.states import Holder, State, Theory
+from penstock.register.states import ALL_THEORIES, Holder, State, Theory
 
 
-def states(query: Query, catalog: Catalog) -> tuple[State, ...]:
-    """All that a query in normal form holds, from its output down to its streams."""
-    return tuple(_Walk(catalog).root(query.root))
+def states(query: Query, catalog: Catalog, theories: frozenset[Theory] = ALL_THEORIES) -> tuple[State, ...]:
+    """All that a query in normal form holds, from its output down to its streams; joins by these theories only."""
+    return tuple(_Walk(catalog, theories).root(query.root))
 
 
 class _Walk:
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, theories: frozenset[Theory]) -> None:
         self.catalog = catalog
+        self.theories = theories
 
     def root(self, root: Relation | ToStream) -> Iterator[State]:
         relation = root.input if isinstance(root, ToStream) else root
@@ -73,7 +74,7 @@ class _Walk:
             case SetOp():
                 yield from self._set_operation(relation)
             case Join() | SemiJoin() | AntiJoin():
-                yield from join_states(relation, above, self.catalog)
+                yield from join_states(relation, above, self.catalog, self.theories)
         for below in relation.inputs:
             if not (isinstance(relation, Select) and isinstance(below, Window)):
                 yield from self.below(below, above.through(relation))
