@@ -64,9 +64,7 @@ class Machine:
         return new
 
     def sizes(self) -> dict[str, int]:
-        return {
-            name: sum(map(len, self.skylines[name].values())) + len(self.counted[name]) for name in self.synopses
-        }
+        return {name: sum(map(len, self.skylines[name].values())) + len(self.counted[name]) for name in self.synopses}
 
     def _passes(self, synopsis: Synopsis, row: Row) -> bool:
         values = {a: row[a.name] for a in self.query.attributes if a.stream == synopsis.stream}
@@ -122,7 +120,9 @@ def corner_of(synopsis: Synopsis, row: Row) -> Iterator[tuple[Attribute, Side, F
 def box_of(synopsis: Synopsis, row: Row) -> tuple[Any, ...]:
     holes = []
     for hole in synopsis.holes:
-        value = row[hole.attribute.name] if hole.attribute.domain is Domain.OTHER else row[hole.attribute.name] + hole.shift
+        value = (
+            row[hole.attribute.name] if hole.attribute.domain is Domain.OTHER else row[hole.attribute.name] + hole.shift
+        )
         low = hole.low is None or value > hole.low.value or (value == hole.low.value and not hole.low.strict)
         high = hole.high is None or value < hole.high.value or (value == hole.high.value and not hole.high.strict)
         holes.append(value if low and high else None)
@@ -145,7 +145,10 @@ class Space:
                     self._lower(u, v, _plus(self.distance[u][k], self.distance[k][v]))
 
     def _read(self, comparison: Comparison) -> None:
-        sides = [(s, Fraction(0)) if isinstance(s, Attribute) else (ZERO, Fraction(s)) for s in (comparison.left, comparison.right)]
+        sides = [
+            (s, Fraction(0)) if isinstance(s, Attribute) else (ZERO, Fraction(s))
+            for s in (comparison.left, comparison.right)
+        ]
         (left, at_left), (right, at_right) = sides
         value = at_right - at_left + comparison.offset
         whole = comparison.attributes[0].domain is Domain.INTEGER

@@ -54,6 +54,36 @@ class Shape:
     comparisons: tuple[int, int] = (1, 6)
 
 
+ALL = (Op.LT, Op.LE, Op.EQ, Op.NE)
+DENSE, OTHER = Domain.DENSE, Domain.OTHER
+
+#: Kinds of random queries, by name.
+SHAPES = {
+    "integers": Shape(comparisons=(2, 8)),
+    "differences": Shape(comparisons=(2, 8), offsets=(-2, 0, 0, 1)),
+    "unequal": Shape(ops=ALL, comparisons=(1, 8), offsets=(0, 1)),
+    "dense": Shape(domains=(DENSE,), comparisons=(2, 8), offsets=(0, 0, 1, -2)),
+    "mixed": Shape(domains=(DENSE, Domain.INTEGER), ops=ALL, comparisons=(2, 8), offsets=(0, 0, 1)),
+    "names": Shape(domains=(OTHER, Domain.INTEGER), ops=ALL, comparisons=(1, 7)),
+    "wide": Shape(attributes=3, comparisons=(3, 10)),
+    "three": Shape(streams=("S", "T", "U"), attributes=1, comparisons=(1, 7), ops=ALL, offsets=(0, 1)),
+    "one": Shape(streams=("S",), comparisons=(0, 4), ops=ALL),
+    "self": Shape(streams=("S1", "S2"), bases=("S", "S"), comparisons=(1, 7), ops=ALL),
+    "self and other": Shape(
+        streams=("S1", "S2", "T"), bases=("S", "S", "T"), attributes=1, comparisons=(1, 7), ops=ALL
+    ),
+}
+
+
+def show(query: Query) -> str:
+    """A query that can be read."""
+    streams = ", ".join(f"{stream.base} AS {stream.name}" for stream in query.streams)
+    what = ", ".join(f"{a} ({a.domain.value})" for a in query.attributes)
+    where = " AND ".join(map(str, query.conditions))
+    select = f"SELECT {'DISTINCT ' if query.distinct else ''}{', '.join(map(str, query.projected)) or 1}"
+    return f"{select} FROM {streams} WHERE {where or 'TRUE'} -- {what}"
+
+
 def random_query(rng: random.Random, shape: Shape, distinct: bool) -> Query:
     bases = shape.bases or shape.streams
     kinds = {(base, n): rng.choice(shape.domains) for base in bases for n in range(shape.attributes)}

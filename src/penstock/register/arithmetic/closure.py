@@ -124,7 +124,7 @@ def close(query: Query) -> Closure | None:
     unit = _unit(query, attributes)
     reader = _Reader(nodes, {code: number for number, code in enumerate(codes)}, unit * WHOLE, _steps(attributes, unit))
     uppers = [upper for comparison in query.comparisons for upper in reader.uppers(comparison)]
-    aparts = [apart for comparison in query.comparisons if (apart := reader.apart(comparison))]
+    aparts = _once(apart for comparison in query.comparisons if (apart := reader.apart(comparison)))
     matrix = _direct(len(attributes) + 1, uppers)
     if not _shortest_paths(matrix):
         return None
@@ -213,6 +213,14 @@ def _cut_ends(matrix: Matrix, aparts: Sequence[Apart], steps: Sequence[int]) -> 
                     ends.append(end)
                     waiting = True
     return ends
+
+
+def _once(aparts: Iterable[Apart]) -> list[Apart]:
+    """`x <> y` is also `y <> x`."""
+    found: dict[tuple[int, int, int], Apart] = {}
+    for apart in aparts:
+        found.setdefault(max((apart.left, apart.right, apart.value), (apart.right, apart.left, -apart.value)), apart)
+    return list(found.values())
 
 
 def _is_inside(matrix: Matrix, apart: Apart) -> bool:

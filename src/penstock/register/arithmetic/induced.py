@@ -24,7 +24,9 @@ def induced(closure: Closure, streams: Collection[str]) -> Iterator[Comparison]:
     """
     nodes = [ZERO, *(node for node, attribute in enumerate(closure.attributes, 1) if attribute.stream in streams)]
     within = frozenset(nodes)
-    matrix = direct_closure(closure, [upper for upper in closure.uppers if within >= {upper.left, upper.right}])
+    # A limit that `<>` sets may rest on what is said of other streams.
+    written = [upper for upper in closure.uppers if upper.comparison.op is not Op.NE]
+    matrix = direct_closure(closure, [upper for upper in written if within >= {upper.left, upper.right}])
     assert matrix is not None, "a part of what is satisfiable is satisfiable"
     for left, right in product(nodes, repeat=2):
         limit, known = closure.matrix[left][right], matrix[left][right]

@@ -27,6 +27,8 @@ def repairs(query: Query) -> tuple[Repair, ...]:
     A bound is to be read as "by some constant". One for each side of a dense attribute, or of one without an order, means that it is
     to be equal to a constant.
     """
+    if _failure(query) is None:
+        return ()
     distinct = replace(query, distinct=True)
     found = [] if query.distinct or _failure(distinct) is not None else [Repair(frozenset(), distinct=True)]
     return (*found, *(Repair(bounds) for bounds in _sets(query)))

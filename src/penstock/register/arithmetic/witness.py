@@ -175,6 +175,7 @@ def _spread(
 ) -> bool:
     """Dense values: solve the links as they are, as widely spaced as will do, avoiding what `<>` excludes."""
     nodes = [node for node in range(1, len(matrix)) if closure.is_dense(node)]
+    dense = [apart for apart in aparts if closure.is_dense(apart.left) or closure.is_dense(apart.right)]
     for attempt in range(ATTEMPTS):
         for space in (closure.one, closure.one // (4 * len(members)), WHOLE // (1 << 16), 1):
             wide = [_Link(link.low, link.low_at, link.high, link.high_at, link.limit + 1 - space) for link in links]
@@ -183,7 +184,7 @@ def _spread(
                 break
         else:
             return False
-        if all(_apart(values, apart) for values in found for apart in aparts if closure.is_dense(apart.left)):
+        if all(_apart(values, apart) for values in found for apart in dense):
             for member, values in zip(members, found, strict=True):
                 member.update((node, values[node]) for node in nodes)
             return True
@@ -191,7 +192,7 @@ def _spread(
 
 
 def _apart(values: Solution, apart: Apart) -> bool:
-    return apart.right not in values or values[apart.left] - values[apart.right] != apart.value
+    return values[apart.left] - values[apart.right] != apart.value
 
 
 def _chain(
