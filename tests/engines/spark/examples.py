@@ -19,9 +19,10 @@ DATA = {
 
 QUERIES = {
     "filter": "SELECT auction, price, kind FROM bid WHERE price > 3",
-    "join": """SELECT b.auction, i.name, c.label, COUNT(*) AS bids, SUM(b.price) AS total
+    # Its groups are not in one cell with the rows that join, so rows are exchanged.
+    "join": """SELECT i.name, c.label, COUNT(*) AS bids, SUM(b.price) AS total
         FROM bid [RANGE 3 MICROSECONDS] b, item i, category c
-        WHERE b.auction = i.id AND i.id = c.id GROUP BY b.auction, i.name, c.label""",
+        WHERE b.auction = i.id AND i.id = c.id GROUP BY i.name, c.label""",
     "last rows": "SELECT RSTREAM(b.kind, COUNT(*) AS n) FROM bid [ROWS 3] b GROUP BY b.kind",
     "nothing matches": """SELECT i.name FROM item [PARTITION BY id ROWS 1] i
         WHERE i.id NOT IN (SELECT auction FROM bid [NOW])""",

@@ -1,102 +1,103 @@
-"""Workers and drivers that are killed in the middle of a micro-batch: no row is lost, and none comes twice."""
+"""Workers, drivers and executors that are killed within a micro-batch: no row is lost, and none comes twice."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from penstock.engines.spark import query as spark_query
-from penstock.engines.spark.cell import CellProcessor
 from penstock.engines.spark.residence import Residences
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import example
-from tests.engines.spark.running import begin, on_spark, results, write_files
-
-pytestmark = pytest.mark.slow
+from tests.engines.spark.killing import MOMENTS, Reaper, set_out
+from tests.engines.spark.running import begin, results, write_files
 
 ROOT = Path(__file__).parents[3]
 
+#: So many files of two rows make so many micro-batches, of the bids; the last one closes time.
+BATCHES = 7
 
-@pytest.mark.parametrize("moment", ["first write", "after the step", "not at all"])
-def test_a_worker_that_is_killed(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+
+def test_workers_are_killed_and_the_query_is_stopped_and_goes_on(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Workers do not find this module, so what it defines travels whole.
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    sentinel = str(tmp_path / "killed")
-    folder = tmp_path / "run"
-
-    class Mortal(CellProcessor):
-        """Its worker dies once, in the third micro-batch or later."""
-
-        def _try_step(self, address: int, mine: list[bytes]) -> Any:
-            if moment == "first write":
-                self._pages.updateValue = self._dying(self._pages.updateValue)  # type: ignore[method-assign]
-            rows = super()._try_step(address, mine)
-            if moment == "after the step":
-                self._die()
-            return rows
-
-        def _dying(self, write: Any) -> Any:
-            def dying_write(key: Any, value: Any) -> None:
-                write(key, value)
-                self._die()
-
-            return dying_write
-
-        def _die(self) -> None:
-            if not os.path.exists(sentinel) and os.path.exists(folder / "checkpoint" / "commits" / "1"):
-                Path(sentinel).touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    monkeypatch.setattr(spark_query, "CellProcessor", Mortal)
+    reaper = Reaper(str(tmp_path), {0: MOMENTS[0], 1: MOMENTS[2], 2: MOMENTS[4]})
+    set_out(reaper, monkeypatch)
     case = example("join")
     query, catalog = bound(case)
-    assert on_spark(spark, case, query, catalog, folder, cells=2) == expected(case, query, catalog)
-    assert os.path.exists(sentinel) == (moment != "not at all")
+    write_files(case, catalog, tmp_path / "in", rows_per_file=6, only=1)
+    running = begin(spark, case, query, catalog, tmp_path, cells=2, until_done=False)
+    assert running._query is not None
+    running._query.processAllAvailable()
+    running.stop()
+    write_files(case, catalog, tmp_path / "in", rows_per_file=6)
+    begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+    assert reaper.killed() == {0, 1, 2}
 
 
-#: Runs the query in a process of its own, which dies with its JVM when so many micro-batches are done.
-DRIVER = """
-import os, signal, sys
-from pathlib import Path
-from penstock.engines.spark import spark_session
-from tests.engines.comparing import bound
-from tests.engines.spark.examples import example
-from tests.engines.spark.running import begin
-
-folder, batches = Path(sys.argv[1]), int(sys.argv[2])
-case = example("join")
-query, catalog = bound(case)
-running = begin(spark_session("local[2,4]"), case, query, catalog, folder, cells=2)
-(folder / "run").write_text(running._work.run)
-
-def die():
-    progress = running.progress()
-    if progress is not None and progress.batch >= batches:
-        os.killpg(0, signal.SIGKILL)
-
-running.await_done(die)
-"""
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "first"), [("join", 0), ("last rows", 2), ("nothing matches", 4)], ids=str)
+def test_a_worker_is_killed_in_each_micro_batch(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, first: int
+) -> None:
+    """Seven kill points each; together they meet each moment early and late in a run."""
+    moments = [MOMENTS[(first + batch) % len(MOMENTS)] for batch in range(BATCHES)]
+    # No source has rows when time is closed.
+    moments[-1] = moments[-1] if moments[-1] != MOMENTS[0] else MOMENTS[3]
+    reaper = Reaper(str(tmp_path), dict(enumerate(moments)))
+    set_out(reaper, monkeypatch)
+    case = example(name)
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in", rows_per_file=2)
+    begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+    assert reaper.killed() == set(range(BATCHES))
 
 
-@pytest.mark.parametrize("batches", [1, 3])
-def test_a_driver_that_is_killed(spark: SparkSession, tmp_path: Path, batches: int) -> None:
+#: The files that Spark writes in a micro-batch, in their order: its plan, its state, its results, that it is done.
+DRIVER_DIES_AT = (
+    "checkpoint/offsets/0",
+    "checkpoint/state/0/0/**/2*.changelog",
+    "out.parquet/_spark_metadata/2",
+    "checkpoint/commits/3",
+    "checkpoint/penstock/control/close",
+    "out.parquet/_spark_metadata/6",
+)
+
+
+@pytest.mark.slow
+def test_a_driver_is_killed_again_and_again(spark: SparkSession, tmp_path: Path) -> None:
     case = example("join")
     query, catalog = bound(case)
     write_files(case, catalog, tmp_path / "in", rows_per_file=2)
-    command = [sys.executable, "-c", DRIVER, str(tmp_path), str(batches)]
-    ended = subprocess.run(command, cwd=ROOT, start_new_session=True, capture_output=True, text=True, check=False)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
-    # Nobody was left to give the memory of the machines back.
-    Residences((tmp_path / "run").read_text()).remove()
+    for file in DRIVER_DIES_AT:
+        ended = _drive(tmp_path, "join", "local[2,4]", "driver", file)
+        assert ended.returncode == -signal.SIGKILL, f"{file} never came\n{ended.stderr}"
     begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
     assert results(spark, tmp_path, query) == expected(case, query, catalog)
+
+
+@pytest.mark.slow
+def test_executors_are_lost(spark: SparkSession, tmp_path: Path) -> None:
+    case = example("join")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in", rows_per_file=2)
+    lost_at = ("checkpoint/commits/1", "checkpoint/offsets/4")
+    ended = _drive(tmp_path, "join", "local-cluster[2,1,1024]", "executor", *lost_at)
+    assert ended.returncode == 0, ended.stderr
+    assert len(list(tmp_path.glob("lost-*"))) == 2
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+
+
+def _drive(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.engines.spark.drivers", str(folder), *arguments]
+    ended = subprocess.run(command, cwd=ROOT, start_new_session=True, capture_output=True, text=True, check=False)
+    # A driver that was killed could not give the memory of its machines back.
+    for run in folder.glob("run-*"):
+        Residences(run.read_text()).remove()
+    return ended

@@ -52,6 +52,17 @@ def test_what_came_before_a_segment_decides_who_is_late() -> None:
     assert clock.earliest == {first: 17}
 
 
+def test_partitions_that_are_read_side_by_side_make_nothing_late_in_each_other() -> None:
+    clock = Clock({"s": Progress()})
+    first, second = Segment("s", "", 0), Segment("s", "", 1)
+    clock.read([(first, Progress(20, 1)), (second, Progress(5, 1))], {"s": 3})
+    assert clock.earliest == {first: NEVER, second: NEVER}
+    assert clock.until == 17
+    clock.read([(first, Progress(30, 1)), (second, Progress(18, 1))], {"s": 3})
+    assert clock.earliest == {first: 17, second: 17}
+    assert clock.until == 27
+
+
 def test_time_waits_for_the_slowest_stream_and_closes_once() -> None:
     clock = Clock({"r": Progress(), "s": Progress()})
     clock.read([(Segment("s", "a", 0), Progress(20, 1))], {"r": 0, "s": 0})
