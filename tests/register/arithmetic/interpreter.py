@@ -1,6 +1,7 @@
-"""Runs the synopses that a verdict promises, row by row, and counts their entries. It reads nothing but the verdict and the query.
+"""Runs the synopses that a verdict promises, row by row, and counts their entries.
 
-Rows are dictionaries by attribute name. What joins is told from boxes alone, so a synopsis that says too little gives wrong answers.
+Rows are dictionaries by attribute name. A row lives on only as a sample of its values and box, or on a skyline, so
+that a synopsis which says too little gives wrong answers. What covers what is decided by code of its own.
 """
 
 from __future__ import annotations

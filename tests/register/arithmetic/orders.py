@@ -1,8 +1,9 @@
-"""The paper's own test, by enumeration of locally total orders (theorems 4.1 to 4.3 and 5.1 to 5.3). It shares no code with ours.
+"""The paper's own test, by enumeration of locally total orders (theorems 4.1 to 5.3). It shares no code with ours.
 
-For two streams or three without self-joins, over integers, without `<>` and differences. It departs from the paper where the paper
-is wrong: satisfiability is over integers; a comparison is redundant also if a constant stands between in the weak sense
-(`S.A = 10 AND S.A < T.D`); `<=` that an order does not decide is an inequality; all that is induced counts.
+For two streams or three without self-joins, over integers, without `<>` and differences. It departs from the paper
+where the paper is wrong: satisfiability is over integers; a comparison is redundant also if a constant stands between
+in the weak sense (`S.A = 10 AND S.A < T.D`); `<=` that an order does not decide is an inequality; all that is induced
+counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Self-joins without duplicates: occurrences that say nothing new are left out (appendix C), and answers stay the same."""
+"""Self-joins without duplicates: occurrences that say nothing new are left out (appendix C); answers stay the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Witnesses separate: after each two sets of a family's rows, some rows lead to different new answers, by brute force."""
+"""Witnesses separate: after any two sets of a family's rows, some rows lead to different new answers."""
 
 from __future__ import annotations
 

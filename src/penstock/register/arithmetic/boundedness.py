@@ -1,8 +1,9 @@
 """With duplicates: every row counts, so a stream needs a counter for each box that its rows can have (theorem 4.2).
 
-Bounded if and only if, for each stream of a join, the rows differ in finitely many ways: in their projected values, and in the rows
-that they join. *If*: a counter and a sample for each way. *Only if*: of infinitely many different sets of partners any number are linearly
-independent, so the counts after each set of rows differ for some partner. No condition on the query is needed, nor are local orders.
+Bounded if and only if, for each stream of a join, the rows differ in finitely many ways: in their projected values,
+and in the rows that they join. *If*: a counter and a sample for each way. *Only if*: of infinitely many different
+sets of partners any number are linearly independent, so the counts after each set of rows differ for some partner. No
+condition on the query is needed, nor are local orders.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """All that a conjunction of comparisons implies: a difference-bound matrix, closed by shortest paths.
 
-Every comparison but `<>` is a limit on a difference, `u - v <= c` or `u - v < c`; a constant is a difference from a node that
-stands for 0. The closed matrix has the least limit that holds for each pair (section 3, *transitive closure*, with numbers).
+Every comparison but `<>` is a limit on a difference, `u - v <= c` or `u - v < c`; a constant is a difference from a
+node that stands for 0. The closed matrix has the least limit that holds for each pair (section 3, *transitive
+closure*, with numbers).
 
-A limit is one integer: the number, in a unit that makes all constants whole, times `WHOLE`, less 1 if the limit is strict. So the
-1 is an infinitesimal, limits are added and compared as they are, and `x < 5` over integers is simply `x <= 4`. The paper decides
-satisfiability as if integers were dense; `10 < a AND a < b AND b < 12` has no solution.
+A limit is one integer: the number, in a unit that makes all constants whole, times `WHOLE`, less 1 if the limit is
+strict. So the 1 is an infinitesimal, limits are added and compared as they are, and `x < 5` over integers is simply
+`x <= 4`. The paper decides satisfiability as if integers were dense; `10 < a AND a < b AND b < 12` has no solution.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Upper:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """What the comparisons of a satisfiable query imply. Nodes are numbers: 0, then the attributes in the query's order."""
+    """What the comparisons of a satisfiable query imply. Nodes are numbers: 0, then the attributes in their order."""
 
     attributes: tuple[Attribute, ...]
     #: `matrix[u][v]` limits u - v.
@@ -98,6 +99,10 @@ class Closure:
         """A value as the query writes it."""
         return Fraction(value, self.one)
 
+    def limits(self) -> list[tuple[int, int, int]]:
+        """What is written, as limits of differences."""
+        return [(upper.left, upper.right, upper.limit) for upper in self.uppers]
+
     def implies(self, comparison: Comparison) -> bool:
         """Whether a comparison of the query's attributes follows from the query's own."""
         nodes = {attribute: number for number, attribute in enumerate(self.attributes, 1)}
@@ -125,11 +130,9 @@ def close(query: Query) -> Closure | None:
     reader = _Reader(nodes, {code: number for number, code in enumerate(codes)}, unit * WHOLE, _steps(attributes, unit))
     uppers = [upper for comparison in query.comparisons for upper in reader.uppers(comparison)]
     aparts = _once(apart for comparison in query.comparisons if (apart := reader.apart(comparison)))
-    matrix = _direct(len(attributes) + 1, uppers)
-    if not _shortest_paths(matrix):
-        return None
-    ends = _cut_ends(matrix, aparts, reader.steps)
-    if ends is None:
+    matrix = closed(len(attributes) + 1, [(upper.left, upper.right, upper.limit) for upper in uppers])
+    ends = None if matrix is None else _cut_ends(matrix, aparts, reader.steps)
+    if matrix is None or ends is None:
         return None
     matrix = [[None if limit is None else strictness_once(limit) for limit in row] for row in matrix]
     cut = {upper.comparison for upper in ends}
@@ -137,12 +140,19 @@ def close(query: Query) -> Closure | None:
     return Closure(attributes, matrix, (*uppers, *ends), inside, reader.steps, unit * WHOLE, codes)
 
 
-def direct_closure(closure: Closure, uppers: Iterable[Upper]) -> Matrix | None:
-    """The matrix of some limits on a query's attributes, with each strict step counted: what to find values with.
+def closed(size: int, limits: Iterable[tuple[int, int, int]]) -> Matrix | None:
+    """The closed matrix of limits `(left, right, limit)`, with each strict step counted; None for a contradiction.
 
-    `x < y AND y < z` leaves room for a value between x and z; as one strict limit, it would be forgotten.
+    `x < y AND y < z` leaves room for a value between x and z; as one strict limit, it would be forgotten. So this is
+    what to find values with.
     """
-    matrix = _direct(len(closure.matrix), uppers)
+    matrix: Matrix = [[None] * size for _ in range(size)]
+    for node in range(size):
+        matrix[node][node] = 0
+    for left, right, limit in limits:
+        known = matrix[left][right]
+        if known is None or limit < known:
+            matrix[left][right] = limit
     return matrix if _shortest_paths(matrix) else None
 
 
@@ -168,20 +178,10 @@ def strictness_once(limit: int) -> int:
     return whole - (limit != whole)
 
 
-def _direct(size: int, uppers: Iterable[Upper]) -> Matrix:
-    matrix: Matrix = [[None] * size for _ in range(size)]
-    for node in range(size):
-        matrix[node][node] = 0
-    for upper in uppers:
-        known = matrix[upper.left][upper.right]
-        if known is None or upper.limit < known:
-            matrix[upper.left][upper.right] = upper.limit
-    return matrix
-
-
 def _shortest_paths(matrix: Matrix) -> bool:
     """Floyd and Warshall's algorithm, in place; False if there is a negative cycle, that is, a contradiction."""
-    for middle, onward in enumerate(matrix):
+    for middle in [*range(1, len(matrix)), ZERO]:  # by way of 0 all is related, so it comes last
+        onward = matrix[middle]
         ends = [(v, limit) for v, limit in enumerate(onward) if limit is not None]
         for row in matrix:
             start = row[middle]
@@ -198,7 +198,7 @@ def _shorten(row: list[Limit], start: int, ends: Sequence[tuple[int, int]]) -> N
 
 
 def _cut_ends(matrix: Matrix, aparts: Sequence[Apart], steps: Sequence[int]) -> list[Upper] | None:
-    """Let `<>` cut off the end of a range: `x <= 5 AND x <> 5` is `x < 5`. The limits that it sets; None for a contradiction."""
+    """The limits that `<>` sets: `x <= 5 AND x <> 5` is `x < 5`. None for a contradiction."""
     ends: list[Upper] = []
     waiting = True
     while waiting:

@@ -1,8 +1,9 @@
 """Without duplicates: a row counts only while it joins something that no other row joins (theorem 5.2).
 
-Bounded if and only if the projected values are finitely many and, for each stream, there is a largest family of rows each of which has a
-partner that joins no other row of the family. *If*: drop rows whose box the others cover; a family is left. *Only if*: lemma A.3.
-By Ramsey's theorem a large family holds a large one that uses just two references, and those are counted in `references`.
+Bounded if and only if the projected values are finitely many and, for each stream, there is a largest family of rows
+each of which has a partner that joins no other row of the family. *If*: drop rows whose box the others cover; a
+family is left. *Only if*: lemma A.3. By Ramsey's theorem a large family holds a large one that uses just two
+references, and those are counted in `references`.
 """
 
 from __future__ import annotations

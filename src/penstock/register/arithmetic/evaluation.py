@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from itertools import product
 
 from penstock.register.arithmetic.closure import number
@@ -19,7 +20,7 @@ def holds(comparison: Comparison, values: Mapping[Attribute, Constant]) -> bool:
     )
     if comparison.attributes[0].domain is Domain.OTHER:
         return (left == right) is (comparison.op is Op.EQ)
-    difference = number(left) - number(right) - comparison.offset
+    difference = _exact(left) - _exact(right) - comparison.offset
     match comparison.op:
         case Op.LT:
             return difference < 0
@@ -31,8 +32,12 @@ def holds(comparison: Comparison, values: Mapping[Attribute, Constant]) -> bool:
             return difference != 0
 
 
+def _exact(value: Constant) -> int | Fraction:
+    return value if isinstance(value, int | Fraction) else number(value)
+
+
 def answers(query: Query, rows: Iterable[Row]) -> Answers:
-    """All answers after some rows, with how often each occurs. Conditions of which nothing is known are taken to hold."""
+    """All answers after some rows, with how often each occurs. Opaque conditions are taken to hold."""
     kept: dict[str, list[Row]] = {stream.base: [] for stream in query.streams}
     for row in rows:
         if row.stream in kept:
@@ -52,3 +57,18 @@ def new_answers(query: Query, before: Sequence[Row], after: Sequence[Row]) -> An
     if query.distinct:
         return Answers(dict.fromkeys(now.keys() - then.keys(), 1))
     return now - then
+
+
+def tells_apart(query: Query, befores: Iterable[Sequence[Row]], afters: Iterable[Sequence[Row]]) -> bool:
+    """Whether for any two of some beginnings, some continuation leads to different new answers."""
+    groups = [list(befores)]
+    for after in afters:
+        if all(len(group) == 1 for group in groups):
+            return True
+        split: dict[tuple[int, frozenset[tuple[tuple[Constant, ...], int]]], list[Sequence[Row]]] = {}
+        for index, group in enumerate(groups):
+            for before in group:
+                sent = frozenset(new_answers(query, before, after).items()) if len(group) > 1 else frozenset()
+                split.setdefault((index, sent), []).append(before)
+        groups = list(split.values())
+    return all(len(group) == 1 for group in groups)

@@ -1,9 +1,10 @@
 """Self-joins without duplicates: leave out the occurrences of a stream that say nothing new (appendix C).
 
-Appendix C drops one occurrence that another covers, in each locally ordered query by itself. That misses occurrences that can only fold
-together, and its theorem 5.3 fails: `S1.a = S2.a AND S1.b > 10 AND S2.b > 10` is a filter, though its ordered parts are not. So the query
-itself is folded, by Chandra and Merlin's homomorphisms: map occurrences to occurrences of the same stream so that every condition
-becomes one that the query implies. What is mapped to is a query with the same answers at every time.
+Appendix C drops one occurrence that another covers, in each locally ordered query by itself. That misses occurrences
+that can only fold together, and its theorem 5.3 fails: `S1.a = S2.a AND S1.b > 10 AND S2.b > 10` is a filter, though
+its ordered parts are not. So the query itself is folded, by Chandra and Merlin's homomorphisms: map occurrences to
+occurrences of the same stream so that every condition becomes one that the query implies. What is mapped to is a
+query with the same answers at every time.
 """
 
 from __future__ import annotations

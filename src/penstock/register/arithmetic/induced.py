@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import product
 
-from penstock.register.arithmetic.closure import WHOLE, ZERO, Closure, direct_closure, strictness_once, tighten
+from penstock.register.arithmetic.closure import WHOLE, ZERO, Closure, closed, strictness_once, tighten
 from penstock.register.arithmetic.query import Comparison, Domain, Op
 
 
@@ -23,17 +23,18 @@ def induced(closure: Closure, streams: Collection[str]) -> Iterator[Comparison]:
     S.a <= 19
     """
     nodes = [ZERO, *(node for node, attribute in enumerate(closure.attributes, 1) if attribute.stream in streams)]
-    within = frozenset(nodes)
+    at = {node: number for number, node in enumerate(nodes)}
     # A limit that `<>` sets may rest on what is said of other streams.
     written = [upper for upper in closure.uppers if upper.comparison.op is not Op.NE]
-    matrix = direct_closure(closure, [upper for upper in written if within >= {upper.left, upper.right}])
+    within = [(at[u.left], at[u.right], u.limit) for u in written if u.left in at and u.right in at]
+    matrix = closed(len(nodes), within)
     assert matrix is not None, "a part of what is satisfiable is satisfiable"
     for left, right in product(nodes, repeat=2):
-        limit, known = closure.matrix[left][right], matrix[left][right]
+        limit, known = closure.matrix[left][right], matrix[at[left]][at[right]]
         if limit is not None and (known is None or limit < strictness_once(known)):
             comparison = _comparison(closure, left, right, limit)
             if comparison is not None:
-                tighten(matrix, left, right, limit)
+                tighten(matrix, at[left], at[right], limit)
                 yield comparison
 
 

@@ -1,4 +1,4 @@
-"""What the theory says of a query: a synopsis and its size, or why there is none and the streams that defeat any plan."""
+"""What the theory says of a query: synopses and their sizes, or why there are none and what defeats any plan."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """One side of the box of rows that a row joins: the tightest limit that its attributes set to one of another stream.
+    """One side of the box of rows that a row joins: the tightest limit that it sets to another stream's attribute.
 
     `side` BELOW: `of` is at least the greatest of `attribute + edge`, and of `limit`. ABOVE: at most the least of them.
     """
@@ -41,7 +41,7 @@ class Corner:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A value that an attribute of another stream must not have: `attribute + shift`, where it lies from `low` to `high`."""
+    """A value that another stream's attribute must not have: `attribute + shift`, if it lies from `low` to `high`."""
 
     of: Attribute
     attribute: Attribute
@@ -162,7 +162,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """No bound was found. A witness proves that there is none; where it is missing (self-joins, opaque conditions) one may exist."""
+    """No bound was found. A witness proves that there is none; self-joins and opaque conditions may lack one."""
 
     failure: Failure
     witness: Witness | None

@@ -1,8 +1,8 @@
 """The queries that the theory of bounded memory speaks of: a conjunction of comparisons over unbounded streams.
 
-Select-project-join queries of Arasu, Babcock, Babu, McAlister and Widom, *Characterizing Memory Requirements for Queries
-over Continuous Data Streams*, section 2.2, with `<=`, `<>` and differences (`S.a <= T.b + 5`) added. Nothing here knows
-of SQL.
+Select-project-join queries of Arasu, Babcock, Babu, McAlister and Widom, *Characterizing Memory Requirements for
+Queries over Continuous Data Streams*, section 2.2, with `<=`, `<>` and differences (`S.a <= T.b + 5`) added. Nothing
+here knows of SQL.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Where a join looks at a row: the references of one stream to the others, the paper's MinRef and MaxRef (definition 4.2).
+"""Where a join looks at a row: the references of a stream to others, the paper's MinRef and MaxRef (definition 4.2).
 
-A row of a stream joins a *box*: for each reference, the other attribute is at least, or at most, so far from the row's own. A family
-of rows in which each has a partner that joins no other row of the family is what memory must hold without duplicates (lemma A.3).
-This file counts how large such families can get; it is where lemma A.6 is, for integers and dense domains, with differences.
+A row of a stream joins a *box*: for each reference, the other attribute is at least, or at most, so far from the
+row's own. A family of rows in which each has a partner that joins no other row of the family is what memory must hold
+without duplicates (lemma A.3). This file counts how large such families can get; it is where lemma A.6 is, for
+integers and dense domains, with differences.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Reference:
 def references(closure: Closure, stream: str, fixed: frozenset[int] = frozenset()) -> list[Reference]:
     """The references of a stream to other streams, but for those of `fixed` attributes.
 
-    The closure's limit is taken: a pair of rows that exceeds it is as little an answer as one that exceeds the comparison's own.
+    The closure's limit is taken: a pair of rows that exceeds it is as little an answer as one that exceeds the
+    comparison's own.
     """
     found: dict[tuple[int, int], Reference] = {}
     for upper in closure.uppers:
@@ -67,20 +69,20 @@ def own_node(closure: Closure, stream: str, left: int, right: int) -> int | None
 def slack(closure: Closure, reference: Reference) -> Limit:
     """How far the constants alone let the two values come too close, or None if any distance.
 
-    If it is not positive, constants imply the comparison: it is *redundant* (definition 3.1, which forgets that an attribute may be
-    equal to a constant; that case is in here).
+    If it is not positive, constants imply the comparison: it is *redundant* (definition 3.1, which forgets that an
+    attribute may be equal to a constant; that case is in here).
     """
     above, below = closure.above(reference.high), closure.below(reference.low)
     return None if above is None or below is None else above + below - reference.limit
 
 
 def read_values(closure: Closure, reference: Reference) -> int | None:
-    """How many different limits the own attribute can set to the other, but for the constant one: None if infinitely many."""
+    """How many limits the own attribute can set to the other beyond the constant one; None if infinitely many."""
     return steps_within(slack(closure, reference), step(closure, reference))
 
 
 def steps_within(room: Limit, size: int) -> int | None:
-    """How many steps of a size fit in a room; infinitely many infinitesimal ones fit in any room that is not itself one."""
+    """How many steps fit in a room; None for infinitesimal steps in a room that is not itself infinitesimal."""
     if room is None or (size < WHOLE // 2 <= room):
         return None
     return max(room, 0) // size
@@ -91,12 +93,13 @@ def step(closure: Closure, reference: Reference) -> int:
 
 
 def family(closure: Closure, first: Reference, second: Reference) -> int | None:
-    """The size of the largest family whose rows exclude each other by these two references; None if there is no largest.
+    """The size of the largest family whose rows exclude each other by these two references; None if there is none.
 
-    Number the family so that a row and the partner of a later row break the first reference, and a row and the partner of an earlier
-    row the second: any family that uses just two references can be so numbered. Its members are copies of the query's attributes, and
-    what is asked of them are differences again, so it exists unless there is a negative cycle. Each round trip that
-    could be one is looked at here; walking through more members makes it shorter by a step per member.
+    Number the family so that a row and the partner of a later row break the first reference, and a row and the
+    partner of an earlier row the second: any family that uses just two references can be so numbered. Its members are
+    copies of the query's attributes, and what is asked of them are differences again, so it exists unless there is a
+    negative cycle. Each round trip that could be one is looked at here; walking through more members makes it shorter
+    by a step per member.
     """
     one, two = step(closure, first), step(closure, second)
     limits = [read_values(closure, first), read_values(closure, second)]
@@ -141,16 +144,18 @@ def _sum(*limits: Limit) -> Limit:
 def largest_family(closure: Closure, found: Sequence[Reference], apart: int) -> int | None:
     """A size that no family of rows exceeds, with these references and so many `<>`; None if there is no such size.
 
-    That two rows exclude each other by a given pair of references is a strict partial order. In each of these orders give a row
-    the length of the longest chain that ends in it: two rows of a family differ in some order, so there are at most as many as the
-    product of the longest chains.
+    That two rows exclude each other by a given pair of references is a strict partial order. In each of these orders
+    give a row the length of the longest chain that ends in it: two rows of a family differ in some order, so there
+    are at most as many as the product of the longest chains.
 
-    `<>` multiplies. Cover the boxes with T rows; what is not covered lies where one of them meets one of its k holes, and there
-    one `<>` less is left: f(k) = T + T k f(k - 1). For T = 1 the rows are nested, and Bollobás' theorem on pairs of sets gives 2^k.
+    `<>` multiplies. Cover the boxes with T rows; what is not covered lies where one of them meets one of its k holes,
+    and there one `<>` less is left: f(k) = T + T k f(k - 1). For T = 1 the rows are nested, and Bollobás' theorem on
+    pairs of sets gives 2^k.
     """
     product = 1
-    for number, first in enumerate(found):
-        for second in found[number + 1 :]:
+    telling = [reference for reference in found if read_values(closure, reference) != 0]
+    for number, first in enumerate(telling):
+        for second in telling[number + 1 :]:
             length = family(closure, first, second)
             if length is None:
                 return None
@@ -165,8 +170,9 @@ def largest_family(closure: Closure, found: Sequence[Reference], apart: int) -> 
 
 def pairs_without_end(closure: Closure, found: Sequence[Reference]) -> tuple[Reference, Reference] | None:
     """Two references that let a family grow without end, if there are any."""
-    for number, first in enumerate(found):
-        for second in found[number + 1 :]:
+    endless = [reference for reference in found if read_values(closure, reference) is None]
+    for number, first in enumerate(endless):
+        for second in endless[number + 1 :]:
             if family(closure, first, second) is None:
                 return first, second
     return None

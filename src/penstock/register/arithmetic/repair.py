@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
 
-from penstock.register.arithmetic.closure import Closure, close, direct_closure
+from penstock.register.arithmetic.closure import Closure, close, closed
 from penstock.register.arithmetic.folding import fold
 from penstock.register.arithmetic.judge import findings
 from penstock.register.arithmetic.judgement import Failure, Missing, Repair, Side
@@ -24,8 +24,8 @@ PATIENCE = 2_000
 def repairs(query: Query) -> tuple[Repair, ...]:
     """Every smallest set of bounds that makes the query bounded, and DISTINCT if that does, with fewest bounds first.
 
-    A bound is to be read as "by some constant". One for each side of a dense attribute, or of one without an order, means that it is
-    to be equal to a constant.
+    A bound is to be read as "by some constant". One for each side of a dense attribute, or of one without an order,
+    means that it is to be equal to a constant.
     """
     if _failure(query) is None:
         return ()
@@ -35,7 +35,7 @@ def repairs(query: Query) -> tuple[Repair, ...]:
 
 
 def _sets(query: Query) -> list[frozenset[Missing]]:
-    """Smaller sets first: a set that fails for some reason is extended by each bound that is missing for that reason."""
+    """Smaller sets first: one that fails for some reason is extended by each bound that is missing for that reason."""
     waiting: list[frozenset[Missing]] = [frozenset()]
     seen: set[frozenset[Missing]] = set()
     found: list[frozenset[Missing]] = []
@@ -82,7 +82,7 @@ def _units(bounds: frozenset[Missing]) -> Iterator[frozenset[Missing]]:
 def bound(query: Query, bounds: frozenset[Missing]) -> Query:
     """The query with bounds added, by constants that contradict nothing."""
     closure = close(query)
-    matrix = None if closure is None else direct_closure(closure, closure.uppers)
+    matrix = None if closure is None else closed(len(closure.matrix), closure.limits())
     if closure is None or matrix is None or not bounds:
         return query
     values = solve(matrix, closure.aparts, closure.steps, closure.one) or solve(matrix, (), closure.steps, closure.one)

@@ -33,10 +33,12 @@ class _Search:
             self.apart.setdefault(apart.left, []).append((apart.right, apart.value))
             self.apart.setdefault(apart.right, []).append((apart.left, -apart.value))
         #: Those that `<>` speaks of come first: the others never make the search go back.
-        self.order = sorted(range(1, len(matrix)), key=lambda node: node not in self.apart)
+        self.order = sorted(self.apart.keys() - {ZERO})
 
     def run(self, number: int) -> bool:
         if number == len(self.order):
+            for node in set(range(1, len(self.matrix))) - self.apart.keys():
+                self.value[node] = next(self._candidates(node))
             return True
         node = self.order[number]
         for value in self._candidates(node):

@@ -1,8 +1,9 @@
 """The synopses of a query that is bounded, and how many entries they take at most.
 
-A row of a stream stands for its projected values and the box of rows that it joins. With duplicates a synopsis counts rows per values
-and box; without, it keeps rows whose box is not covered, per values. The paper's buckets, one per local order and per value of every
-bounded attribute, take 16 entries for query Q6 of table 1; these take 2 (section 6 leaves it as future work).
+A row of a stream stands for its projected values and the box of rows that it joins. With duplicates a synopsis counts
+rows per values and box; without, it keeps rows whose box is not covered, per values. The paper's buckets, one per
+local order and per value of every bounded attribute, take 16 entries for query Q6 of table 1; these take 2 (section 6
+leaves it as future work).
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from math import prod
 from penstock.register.arithmetic.closure import WHOLE, Apart, Closure, Limit
 from penstock.register.arithmetic.induced import induced
 from penstock.register.arithmetic.judgement import Corner, Edge, Hole, Kept, Side, Synopsis
-from penstock.register.arithmetic.query import Opaque, Query, Stream
+from penstock.register.arithmetic.query import Condition, Opaque, Query, Stream
 from penstock.register.arithmetic.references import Reference, avoided, largest_family, references, step
 
 
 def synopses(query: Query, closure: Closure) -> tuple[Synopsis, ...]:
     """What to keep of each stream of a query that is bounded."""
-    return tuple(_synopsis(query, closure, stream) for stream in query.streams)
+    filters: dict[str, list[Condition]] = {stream.name: [] for stream in query.streams}
+    for condition in query.conditions:
+        if len(condition.streams) == 1:
+            filters[next(iter(condition.streams))].append(condition)
+    return tuple(_synopsis(query, closure, stream, filters[stream.name]) for stream in query.streams)
 
 
-def _synopsis(query: Query, closure: Closure, stream: Stream) -> Synopsis:
-    written = [condition for condition in query.conditions if condition.streams == {stream.name}]
+def _synopsis(query: Query, closure: Closure, stream: Stream, written: Sequence[Condition]) -> Synopsis:
     filters = (*written, *induced(closure, [stream.name]))
     if len(query.streams) == 1 and not query.distinct:
         return Synopsis(stream.name, filters, Kept.NOTHING, (), (), (), 0)
@@ -94,7 +98,7 @@ def _boxes(closure: Closure, found: Sequence[Reference], holes: Sequence[tuple[i
 
 
 def _read(closure: Closure, reference: Reference) -> tuple[Limit, Limit]:
-    """The least and the greatest own value that sets a limit to the other attribute, beyond what constants say of it."""
+    """The least and the greatest own value that limits the other attribute more than constants do."""
     size = step(closure, reference)
     if reference.is_lower:
         below = closure.below(reference.low)
@@ -117,7 +121,7 @@ def _moved(closure: Closure, interval: tuple[Limit, Limit], node: int, onto: int
 
 
 def _kinds(closure: Closure, node: int, ranges: Iterable[tuple[Limit, Limit]]) -> int | None:
-    """How many kinds of values there are, if only those inside of the ranges are told apart: each of them, and each gap."""
+    """How many kinds of values there are if only those inside of ranges are told apart: each of them, and each gap."""
     size, least, most = closure.steps[node], _negated(closure.below(node)), closure.above(node)
     inside = []
     for low, high in ranges:

@@ -1,21 +1,22 @@
 """Streams that defeat every plan: N rows after each subset of which a plan must be in a state of its own (appendix A).
 
-The proof of lemma A.1 stretches one solution until its attributes lie far apart. Here a family is a solution of the query's closure taken
-N times, with links between neighbours, which is a system of differences again. Over integers the constants drop out: take one
-solution, and add a large multiple of a solution of the system in which every finite limit is 0. Over dense domains it is solved as it is.
+The proof of lemma A.1 stretches one solution until its attributes lie far apart. Here a family is a solution of the
+query's closure taken N times, with links between neighbours, which is a system of differences again. Over integers
+the constants drop out: take one solution, and add a large multiple of a solution of the system in which every finite
+limit is 0. Over dense domains it is solved as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from random import Random
 
 from penstock.register.arithmetic.boundedness import Finding, Pattern
-from penstock.register.arithmetic.closure import WHOLE, ZERO, Apart, Closure, Matrix, Upper, direct_closure
-from penstock.register.arithmetic.evaluation import new_answers
+from penstock.register.arithmetic.closure import WHOLE, ZERO, Apart, Closure, Matrix, closed
+from penstock.register.arithmetic.evaluation import tells_apart
 from penstock.register.arithmetic.judgement import Family, Row, Witness
 from penstock.register.arithmetic.query import Constant, Domain, Opaque, Query
 from penstock.register.arithmetic.references import Reference, step
@@ -54,6 +55,15 @@ class _Link:
 
 
 @dataclass(frozen=True, slots=True)
+class _Found:
+    """A family, with all continuations that it may have to offer."""
+
+    items: tuple[Row, ...]
+    continuations: tuple[tuple[Row, ...], ...]
+    separating: Callable[[frozenset[int], frozenset[int]], tuple[Row, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class _Maker:
     query: Query
     closure: Closure
@@ -64,7 +74,7 @@ class _Maker:
         found = self._family(size)
         if found is None:
             raise ValueError(f"no family of {size} rows was found")
-        return found
+        return Family(found.items, found.separating)
 
     def is_right(self) -> bool:
         """Try the family out: do its sets lead to different answers?"""
@@ -73,10 +83,13 @@ class _Maker:
         found = self._family(TRIED_ON)
         if found is None:
             return False
-        sets = [frozenset(c) for size in range(TRIED_ON + 1) for c in combinations(range(TRIED_ON), size)]
+        items = found.items
+        sets = [some for size in range(TRIED_ON + 1) for some in combinations(range(TRIED_ON), size)]
+        if self.query.joins_itself:
+            return tells_apart(self.query, [[items[n] for n in some] for some in sets], found.continuations)
         return all(_separates(self.query, found, one, other) for one, other in combinations(sets, 2))
 
-    def _family(self, size: int) -> Family | None:
+    def _family(self, size: int) -> _Found | None:
         members = self._members(size + 1)
         if members is None:
             return None
@@ -87,8 +100,10 @@ class _Maker:
             partners: list[tuple[Row, ...]] = [(row[stream],) for row in rows]
         else:
             partners = [tuple(row for name, row in each.items() if name != stream) for each in rows]
-        pick = partial(_pick, self.finding.pattern, partners)
-        return Family(items, partial(_search, self.query, items, partners) if self.query.joins_itself else pick)
+        if self.query.joins_itself:
+            tried = [*partners, *((row,) for rows in partners for row in rows), *((item,) for item in items)]
+            return _Found(items, tuple(tried), partial(_search, self.query, items, tried))
+        return _Found(items, tuple(partners), partial(_pick, self.finding.pattern, partners))
 
     @property
     def _names(self) -> list[str]:
@@ -107,10 +122,10 @@ class _Maker:
 
     def _members(self, size: int) -> list[Solution] | None:
         """As many solutions of the query as asked for, linked as the pattern says. The last one is a spare."""
-        closure, extra, aparts = self.closure, self._extra(), list(self.closure.aparts)
+        closure, aparts = self.closure, list(self.closure.aparts)
         if self.finding.pattern is Pattern.HOLES:
             aparts = [apart for apart in aparts if apart != self.finding.cause]
-        matrix = direct_closure(closure, [*closure.uppers, *extra])
+        matrix = closed(len(closure.matrix), [*closure.limits(), *self._extra()])
         start = None if matrix is None else solve(matrix, aparts, closure.steps, closure.one)
         if matrix is None or start is None:
             return None
@@ -124,15 +139,12 @@ class _Maker:
             return None
         return members
 
-    def _extra(self) -> list[Upper]:
+    def _extra(self) -> list[tuple[int, int, int]]:
         """For holes: that both sides of the `<>` are equal."""
         cause = self.finding.cause
         if not isinstance(cause, Apart):
             return []
-        return [
-            Upper(cause.left, cause.right, cause.value, cause.comparison),
-            Upper(cause.right, cause.left, -cause.value, cause.comparison),
-        ]
+        return [(cause.left, cause.right, cause.value), (cause.right, cause.left, -cause.value)]
 
     def _links(self) -> list[_Link]:
         cause = self.finding.cause
@@ -250,26 +262,21 @@ def _pick(
 def _search(
     query: Query,
     items: Sequence[Row],
-    partners: Sequence[tuple[Row, ...]],
+    tried: Sequence[tuple[Row, ...]],
     one: frozenset[int],
     other: frozenset[int],
 ) -> tuple[Row, ...]:
     """In a self-join the rows of a continuation join each other, too: look for one that tells the sets apart."""
     befores = [[items[number] for number in sorted(numbers)] for numbers in (one, other)]
-    candidates = [*partners, *((row,) for rows in partners for row in rows), *((item,) for item in items)]
-    for rows in candidates:
-        if new_answers(query, befores[0], rows) != new_answers(query, befores[1], rows):
+    for rows in tried:
+        if tells_apart(query, befores, [rows]):
             return rows
     raise ValueError("no rows tell these sets apart")
 
 
-def _separates(query: Query, family: Family, one: frozenset[int], other: frozenset[int]) -> bool:
-    try:
-        rows = family.separating(one, other)
-    except ValueError:
-        return False
-    befores = [[family.items[number] for number in sorted(numbers)] for numbers in (one, other)]
-    return new_answers(query, befores[0], rows) != new_answers(query, befores[1], rows)
+def _separates(query: Query, family: _Found, one: Sequence[int], other: Sequence[int]) -> bool:
+    rows = family.separating(frozenset(one), frozenset(other))
+    return tells_apart(query, [[family.items[number] for number in numbers] for numbers in (one, other)], [rows])
 
 
 def _mixes_scales(closure: Closure) -> bool:
@@ -277,7 +284,7 @@ def _mixes_scales(closure: Closure) -> bool:
 
 
 def decode(closure: Closure, node: int, value: int) -> Constant:
-    """A value as a user writes it. One of a domain without order that is no constant of the query gets a name of its own."""
+    """A value as a user writes it. A value without an order that is no constant of the query gets a name of its own."""
     number = closure.number(value)
     if closure.attributes[node - 1].domain is not Domain.OTHER:
         return int(number) if number.denominator == 1 else number
