@@ -18,7 +18,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, TableDef
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import NEVER, Progress
-from penstock.engines.metrics import OperatorMetrics
+from penstock.engines.metrics import DICTIONARY, OperatorMetrics
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.routing import Router
 from penstock.operators.machine import Machine
@@ -100,7 +100,7 @@ class EmbeddedEngine:
                     state = (gauge.state_rows(), machine.state_bytes(gauge))
                     rows = (gauge.rows_in, gauge.rows_out)
                     lines.append(made(gauge.name, fragment.number, _occurrence(gauge.relation), cell, *rows, *state))
-        return [*lines, made("dictionary", None, None, None, 0, 0, len(self._dictionary), self._dictionary.nbytes)]
+        return [*lines, made(DICTIONARY, None, None, None, 0, 0, len(self._dictionary), self._dictionary.nbytes)]
 
     def state(self) -> tuple[int, int]:
         """The rows that are kept, and the bytes that they take."""

@@ -6,6 +6,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
+#: Stands for an operator: what the values of a dictionary take.
+DICTIONARY = "dictionary"
+
 
 @dataclass(frozen=True, slots=True)
 class OperatorMetrics:

@@ -68,7 +68,7 @@ class Machine:
     ) -> None:
         self.fragment = fragment
         self._memory = memory
-        self._dictionary = dictionary
+        self.dictionary = dictionary
         self._builder = _Builder(fragment, memory, dictionary)
         self._root = self._builder.deltas(fragment.root)
         self._width = row_width(len(fragment.root.schema))

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.algebra.relations import Relation, Table
-from penstock.engines.metrics import OperatorMetrics
+from penstock.engines.metrics import DICTIONARY, OperatorMetrics
 from penstock.engines.spark.clock import Clock
 from penstock.operators.machine import Machine
 from penstock.plan.physical import Scan
@@ -57,6 +57,8 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
         state = (gauge.state_rows(), machine.state_bytes(gauge))
         rows = (gauge.rows_in, gauge.rows_out)
         lines.append(made(gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell, *rows, *state))
+    values = machine.dictionary
+    lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
     told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
     if with_streams:
         told["streams"] = {name: asdict(progress) for name, progress in clock.streams.items()}
@@ -98,7 +100,9 @@ class History:
             for name, p in told.get("streams", {}).items()
         }
         watermark = max(told["watermark"] for told in report.notes)
-        rows, size = sum(line["state_rows"] for line in lines), sum(line["state_bytes"] for line in lines)
+        # Values are no rows, but take bytes.
+        rows = sum(line["state_rows"] for line in lines if line["operator"] != DICTIONARY)
+        size = sum(line["state_bytes"] for line in lines)
         return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams)
 
     def metrics(self) -> list[OperatorMetrics]:
