@@ -7,12 +7,12 @@ until those that are required are reached, and then taking away what turns out t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from penstock.register.kconstraints.join_graph import JoinGraph
-from penstock.register.kconstraints.rids import Guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,52 +66,79 @@ def lacks(graph: JoinGraph, reached: Iterable[str], targets: Iterable[str]) -> t
     )
 
 
-def remedies(
-    graph: JoinGraph, guards: Iterable[Guard], stream: str, required: Iterable[str]
-) -> tuple[tuple[Want, ...], ...]:
-    """What would bound rows of a stream that wait for the required streams, cheapest for the user first."""
-    known = {(guard.stream, guard.target) for guard in guards}
-    wanted = frozenset(required)
-    found: list[tuple[Want, ...]] = [(WantWindow(stream),)]
-    grown = _grow(graph, known, stream, wanted)
-    if grown is not None:
-        found.append(tuple(_want_rids(graph, *pair) for pair in grown))
-        orders = _least(
-            tuple(dict.fromkeys(_want_ordered(graph, *pair) for pair in grown)),
-            lambda kept: wanted <= _reached(known | _ordered_pairs(graph, kept), stream),
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Where to look for remedies; they are worked out only for those who ask.
+
+    Rows of the first of the `starts` are bounded when guards lead from one of the starts to all streams of one of the
+    `goals`.
+    """
+
+    graph: JoinGraph
+    guards: frozenset[tuple[str, str]]
+    starts: tuple[str, ...]
+    goals: tuple[frozenset[str], ...]
+
+    def remedies(self) -> tuple[tuple[Want, ...], ...]:
+        """Sets of declarations that would do, and no part of which would; cheapest for the user first."""
+        found: list[tuple[Want, ...]] = [(WantWindow(self.starts[0]),)]
+        trees = [_nearest(self.graph, self.guards, start) for start in self.starts]
+        ways = [way for tree in trees for goal in self.goals if (way := _way(tree, goal)) is not None]
+        if ways:
+            pairs = _least(min(ways, key=len), self._suffices)
+            found.append(tuple(_want_rids(self.graph, *pair) for pair in pairs))
+            orders = {order: _ordered_pairs(self.graph, order) for order in _orders(self.graph, pairs)}
+            kept = _least(tuple(orders), lambda some: self._suffices(pair for one in some for pair in orders[one]))
+            found.append((*kept,))
+        return tuple(found)
+
+    def _suffices(self, added: Iterable[tuple[str, str]]) -> bool:
+        guards = self.guards.union(added)
+        return any(
+            goal <= reached for start in self.starts for reached in (_reached(guards, start),) for goal in self.goals
         )
-        found.append(orders)
-    return tuple(found)
 
 
-def _grow(
-    graph: JoinGraph, known: set[tuple[str, str]], stream: str, required: frozenset[str]
-) -> tuple[tuple[str, str], ...] | None:
-    """Pairs of joined streams whose guards would make all required streams reached; None if there are none."""
-    added: list[tuple[str, str]] = []
-    while not required <= (inside := _reached(known.union(added), stream)):
-        pair = _next_pair(graph, inside, required)
-        if pair is None:
-            return None
-        added.append(pair)
-    return _least(tuple(added), lambda kept: required <= _reached(known.union(kept), stream))
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """How a stream was reached: from which other, and whether by a guard that is there already."""
+
+    stream: str | None
+    by_guard: bool
 
 
-def _next_pair(graph: JoinGraph, inside: frozenset[str], required: frozenset[str]) -> tuple[str, str] | None:
-    """The first step of a shortest way along joins from what is reached to a required stream."""
-    first: dict[str, tuple[str, str]] = {}
-    level = [(name, other) for name in graph.names if name in inside for other in graph.neighbours[name]]
-    while level:
-        following: list[tuple[str, str]] = []
-        for name, other in level:
-            if other in inside or other in first:
-                continue
-            first[other] = first.get(name, (name, other))
-            if other in required:
-                return first[other]
-            following += [(other, further) for further in graph.neighbours[other]]
-        level = following
-    return None
+def _nearest(graph: JoinGraph, known: frozenset[tuple[str, str]], start: str) -> Mapping[str, _Came]:
+    """The ways from a stream along guards and joins with the fewest joins, which would have to become guards."""
+    guarded: dict[str, list[str]] = {}
+    for name, target in known:
+        guarded.setdefault(name, []).append(target)
+    came: dict[str, _Came] = {}
+    queue = deque([(start, _Came(None, by_guard=True))])
+    while queue:
+        name, how = queue.popleft()
+        if name in came:
+            continue
+        came[name] = how
+        queue.extendleft((target, _Came(name, by_guard=True)) for target in sorted(guarded.get(name, ())))
+        queue.extend((target, _Came(name, by_guard=False)) for target in graph.neighbours[name])
+    return came
+
+
+def _way(tree: Mapping[str, _Came], goal: frozenset[str]) -> tuple[tuple[str, str], ...] | None:
+    """The joins on the ways to all streams of the goal."""
+    added: dict[tuple[str, str], None] = {}
+    seen: set[str] = set()
+    for target in sorted(goal):
+        name = target
+        while name not in seen:
+            seen.add(name)
+            if name not in tree:
+                return None
+            if (before := tree[name].stream) is not None:
+                if not tree[name].by_guard:
+                    added[before, name] = None
+                name = before
+    return tuple(added)
 
 
 def _reached(pairs: Iterable[tuple[str, str]], stream: str) -> frozenset[str]:
@@ -141,15 +168,16 @@ def _want_rids(graph: JoinGraph, stream: str, target: str) -> WantRids:
     return WantRids(stream, columns, target, tuple(min(graph.attributes(target, {number})) for number in numbers))
 
 
-def _want_ordered(graph: JoinGraph, stream: str, target: str) -> WantOrdered:
-    return WantOrdered(target, min(graph.attributes(target, graph.shared(stream, target))))
+def _orders(graph: JoinGraph, pairs: Iterable[tuple[str, str]]) -> Iterable[WantOrdered]:
+    """Orders that would be guards at these pairs, each once."""
+    for stream, target in dict.fromkeys(pairs):
+        yield WantOrdered(target, min(graph.attributes(target, graph.shared(stream, target))))
 
 
-def _ordered_pairs(graph: JoinGraph, orders: Iterable[WantOrdered]) -> set[tuple[str, str]]:
-    """The guards that orders give: from each stream that is joined with the column."""
-    return {
+def _ordered_pairs(graph: JoinGraph, order: WantOrdered) -> frozenset[tuple[str, str]]:
+    """The guards that an order gives: from each stream that is joined with the column."""
+    return frozenset(
         (other, order.stream)
-        for order in orders
         for other in graph.neighbours[order.stream]
         if order.column in graph.attributes(order.stream, graph.shared(other, order.stream))
-    }
+    )

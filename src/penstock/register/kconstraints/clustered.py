@@ -27,5 +27,5 @@ def most_referred(graph: JoinGraph, stream: str, constraint: ClusteredArrival) -
     """How many rows of `stream` have an open cluster of partners, if each value is that of one row."""
     numbers = frozenset(graph.classes[Column(constraint.stream, name)] for name in constraint.columns)
     own = graph.attributes(stream, numbers)
-    is_one_row = any(key <= own for key in graph.query.stream(stream).keys)
+    is_one_row = any(key <= own for key in graph.stream(stream).keys)
     return constraint.within.n + 1 if isinstance(constraint.within, Rows) and is_one_row else None

@@ -13,10 +13,10 @@ must be kept follows from the deadlines of `together`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.register.kconstraints.advice import lacks, remedies
+from penstock.register.kconstraints.advice import Advice, lacks
 from penstock.register.kconstraints.clustered import clustered_evidence, most_referred
 from penstock.register.kconstraints.covers import MinCovers
 from penstock.register.kconstraints.join_graph import JoinGraph
@@ -59,7 +59,7 @@ def unknown_component(situation: Situation, name: str) -> Bound:
     return Unbounded(
         because,
         missing,
-        remedies(graph, situation.guards, name, awaited),
+        _advice(situation, (name,), (frozenset(awaited), *_windowed(graph))),
         witness(graph, name, due.waits),
     )
 
@@ -86,6 +86,7 @@ def yes_component(situation: Situation, name: str) -> Bound:
         if first is not None
         else f"{name} is not joined with {next(iter(awaited), name)}, whose rows may come at any time"
     )
+    goals = (*(() if takes_back(graph) else (frozenset(awaited),)), *_windowed(graph))
     referred = [
         count
         for parent in graph.parents[name]
@@ -95,7 +96,7 @@ def yes_component(situation: Situation, name: str) -> Bound:
     return Unbounded(
         because,
         missing,
-        remedies(graph, situation.guards, name, graph.names),
+        _advice(situation, tuple(twins(graph, name)), goals),
         _yes_witness(situation, name),
         min(referred, default=None),
     )
@@ -120,10 +121,20 @@ def no_component(situation: Situation, name: str) -> Bound:
     )
 
 
+def _advice(situation: Situation, starts: tuple[str, ...], goals: tuple[frozenset[str], ...]) -> Advice:
+    guards = frozenset((guard.stream, guard.target) for guard in situation.guards)
+    return Advice(situation.graph, guards, starts, goals)
+
+
+def _windowed(graph: JoinGraph) -> Iterator[frozenset[str]]:
+    """What it is enough to have a deadline for: one stream with a window."""
+    return (frozenset({stream.name}) for stream in graph.query.streams if stream.window is not None)
+
+
 def no_waits(situation: Situation, name: str) -> tuple[Wait, ...] | None:
     """When no parents come any more to ask for a key, or it is old enough to be forgotten."""
     due = situation.deadlines[name]
-    window = situation.graph.query.stream(name).window
+    window = situation.graph.stream(name).window
     own = None if window is None else (Wait().then(step_within(name, window), WindowOn(name, window)),)
     return due.shortest((due.last(situation.graph.parents[name]), own))
 
@@ -152,7 +163,7 @@ def _can_fail(situation: Situation, name: str) -> bool:
     """Whether a row may turn out to be No: by a filter, a window, a missing row, or rows that do not fit each other."""
     graph = situation.graph
     reached = (name, *graph.descendants[name])
-    streams = [graph.query.stream(one) for one in reached]
+    streams = [graph.stream(one) for one in reached]
     overdue = any(child in situation.deadlines[one] for one in reached for child in graph.children[one])
     misfit = any(lookup.checks for lookup in lookups(graph, name))
     return overdue or misfit or any(stream.filtered or stream.window is not None for stream in streams)

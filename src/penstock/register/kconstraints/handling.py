@@ -147,7 +147,7 @@ class Handling:
 def handling(situation: Situation, name: str, yes: Bound, no: Bound, unknown: Bound) -> Handling:
     """The handling of a stream whose components have these bounds."""
     graph = situation.graph
-    stream = graph.query.stream(name)
+    stream = graph.stream(name)
     joined = graph.attributes(name, _classes_with_others(graph, name))
     projected = set(stream.attributes) if stream.projected is None else stream.projected
     asked = frozenset[str]().union(*(_compared(graph, name, parent) for parent in graph.parents[name]))
@@ -166,7 +166,7 @@ def handling(situation: Situation, name: str, yes: Bound, no: Bound, unknown: Bo
 
 def _moves(situation: Situation, name: str) -> tuple[Move, ...]:
     graph = situation.graph
-    window = graph.query.stream(name).window
+    window = graph.stream(name).window
     moves: list[Move] = [
         ChildOverdue(guard.target, guard.step, _own_column(graph, name, guard.step))
         for guard in situation.guards
@@ -193,6 +193,8 @@ def _unknown_moves(situation: Situation, name: str) -> list[Move]:
 def _yes_moves(situation: Situation, name: str) -> list[Move]:
     graph, due = situation.graph, situation.deadlines[name]
     awaited = [other for other in graph.names if other != name and other not in graph.descendants[name]]
+    if not awaited and not takes_back(graph):
+        return []
     moves: list[Move] = []
     for twin in twins(graph, name):
         if (waits := yes_waits(graph, situation.deadlines[twin], awaited)) is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from penstock.register.kconstraints.streams import Column, JoinQuery
+from penstock.register.kconstraints.streams import Column, JoinQuery, Stream
 
 
 class Shape(Enum):
@@ -45,6 +45,13 @@ class JoinGraph:
             of_stream[number] = (*of_stream.get(number, ()), column.attribute)
         return joined
 
+    def stream(self, name: str) -> Stream:
+        return self._streams[name]
+
+    @cached_property
+    def _streams(self) -> Mapping[str, Stream]:
+        return {stream.name: stream for stream in self.query.streams}
+
     def shared(self, left: str, right: str) -> frozenset[int]:
         """The classes that join two streams."""
         return frozenset(self._joined[left].keys() & self._joined[right].keys())
@@ -72,7 +79,7 @@ class JoinGraph:
 
     def _is_child(self, parent: str, child: str) -> bool:
         compared = self.attributes(child, self.shared(parent, child))
-        return any(key <= compared for key in self.query.stream(child).keys)
+        return any(key <= compared for key in self.stream(child).keys)
 
     @cached_property
     def parents(self) -> Mapping[str, tuple[str, ...]]:

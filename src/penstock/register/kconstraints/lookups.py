@@ -57,7 +57,7 @@ def own_checks(graph: JoinGraph, stream: str) -> tuple[tuple[str, str], ...]:
 def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, Column]) -> Lookup:
     shared = graph.shared(parent, child)
     key = min(
-        (key for key in graph.query.stream(child).keys if key <= graph.attributes(child, shared)),
+        (key for key in graph.stream(child).keys if key <= graph.attributes(child, shared)),
         key=lambda key: (len(key), sorted(key)),
     )
     columns = _own(graph, child)
@@ -73,5 +73,5 @@ def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, Column])
 
 def _own(graph: JoinGraph, stream: str) -> list[tuple[int, Column]]:
     """The joined columns of a stream with their classes, in the order of declaration."""
-    columns = (Column(stream, name) for name in graph.query.stream(stream).attributes)
+    columns = (Column(stream, name) for name in graph.stream(stream).attributes)
     return [(graph.classes[column], column) for column in columns if column in graph.classes]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.register.kconstraints.join_graph import JoinGraph
-from penstock.register.kconstraints.streams import Column, Rids
+from penstock.register.kconstraints.streams import Column, Extent, Rids, Rows
 from penstock.register.kconstraints.waits import Fact, Lapse, SameClock, Step, step_within
 
 
@@ -29,7 +29,7 @@ def rids_guards(graph: JoinGraph) -> Iterator[Guard]:
     """The guards of the declared RIDS constraints whose columns the query joins."""
     for constraint in graph.query.constraints:
         if isinstance(constraint, Rids) and constraint.stream != constraint.target and _is_joined(graph, constraint):
-            step = step_within(constraint.target, constraint.within)
+            step = step_within(constraint.target, _between_occurrences(graph, constraint))
             yield Guard(constraint.stream, constraint.target, step, constraint)
 
 
@@ -45,6 +45,14 @@ def clock_guards(graph: JoinGraph) -> Iterator[Guard]:
             joined = column in graph.classes and graph.classes[column] == graph.classes.get(other)
             if earlier != later and joined:
                 yield Guard(earlier, later, Lapse(delay), SameClock(column, other, delay))
+
+
+def _between_occurrences(graph: JoinGraph, constraint: Rids) -> Extent:
+    """k, or k + 1 between two occurrences of one stream, since a row may come to this one before the other."""
+    stream, target = graph.stream(constraint.stream), graph.stream(constraint.target)
+    if isinstance(constraint.within, Rows) and stream.counted_as == target.counted_as:
+        return Rows(constraint.within.n + 1)
+    return constraint.within
 
 
 def _is_joined(graph: JoinGraph, constraint: Rids) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from penstock.register.kconstraints.advice import Lack, Want
+from penstock.register.kconstraints.advice import Advice, Lack, Want
 from penstock.register.kconstraints.waits import Fact, Wait
 from penstock.register.kconstraints.witness import Witness
 
@@ -79,20 +79,24 @@ class Bounded:
 class Unbounded:
     """Nothing bounds the component.
 
-    `lacks`: where a guard is missing. `remedies`: sets of declarations each of which would bound the component, and no
-    part of which would. `referred`: if CA(k) tells, how many of the rows can have had some of their partners and wait
-    for more; it is the others, to which no row has referred yet, that pile up.
+    `lacks`: where a guard is missing. `referred`: if CA(k) tells, how many of the rows can have had some of their
+    partners and wait for more; it is the others, to which no row has referred yet, that pile up.
     """
 
     because: str
     lacks: tuple[Lack, ...]
-    remedies: tuple[tuple[Want, ...], ...]
+    advice: Advice
     witness: Witness | None = None
     referred: int | None = None
 
     @property
     def number(self) -> None:
         return None
+
+    @property
+    def remedies(self) -> tuple[tuple[Want, ...], ...]:
+        """Sets of declarations each of which would bound the component, and no part of which would."""
+        return self.advice.remedies()
 
     def __str__(self) -> str:
         return f"rows without end: {self.because}"

@@ -49,7 +49,7 @@ class Witness:
 
     def _row(self, name: str, group: int, at: int) -> Row:
         values = {}
-        for attribute in self.graph.query.stream(name).attributes:
+        for attribute in self.graph.stream(name).attributes:
             column = Column(name, attribute)
             base = group if self._place(column) in self._places_of_present else at
             values[attribute] = base * self.pace + self._offsets[self._place(column)]

@@ -1,0 +1,127 @@
+"""k from rates and latencies (000, A.1 to A.4), against arrivals that do the worst they may."""
+
+from __future__ import annotations
+
+from random import Random
+
+from penstock.register.kconstraints import Rate, Rows
+from penstock.register.kconstraints.rates import (
+    clustered_by_delay,
+    most_rows,
+    most_time,
+    ordered_by_delays,
+    ordered_by_timeout,
+    rids_by_latency,
+    rids_by_round,
+)
+
+
+def paced(random: Random, rate: Rate, count: int) -> list[int]:
+    """Times at which rows come, in bursts, at the given rate at most."""
+    times: list[int] = []
+    now = 0
+    while len(times) < count:
+        if sum(now - rate.per < at <= now for at in times) < rate.most and random.random() < 0.7:
+            times.append(now)
+        else:
+            now += random.choice((1, 1, rate.per))
+    return times
+
+
+def scrambling(values: list[int]) -> int:
+    """The largest distance of two values that are out of order: OA(k) holds for no smaller k."""
+    return max(
+        (
+            later - place
+            for place in range(len(values))
+            for later in range(place, len(values))
+            if values[later] < values[place]
+        ),
+        default=0,
+    )
+
+
+def test_rows_and_times_of_a_rate() -> None:
+    random = Random("rate")
+    for _ in range(200):
+        rate = Rate(random.randint(1, 3), per=random.randint(1, 5))
+        times = paced(random, rate, 30)
+        for length in range(8):
+            for start in range(times[-1]):
+                assert sum(start <= at <= start + length for at in times) <= most_rows(rate, length)
+    assert most_rows(Rate(), 5) is None
+    assert most_time(Rate(most=3), 5) is None
+    assert most_time(Rate(least=0), 5) is None
+
+
+def test_a_1_records_that_are_held_back() -> None:
+    """Flows end at some time and are reported then, or after a timeout."""
+    random = Random("A.1")
+    for _ in range(300):
+        rate, timeout = Rate(random.randint(1, 2), per=random.randint(1, 4)), random.randint(0, 6)
+        flows = [(at, at - timeout if random.random() < 0.4 else at) for at in paced(random, rate, 25)]
+        k = ordered_by_timeout(timeout, rate)
+        assert k is not None
+        assert scrambling([stopped for _, stopped in flows]) <= k.n
+
+
+def test_a_1_as_the_appendix_has_it() -> None:
+    """15 n with n = 10 records a second, evenly: the row itself is not behind itself."""
+    assert ordered_by_timeout(15_000_000, Rate(1, per=100_000)) == Rows(15 * 10 - 1)
+
+
+def delayed(random: Random, sent: list[int], least: int, most: int) -> list[int]:
+    """What was sent, in the order of arrival."""
+    arrivals = [(at + random.choice((least, most, random.randint(least, most))), random.random(), at) for at in sent]
+    return [at for _, _, at in sorted(arrivals)]
+
+
+def test_a_2_rows_that_overtake_each_other() -> None:
+    random = Random("A.2")
+    for _ in range(400):
+        rate, least, jitter = (
+            Rate(random.randint(1, 2), per=random.randint(1, 3)),
+            random.randint(0, 3),
+            random.randint(0, 5),
+        )
+        k = ordered_by_delays(least, least + jitter, sent=rate)
+        assert k is not None
+        assert scrambling(delayed(random, paced(random, rate, 25), least, least + jitter)) <= k.n
+
+
+def test_a_2_the_appendix_is_too_small_if_what_is_sent_is_limited() -> None:
+    """A row every 100 ticks, delays from 0 to 350: the appendix says OA(3.5), and here k is 5."""
+    arrival_of = {300: 300, 0: 345, 100: 400, 400: 410, 500: 510, 200: 545}
+    assert all(0 <= came - sent <= 350 for sent, came in arrival_of.items())
+    order = sorted(arrival_of, key=arrival_of.__getitem__)
+    assert scrambling(order) == 5
+    k = ordered_by_delays(0, 350, sent=Rate(1, per=100))
+    assert k is not None
+    assert k.n >= 5
+
+
+def test_a_3_samples_of_one_packet() -> None:
+    """Each device samples packets at a rate; a packet passes the devices it passes within a delay."""
+    random = Random("A.3")
+    for _ in range(200):
+        devices, rate, delay = (
+            random.randint(1, 3),
+            Rate(random.randint(1, 2), per=random.randint(1, 3)),
+            random.randint(0, 4),
+        )
+        samples = sorted(
+            (at, random.random(), random.randint(0, 30)) for _ in range(devices) for at in paced(random, rate, 15)
+        )
+        k = clustered_by_delay(devices, rate, delay)
+        assert k is not None
+        for place, (at, _, packet) in enumerate(samples):
+            for further in range(place + 1, len(samples)):
+                if samples[further][2] == packet and samples[further][0] <= at + delay:
+                    between = [other for _, _, other in samples[place + 1 : further] if other != packet]
+                    assert len(between) <= k.n
+
+
+def test_a_4_and_6_1_1() -> None:
+    assert rids_by_round(25) == Rows(25)
+    assert rids_by_latency(2_000_000, Rate(10_000)) == Rows(30_000)
+    assert rids_by_latency(5, Rate()) is None
