@@ -42,7 +42,7 @@ def test_the_queries_that_are_bounded_with_duplicates(name: str, sizes: dict[str
         ("Q5", {"S": 9, "T": 1}),
         ("Q6", {"S": 1, "T": 1}),  # section 6: the paper's own synopses take 16
         ("Q7", {"S": 9, "T": 9}),  # for each A, the greatest E of the rows that it joins
-        ("Q9", {"S": 225, "T": 25}),  # (B, C) = (50, 98), (51, 97), ... (74, 74): 25 rows, each needed
+        ("Q9", {"S": 225, "T": 25}),  # 25 rows of T, each needed: see below
     ],
 )
 def test_the_queries_that_are_bounded_without_duplicates(name: str, sizes: dict[str, int]) -> None:
