@@ -33,11 +33,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "adaptive": ("errors", "types", "algebra", "catalog", "plan", "kernels", "synopsis", "operators"),
     "engines": (*LANGUAGE, "register", "elimination", "plan", "kernels", "synopsis", "operators", "adaptive"),
     "monitor": (*LANGUAGE, "register", "plan", "operators", "adaptive", "engines"),
+    "verdicts": (*LANGUAGE, "register", "engines"),
     "session": (*LANGUAGE, "register", "elimination", "plan", "engines", "monitor"),
     "workloads": LANGUAGE,
     "cli": (*LANGUAGE, "register", "elimination", "plan", "engines", "monitor", "session", "workloads", "__init__"),
     # What `import penstock` offers.
-    "__init__": (*LANGUAGE, "register", "session"),
+    "__init__": (*LANGUAGE, "register", "verdicts", "session"),
 }
 
 #: Libraries from outside, and the only rooms that may import them.

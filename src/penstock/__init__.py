@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.algebra.printing import plan_text
 from penstock.errors import PenstockError, SqlError, SqlErrors
+from penstock.register import UnsafeQuery, Verdict
 from penstock.sql import Script, bind_text
 from penstock.sql.formatting import format_text
+from penstock.verdicts import check, check_sql
 
 if TYPE_CHECKING:
     from penstock.session import Session
@@ -30,8 +32,12 @@ __all__ = [
     "Session",
     "SqlError",
     "SqlErrors",
+    "UnsafeQuery",
+    "Verdict",
     "__version__",
     "bind_text",
+    "check",
+    "check_sql",
     "format_text",
     "plan_text",
 ]

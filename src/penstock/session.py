@@ -15,9 +15,10 @@ from penstock.algebra.relations import Query as BoundQuery
 from penstock.algebra.relations import Schema
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, StreamDef, TableDef
-from penstock.errors import PenstockError
+from penstock.errors import Origin, PenstockError
 from penstock.plan.explain import fragments_text
 from penstock.plan.fragments import plan
+from penstock.register import Verdict, check_query, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.types import Type, duration_text
@@ -39,7 +40,7 @@ class Session:
         """Binds statements after those that came before, and gives the queries among them."""
         script = bind_text(text, catalog=self.catalog).checked()
         self.catalog = script.catalog
-        queries = [Query(self, query) for query in script.queries]
+        queries = [Query(self, query, script.origin(query)) for query in script.queries]
         self._queries |= {query.name.lower(): query for query in queries}
         return queries
 
@@ -113,9 +114,10 @@ class Session:
 class Query:
     """A bound query and what can be done with it."""
 
-    def __init__(self, session: Session, bound: BoundQuery) -> None:
+    def __init__(self, session: Session, bound: BoundQuery, origin: Origin | None = None) -> None:
         self._session = session
         self.bound = bound
+        self._origin = origin
         #: Metrics of the last run in this process, and the last query that was started on Spark.
         self._metrics: list[dict[str, Any]] = []
         self._started: Any = None
@@ -128,6 +130,11 @@ class Query:
     def schema(self) -> Schema:
         return self.bound.schema
 
+    @property
+    def verdict(self) -> Verdict:
+        """May it run for ever, with what has been declared so far?"""
+        return check_query(self.bound, self._session.catalog, self._origin)
+
     def explain(self, cells: int | None = None) -> str:
         """The plan in normal form; with a number of cells its fragments too."""
         query = normalise(self.bound)
@@ -138,6 +145,7 @@ class Query:
         """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""
         from penstock.engines.embedded_run import open_run  # noqa: PLC0415
 
+        refuse_unsafe(self.verdict)
         self._metrics, self._started = [], None
         handed = {name: _collected(name, data) for name, data in self._session.data.items()}
         running = open_run([self.bound], self._session.catalog, handed, cells=cells, horizon=horizon)
@@ -157,6 +165,7 @@ class Query:
         """The query as a streaming DataFrame: `_ts`, `_op`, then the select list."""
         from penstock.engines.spark import build  # noqa: PLC0415
 
+        refuse_unsafe(self.verdict)
         spark = self._session.spark
         streams, tables = self._frames()
         return build(self.bound, self._session.catalog, streams, tables, cells or spark.sparkContext.defaultParallelism)
@@ -173,6 +182,7 @@ class Query:
         """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query."""
         from penstock.engines.spark import start  # noqa: PLC0415
 
+        refuse_unsafe(self.verdict)
         spark = self._session.spark
         streams, tables = self._frames()
         self._started = start(

@@ -1,4 +1,4 @@
-"""`penstock check`: all that is wrong with a file, and exit code 0 or 2."""
+"""`penstock check`: all that is wrong with a file, which queries may run for ever, and exit codes 0, 1 and 2."""
 
 from tests.cli.conftest import Golden, Penstock
 
@@ -16,20 +16,85 @@ SELECT price FROM bid [RANGE 10];
 """
 
 
-def test_a_good_file_lists_its_queries_and_what_they_read(penstock: Penstock) -> None:
+UNSAFE = """\
+CREATE STREAM item (id BIGINT, ts TIMESTAMP, UNIQUE (id)) TIMESTAMP BY ts;
+CREATE STREAM bid (auction BIGINT, price BIGINT, ts TIMESTAMP, PUNCTUATED BY (auction)) TIMESTAMP BY ts;
+CREATE QUERY gain AS
+SELECT i.id, SUM(b.price) AS gain
+FROM item i, bid b
+WHERE i.id = b.auction
+GROUP BY i.id;
+CREATE QUERY last AS SELECT price FROM bid [ROWS 1];
+"""
+
+
+def test_a_safe_query_has_one_line_with_its_bound(penstock: Penstock) -> None:
     penstock.file("q.sql", GOOD)
     done = penstock("check", "q.sql")
     assert (done.code, done.err) == (0, "")
     assert done.out == (
-        "top: well formed; reads bid [RANGE 10 MINUTES]\nnamed: well formed; reads bid [NOW] AS b, item AS i\n"
+        "top: safe, at most the groups of 10 MINUTES of bid + the values of bid.price in 10 MINUTES of bid "
+        "+ 10 MINUTES of bid\n"
+        "named: safe, at most one instant of b\n"
     )
+
+
+def test_an_unsafe_query_shows_what_grows_why_and_what_would_help(penstock: Penstock) -> None:
+    penstock.file("q.sql", UNSAFE)
+    done = penstock("check", "q.sql")
+    assert (done.code, done.err) == (1, "")
+    assert done.out == (
+        "gain: not safe\n"
+        "q.sql:5:14: every row of b is kept, because a row of i may always match it\n"
+        "    FROM item i, bid b\n"
+        "                 ^^^^^\n"
+        "why: let N rows of b come, each with its own auction: a partner of any of them may come next\n"
+        "any of these would make it safe:\n"
+        "  1. ALTER STREAM item ADD PUNCTUATED BY (id);\n"
+        "  2. ALTER STREAM bid ADD FOREIGN KEY (auction) REFERENCES item (id) WITHIN 1 HOUR;\n"
+        "  3. bid [RANGE 1 HOUR] b\n"
+        "\n"
+        "last: safe, at most 1 row of bid\n"
+    )
+
+
+def test_every_action_in_json_can_be_put_behind_the_file(penstock: Penstock) -> None:
+    penstock.file("q.sql", UNSAFE)
+    done = penstock("check", "--json", "q.sql")
+    assert done.code == 1
+    actions = done.json["queries"][0]["actions"]
+    assert len(actions) == 3
+    for statements in actions:
+        penstock.file("again.sql", UNSAFE + "\n".join(statements))
+        assert penstock("check", "again.sql").code == 0, statements
+
+
+def test_explain_prints_the_proof(penstock: Penstock) -> None:
+    penstock.file("q.sql", UNSAFE)
+    assert "given bid: PUNCTUATED BY (auction)" in penstock("check", "--explain", "q.sql").out
+
+
+def test_a_witness_is_written_as_csv(penstock: Penstock) -> None:
+    penstock.file("q.sql", UNSAFE)
+    done = penstock("check", "--witness", "3", "q.sql")
+    assert (done.code, done.err) == (1, "wrote gain_item.csv, gain_bid.csv\n")
+    assert (penstock.folder / "gain_bid.csv").read_text().splitlines()[0] == "auction,price,ts"
+    assert len((penstock.folder / "gain_item.csv").read_text().splitlines()) == 4
+
+
+def test_run_refuses_an_unsafe_query(penstock: Penstock) -> None:
+    penstock.file("q.sql", UNSAFE)
+    done = penstock("run", "--engine", "embedded", "--query", "gain", "q.sql")
+    assert done.code == 2
+    assert done.err.startswith("gain: not safe\nq.sql:5:14: every row of b is kept")
+    assert done.err.endswith("hint: to run it all the same, write CREATE QUERY ... AS SELECT ... ALLOW UNBOUNDED\n")
 
 
 def test_a_bad_file_shows_all_errors_and_the_queries_that_are_right(penstock: Penstock) -> None:
     penstock.file("q.sql", BAD)
     done = penstock("check", "q.sql")
     assert done.code == 2
-    assert done.out == "good: well formed; reads bid [ROWS 5]\n"
+    assert done.out == "good: safe, at most 5 rows of bid\n"
     assert done.err == (
         "q.sql:3:33: there is no column acution\n"
         "    CREATE QUERY misspelt AS SELECT acution, prise FROM bid;\n"

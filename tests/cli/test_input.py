@@ -137,4 +137,4 @@ def test_check_loads_no_library_for_data(tmp_path: Path) -> None:
         "print(*sorted({'numpy', 'pyarrow', 'pyspark', 'numba', 'pandas'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, capture_output=True, text=True)
-    assert done.stdout == "q: well formed; reads t\n\n"
+    assert done.stdout == "q: safe, it keeps nothing\n\n"

@@ -10,7 +10,9 @@ import argparse
 import json
 
 from penstock.algebra.printing import Json
+from penstock.cli.arguments import at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
+from penstock.cli.witness import print_written, write_witness
 from penstock.register import Verdict, check_query, verdict_json, verdict_text
 from penstock.sql import Script, bind_text
 
@@ -19,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="SQL statements; - for standard input")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--explain", action="store_true", help="print the proof of every bound")
+    parser.add_argument(
+        "--witness", metavar="N", type=at_least_one, help="write input of N rows that defeats every plan, as csv files"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,6 +39,9 @@ def run(args: argparse.Namespace) -> int:
         if not script.queries and not script.errors:
             print(NO_QUERY)
         print_errors(script)
+    if args.witness is not None:
+        for verdict in verdicts:
+            print_written(write_witness(verdict, args.witness))
     if script.errors:
         return 2
     return 0 if all(verdict.safe for verdict in verdicts) else 1

@@ -11,6 +11,7 @@ from penstock.algebra.relations import Query
 from penstock.cli.arguments import at_least_one, instant
 from penstock.cli.files import read_sql, shown_name
 from penstock.errors import PenstockError
+from penstock.register import check_query, refuse_unsafe
 from penstock.sql import Script, bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 
@@ -41,6 +42,9 @@ def run(args: argparse.Namespace) -> int:
         raise PenstockError("there is no web page yet", "leave --ui out; --metrics writes what it would show")
     if args.horizon is not None and not args.until_done:
         raise PenstockError("--horizon goes with --until-done", "add --until-done, or leave --horizon out")
+    if not args.allow_unbounded:
+        for query in queries:
+            refuse_unsafe(check_query(query, script.catalog, script.origin(query)))
     outputs = targets(args.out, queries)
     # Engines load libraries for data, which the other commands do without.
     if args.engine == "embedded":

@@ -30,6 +30,7 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `edits.py`             | advice as text to paste                                                     |
 | `witness.py`           | input that defeats every plan                                               |
 | `report.py`            | verdicts as messages and as JSON                                            |
+| `refusal.py`           | what is not safe does not run                                               |
 | `declarations.py`      | declarations as they are written                                            |
 | `arithmetic/`          | the theory of bounded memory                                                |
 | `punctuation/`         | the theory of punctuation safety                                            |
@@ -38,8 +39,21 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 
 from penstock.register.advice import Action
 from penstock.register.bounds import Bound, Kind
+from penstock.register.refusal import UnsafeQuery, refuse_unsafe
 from penstock.register.report import verdict_json, verdict_text
 from penstock.register.states import State, Theory
 from penstock.register.verdict import Verdict, check_query
 
-__all__ = ["Action", "Bound", "Kind", "State", "Theory", "Verdict", "check_query", "verdict_json", "verdict_text"]
+__all__ = [
+    "Action",
+    "Bound",
+    "Kind",
+    "State",
+    "Theory",
+    "UnsafeQuery",
+    "Verdict",
+    "check_query",
+    "refuse_unsafe",
+    "verdict_json",
+    "verdict_text",
+]

@@ -7,7 +7,7 @@ theory answers for joins, GROUP BY and DISTINCT, with declared punctuations, wat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -68,6 +68,8 @@ from penstock.register.punctuation import (
     Step,
     Stream,
 )
+from penstock.register.punctuation import Witness as Defeat
+from penstock.register.punctuation import witness as defeat
 from penstock.register.punctuation.forward_chaining import Rules, rules_of
 from penstock.register.punctuation.join_classes import JoinClasses, join_classes
 from penstock.register.punctuation.purgeability import purgeability_by
@@ -125,6 +127,30 @@ class Purging:
 
     def purge(self, operand: Operand) -> Ending | None:
         return self._translated.ending(operand.name)
+
+    def defeating(self, operand: Operand, size: int) -> Defeat:
+        """Rows of an operand that has no purge: with their partners, and with the rows that may follow each."""
+        translated = self._translated
+        schemes = [closer.scheme for closer in translated.closers]
+        return defeat(translated._join_query(), schemes, operand.name, size)
+
+
+def solutions(relation: Relation, catalog: Catalog, size: int) -> list[dict[str, dict[str, Hashable]]]:
+    """So many combinations of a row of each stream below that satisfy what the theory sees of the predicates.
+
+    They differ in all columns that no constant ties down.
+    """
+    block = flat_block(relation)
+    lonely = Stream(_ASKED, ())
+    query = _Translation(block, catalog)._join_query()
+    query = replace(query, streams=(*(s for s in query.streams if s.name != _ASKED), lonely))
+    found = defeat(query, [Scheme(o.name, ()) for o in block.operands[1:]], block.operands[0].name, size)
+    partners = len(found.partners) // size if size else 0
+    combined = []
+    for number, kept in enumerate(found.kept):
+        rows = [kept, *found.partners[number * partners : (number + 1) * partners]]
+        combined.append({row.stream: dict(row.values) for row in rows})
+    return combined
 
 
 @dataclass(frozen=True, slots=True)

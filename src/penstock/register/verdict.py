@@ -94,6 +94,11 @@ class Verdict:
     def witness(self) -> Witness | None:
         return None if self.safe else witness(self.query, self.catalog, self.unbounded)
 
+    def __str__(self) -> str:
+        from penstock.register.report import verdict_text  # noqa: PLC0415 - a report is about a verdict
+
+        return verdict_text(self)
+
     def explanation(self) -> str:
         """The proof of each bound."""
         return "\n".join(line for state in self.states for line in _explained(state))

@@ -1,27 +1,165 @@
 """Witnesses: input after which any plan must remember as much as came.
 
-N rows come, no two of them alike; each of them matters to what may come later, so that no two sets of them can lead to
-one state. In words for messages, and as rows that `--witness N` writes.
+N items come, no two of them alike; then, for each of them, rows to which it matters whether it came. So no two sets of
+items can lead to one state, and any plan needs memory that grows with N. In words for messages, as rows for
+`--witness N`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
-from penstock.algebra.relations import Query
+from penstock.algebra.expressions import Column, Value
+from penstock.algebra.relations import (
+    Aggregate,
+    AntiJoin,
+    Distinct,
+    Join,
+    PartitionRows,
+    Project,
+    Query,
+    Relation,
+    SemiJoin,
+    SetOp,
+    Stream,
+    Window,
+    streams,
+    walk_relations,
+)
+from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
+from penstock.register.blocks import block_of
+from penstock.register.closing import Purging, solutions
+from penstock.register.finite import Interval, intervals, truths
 from penstock.register.states import Holder, State
+from penstock.types import Kind, Type
+
+_JOINS = (Holder.JOIN, Holder.SEMI_JOIN, Holder.ANTI_JOIN)
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessRow:
+    """A row of a stream, in the order of its attributes: of an item, or of what follows when all items are there."""
+
+    stream: str
+    item: int | None
+    ts: int
+    values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    words: str
+    query: Query
+    catalog: Catalog
+    state: State
+
+    @property
+    def words(self) -> str:
+        """What comes, in the user's columns."""
+        names = ", ".join(dict.fromkeys(column.name for column in self.state.columns)) or "values"
+        of = f" of {self.state.stream}" if self.state.stream else ""
+        if self.state.holder in _JOINS:
+            return f"let N rows{of} come, each with its own {names}: a partner of any of them may come next"
+        return f"let N rows come, each with its own {names}: the next may be like any of them"
+
+    def rows(self, size: int) -> tuple[WitnessRow, ...]:
+        """The rows in the order of their arrival; none where predicates are out of the theory's sight."""
+        relation = normalise(self.query).relation
+        found = self._joined(relation, size) if self.state.holder in _JOINS else self._keyed(relation, size)
+        timed = _from_zero(list(found))
+        return tuple(sorted(timed, key=lambda row: (row.item is None, row.ts)))
+
+    def _joined(self, relation: Relation, size: int) -> Iterator[WitnessRow]:
+        """Rows of the operand, with partners that do not end their wait, and then a row that completes each result."""
+        for node in walk_relations(relation):
+            block = block_of(node) if isinstance(node, Join | SemiJoin | AntiJoin) else None
+            operand = next((o for o in block.operands if o.name == self.state.stream), None) if block else None
+            if block is None or operand is None or not all(o.window or o.is_static for o in block.operands):
+                continue
+            defeat = Purging(block, self.catalog).defeating(operand, size)
+            make = _Maker({o.name: o.window.stream for o in block.operands if o.window}, intervals(block.predicates))
+            each = len(defeat.partners) // size
+            for item in range(size):
+                came = (defeat.kept[item], *defeat.partners[item * each : (item + 1) * each])
+                yield from make.rows({row.stream: dict(row.values) for row in came}, item, item)
+                yield from make.rows({row.stream: dict(row.values) for row in defeat.futures[item]}, item, None)
+            return
+
+    def _keyed(self, relation: Relation, size: int) -> Iterator[WitnessRow]:
+        """A row, or a combination of rows that join, for each key; and then all of them again."""
+        below = next((found for node in walk_relations(relation) if (found := self._held(node)) is not None), None)
+        below = below.input if isinstance(below, Project) else below
+        if below is None or isinstance(below, SetOp | Aggregate | Distinct | AntiJoin):
+            return
+        named = {stream.occurrence: stream for stream in streams(below)}
+        make = _Maker(named, intervals(truths(below)))
+        for item, combination in enumerate(solutions(below, self.catalog, size)):
+            yield from make.rows(combination, item, item)
+            yield from make.rows(combination, item, None, later=size)
+
+    def _held(self, node: Relation) -> Relation | None:
+        """The relation below the operator that holds the state."""
+        match self.state.holder, node:
+            case ((Holder.GROUP_BY | Holder.AGGREGATE_VALUES), Aggregate(below)) if (
+                node.schema[0].scope == self.state.scope
+            ):
+                return below
+            case Holder.DISTINCT, Distinct(below) if node.schema[0].scope == self.state.scope:
+                return below
+            case Holder.WINDOW, Window(stream, PartitionRows()) if stream.occurrence == self.state.stream:
+                return node
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes rows of streams from the numbers that the theory gives."""
+
+    streams: Mapping[str, Stream]
+    bounds: Mapping[Column, Interval]
+
+    def rows(
+        self, combination: Mapping[str, Mapping[str, Hashable]], number: int, item: int | None, later: int = 0
+    ) -> Iterator[WitnessRow]:
+        for name, values in combination.items():
+            if name in self.streams:
+                stream = self.streams[name]
+                given = {c: self._apart(c, values.get(str(c), 0), number) for c in stream.schema}
+                time = given[stream.timestamp]
+                ts = (time if isinstance(time, int) else 0) + later
+                given[stream.timestamp] = ts
+                yield WitnessRow(stream.name, item, ts, tuple(_value(given[c], c.type) for c in stream.schema))
+
+    def _apart(self, column: Column, value: Hashable, number: int) -> Hashable:
+        """Away from the constant that ties a column down on one side, so that values differ."""
+        low, high = self.bounds.get(column, (None, None))
+        if not isinstance(value, int) or (low is None) == (high is None):
+            return value
+        return value + number if high is None else value - number
 
 
 def witness(query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Witness | None:
-    state = unbounded[0]
-    names = ", ".join(dict.fromkeys(column.name for column in state.columns)) or "all columns"
-    of = f" of {state.stream}" if state.stream else ""
-    if state.holder in (Holder.JOIN, Holder.SEMI_JOIN, Holder.ANTI_JOIN):
-        return Witness(f"let N rows{of} come, each with its own {names}: a partner of any of them may come next")
-    return Witness(f"let N rows come, each with its own {names}: the next may be like any of them")
+    return Witness(query, catalog, unbounded[0]) if unbounded else None
+
+
+def _from_zero(rows: list[WitnessRow]) -> list[WitnessRow]:
+    """The same rows if no time is before 0."""
+    return rows if all(row.ts >= 0 for row in rows) else []
+
+
+def _value(value: Hashable, type_: Type) -> Value:
+    """A value of a type for a number, different for different numbers."""
+    match type_.kind:
+        case Kind.STRING if not isinstance(value, str):
+            return f"v{value}"
+        case Kind.BINARY if not isinstance(value, bytes):
+            return str(value).encode()
+        case Kind.DOUBLE if isinstance(value, int):
+            return float(value)
+        case Kind.DECIMAL if isinstance(value, int):
+            return Decimal(value)
+        case Kind.BOOLEAN:
+            return bool(value)
+    return value  # type: ignore[return-value]

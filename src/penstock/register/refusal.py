@@ -1,0 +1,23 @@
+"""A query that is not safe does not run, unless its author says so."""
+
+from __future__ import annotations
+
+from penstock.errors import PenstockError
+from penstock.register.report import verdict_text
+from penstock.register.verdict import Verdict
+
+_OVERRIDE = "to run it all the same, write CREATE QUERY ... AS SELECT ... ALLOW UNBOUNDED"
+
+
+class UnsafeQuery(PenstockError):
+    """A query whose state may grow without end was asked to run."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict_text(verdict), _OVERRIDE)
+        self.verdict = verdict
+
+
+def refuse_unsafe(verdict: Verdict) -> None:
+    """Raises the verdict's message, if the query may not run."""
+    if not verdict.allowed:
+        raise UnsafeQuery(verdict)

@@ -1,0 +1,63 @@
+"""Verdicts from Python: may the queries of a text, of a file, or of a plain Spark DataFrame run for ever?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import PenstockError
+from penstock.register import Verdict, check_query
+from penstock.sql import bind_text
+
+
+def check(what: Any) -> list[Verdict]:
+    """The verdict on each query of a text or file of SQL, on a query of a session, or on a streaming DataFrame.
+
+    A text or file with errors raises them. Nothing runs, and only a DataFrame needs Spark.
+
+    >>> verdict, = check("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT DISTINCT a FROM s")
+    >>> verdict.safe
+    False
+    >>> print(verdict)
+    query: not safe
+    <text>:1:75: one row is kept for every value of s.a, and nothing says that there are finitely many or that they end
+        CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT DISTINCT a FROM s
+                                                                                  ^
+    why: let N rows come, each with its own a: the next may be like any of them
+    any of these would make it safe:
+      1. ALTER STREAM s ADD UNIQUE (a);
+      2. ALTER STREAM s ADD PUNCTUATED BY (a);
+      3. ALTER STREAM s ADD CLUSTERED BY (a) WITHIN 1000 ROWS;
+      4. s [RANGE 1 HOUR]
+    """
+    if isinstance(what, str | Path):
+        return _check_text(what)
+    if type(what).__module__.startswith("pyspark.sql"):
+        from penstock.engines.spark.lint import check_dataframe  # noqa: PLC0415
+
+        return [check_dataframe(what)]
+    verdict = getattr(what, "verdict", None)
+    if isinstance(verdict, Verdict):
+        return [verdict]
+    message = f"{type(what).__name__} cannot be checked"
+    raise PenstockError(message, "give SQL, the path of a file with SQL, a query, or a streaming DataFrame")
+
+
+def check_sql(spark: Any, text: str) -> Verdict:
+    """The verdict on a query of Spark SQL over streaming views of a SparkSession."""
+    return check(spark.sql(text))[0]
+
+
+def _check_text(what: str | Path) -> list[Verdict]:
+    text, file = str(what), "<text>"
+    if isinstance(what, Path) or _names_a_file(what):
+        try:
+            text, file = Path(what).read_text(encoding="utf-8-sig"), str(what)
+        except (OSError, UnicodeDecodeError) as error:
+            raise PenstockError(f"{what}: {error}", "give the path of a file with SQL statements") from error
+    script = bind_text(text, file).checked()
+    return [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
+
+
+def _names_a_file(text: str) -> bool:
+    return "\n" not in text and ";" not in text and len(text) < 1000 and Path(text).is_file()
