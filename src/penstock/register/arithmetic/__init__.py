@@ -37,7 +37,7 @@ The witness: N rows of S, and for any two sets of them rows of T that make the a
 
 from __future__ import annotations
 
-from penstock.register.arithmetic.judge import judge
+from penstock.register.arithmetic.judge import failures, judge
 from penstock.register.arithmetic.judgement import (
     Bounded,
     Corner,
@@ -93,6 +93,7 @@ __all__ = [
     "Synopsis",
     "Unbounded",
     "Witness",
+    "failures",
     "judge",
     "repairs",
 ]

@@ -17,8 +17,8 @@ from penstock.register.arithmetic.witness import decode
 #: More bounds than these nobody wants to be told.
 BOUNDS = 4
 
-#: How many sets of bounds are tried.
-PATIENCE = 2_000
+#: How many sets of bounds are tried, at most, and how many entries of matrices are looked at for them.
+PATIENCE, ENTRIES = 2_000, 400_000
 
 
 def repairs(query: Query) -> tuple[Repair, ...]:
@@ -39,7 +39,8 @@ def _sets(query: Query) -> list[frozenset[Missing]]:
     waiting: list[frozenset[Missing]] = [frozenset()]
     seen: set[frozenset[Missing]] = set()
     found: list[frozenset[Missing]] = []
-    while waiting and len(seen) < PATIENCE:
+    patience = min(PATIENCE, ENTRIES // (len(query.attributes) + 1) ** 2)
+    while waiting and len(seen) < patience:
         bounds = min(waiting, key=len)
         waiting.remove(bounds)
         if bounds in seen or any(smaller <= bounds for smaller in found):
