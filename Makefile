@@ -27,10 +27,10 @@ demo: $(READY) ## Show what Penstock does, in a minute
 	@$(BIN)/python examples/demo.py $(ARGS)
 
 test: $(READY) ## Run the tests, but for the slow ones
-	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
 test-all: $(READY) ## Run all tests, with many more random cases
-	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(JOBS) -m '' $(ARGS)
+	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m '' $(ARGS)
 
 bench: $(READY) ## Run the benchmarks one after the other
 	@set -e; for script in bench/bench_*.py; do \

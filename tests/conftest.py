@@ -1,9 +1,13 @@
-"""How many random cases the tests try: some by default, and many more with HYPOTHESIS_PROFILE=thorough."""
+"""How many random cases the tests try: some by default, and many more with HYPOTHESIS_PROFILE=thorough.
+
+All tests on Spark run in one process, whose session they share: to make one takes many seconds, and much memory.
+"""
 
 from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Whole queries are big, and slow to make: that is no fault of a test.
@@ -15,3 +19,9 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=5000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) or item.path.name == "test_run_spark.py":
+            item.add_marker(pytest.mark.xdist_group("spark"))
