@@ -47,5 +47,5 @@ def test_repairs_repair_and_are_smallest(name: str) -> None:
                     b for b in repair.bounds if b != one and (name != "dense" or b.attribute != one.attribute)
                 )
                 if all(b.attribute.domain.value == "integer" for b in repair.bounds) or name == "dense":
-                    assert isinstance(judge(applied(query, Repair(less))), Unbounded), show(query)
+                    assert isinstance(judge(applied(query, replace(repair, bounds=less))), Unbounded), show(query)
     assert tried

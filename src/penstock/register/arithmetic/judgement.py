@@ -154,7 +154,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Bounds to add, all of them, or DISTINCT, that would make the query bounded. No smaller set of them would."""
+    """Bounds to add, all of them, perhaps with DISTINCT, to make the query bounded. No smaller set of them would."""
 
     bounds: frozenset[Missing]
     distinct: bool = False

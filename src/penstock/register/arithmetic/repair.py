@@ -1,4 +1,4 @@
-"""What would make a query bounded: the smallest sets of bounds on its attributes, or DISTINCT."""
+"""What would make a query bounded: the smallest sets of bounds on its attributes, with DISTINCT or without."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ PATIENCE, ENTRIES = 2_000, 400_000
 
 
 def repairs(query: Query) -> tuple[Repair, ...]:
-    """Every smallest set of bounds that makes the query bounded, and DISTINCT if that does, with fewest bounds first.
+    """Every smallest set of bounds that makes the query bounded, perhaps with DISTINCT; those with fewest bounds first.
 
     A bound is to be read as "by some constant". One for each side of a dense attribute, or of one without an order,
     means that it is to be equal to a constant.
     """
     if _failure(query) is None:
         return ()
-    distinct = replace(query, distinct=True)
-    found = [] if query.distinct or _failure(distinct) is not None else [Repair(frozenset(), distinct=True)]
-    return (*found, *(Repair(bounds) for bounds in _sets(query)))
+    found = [Repair(bounds) for bounds in _sets(query)]
+    if not query.distinct:
+        alone = [repair.bounds for repair in found]
+        sets = _sets(replace(query, distinct=True))
+        found += [Repair(bounds, distinct=True) for bounds in sets if not any(less <= bounds for less in alone)]
+    return tuple(sorted(found, key=lambda repair: (len(repair.bounds), not repair.distinct)))
 
 
 def _sets(query: Query) -> list[frozenset[Missing]]:
@@ -49,7 +52,7 @@ def _sets(query: Query) -> list[frozenset[Missing]]:
         failure = _failure(bound(query, bounds))
         if failure is not None:
             waiting.extend(more for more in _extended(bounds, failure) if len(more) <= BOUNDS and more not in seen)
-        elif bounds and not any(_failure(bound(query, bounds - less)) is None for less in _units(bounds)):
+        elif not any(_failure(bound(query, bounds - less)) is None for less in _units(bounds)):
             found.append(bounds)
     return sorted(found, key=lambda bounds: (len(bounds), sorted(f"{one.attribute} {one.side}" for one in bounds)))
 
