@@ -22,6 +22,8 @@ class Rule:
     """A scheme over classes: its stream is reached when `needs` are known and `order` has an upper bound."""
 
     scheme: Scheme
+    #: The punctuable attributes and their classes.
+    attributes: tuple[tuple[Attribute, int], ...]
     needs: frozenset[int]
     order: int | None
 
@@ -72,13 +74,20 @@ class Reach:
 
 def rules_of(classes: JoinClasses, schemes: Iterable[Scheme]) -> Rules:
     """A scheme of a stream that the query does not read, or of an attribute that it does not mention, helps nobody."""
-    rules = []
-    for scheme in dict.fromkeys(schemes):
-        if scheme.stream in classes.by_stream:
-            numbers = [classes.of.get(Attribute(scheme.stream, name)) for name in scheme.attributes]
-            order = classes.of.get(Attribute(scheme.stream, scheme.order)) if scheme.order else None
-            if None not in numbers and (order is None) == (scheme.order is None):
-                rules.append(Rule(scheme, frozenset(n for n in numbers if n is not None), order))
+    found = (_rule(classes, scheme) for scheme in dict.fromkeys(schemes) if scheme.stream in classes.by_stream)
+    return combined(classes, [rule for rule in found if rule is not None])
+
+
+def _rule(classes: JoinClasses, scheme: Scheme) -> Rule | None:
+    attributes = [Attribute(scheme.stream, name) for name in scheme.attributes]
+    order = classes.of.get(Attribute(scheme.stream, scheme.order)) if scheme.order else None
+    if not all(at in classes.of for at in attributes) or (order is None) != (scheme.order is None):
+        return None
+    numbered = tuple((at, classes.of[at]) for at in attributes)
+    return Rule(scheme, numbered, frozenset(number for _, number in numbered), order)
+
+
+def combined(classes: JoinClasses, rules: Sequence[Rule]) -> Rules:
     waiting: dict[int, list[int]] = {}
     waiting_for_order: dict[int, list[int]] = {}
     for index, rule in enumerate(rules):

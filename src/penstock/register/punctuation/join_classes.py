@@ -29,6 +29,8 @@ class JoinClasses:
     of: Mapping[Attribute, int]
     members: tuple[tuple[Attribute, ...], ...]
     by_stream: Mapping[str, tuple[int, ...]]
+    #: Of each stream, an attribute for each of its classes.
+    telling: Mapping[str, Mapping[int, Attribute]]
     #: By class: what it bounds from above.
     upward: tuple[tuple[Edge, ...], ...]
     #: The same edges turned round: what the class is bounded by, from above.
@@ -79,6 +81,7 @@ def join_classes(query: JoinQuery) -> JoinClasses:
         of,
         tuple(map(tuple, members)),
         by_stream,
+        _telling(query, of),
         upward,
         _adjacent(len(members), [(edge.target, Edge(source, edge.bound)) for source, edge in edges]),
         finite,
@@ -105,6 +108,16 @@ def nearest(edges: tuple[tuple[Edge, ...], ...], start: int, stops: Container[in
                 best[edge.target] = bound
                 queue.append(edge.target)
     return {node: bound for node, bound in best.items() if node in stops}
+
+
+def _telling(query: JoinQuery, of: Mapping[Attribute, int]) -> dict[str, dict[int, Attribute]]:
+    telling: dict[str, dict[int, Attribute]] = {}
+    for stream in query.streams:
+        first = telling[stream.name] = {}
+        for name in stream.attributes:
+            attribute = Attribute(stream.name, name)
+            first.setdefault(of[attribute], attribute)
+    return telling
 
 
 def _leaders(query: JoinQuery) -> _Find:

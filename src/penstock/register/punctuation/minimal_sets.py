@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from penstock.register.punctuation.forward_chaining import Reach, Rule, reach, rules_of
+from penstock.register.punctuation.forward_chaining import Reach, Rule, combined, rules_of
 from penstock.register.punctuation.join_classes import JoinClasses
-from penstock.register.punctuation.safety import unpurgeable_by
+from penstock.register.punctuation.safety import failures
 from penstock.register.punctuation.schemes import Scheme
 
 
@@ -37,7 +38,7 @@ def minimal_sets(
     `effort` bounds the sets looked at. Where that was too little to find one, a set is grown greedily and cut down:
     it is minimal, but there may be smaller ones.
     """
-    problem = _Problem(classes, tuple(given), rules_of(classes, candidates).rules, tuple(streams))
+    problem = _Problem(classes, rules_of(classes, given).rules, rules_of(classes, candidates).rules, tuple(streams))
     found: list[frozenset[int]] = []
     level: dict[frozenset[int], None] = {frozenset(): None}
     while level:
@@ -60,21 +61,19 @@ def minimal_sets(
 @dataclass(frozen=True, slots=True)
 class _Problem:
     classes: JoinClasses
-    given: tuple[Scheme, ...]
+    given: tuple[Rule, ...]
     candidates: tuple[Rule, ...]
     streams: tuple[str, ...]
 
     def conflict(self, chosen: frozenset[int]) -> tuple[int, ...] | None:
         """Candidates of which a solution with those chosen needs one, or None: they are a solution."""
-        rules = rules_of(self.classes, self._schemes(chosen))
-        smallest: tuple[int, ...] | None = None
-        unpurgeable = unpurgeable_by(rules)
-        for stream in [stream for stream in self.streams if stream in unpurgeable][:_TRIED]:
-            reached = reach(rules, (stream,))
-            frontier = tuple(index for index, rule in enumerate(self.candidates) if _helps(rule, stream, reached))
-            if smallest is None or len(frontier) < len(smallest):
-                smallest = frontier
-        return smallest
+        rules = combined(self.classes, [*self.given, *(self.candidates[index] for index in sorted(chosen))])
+        growing = [stream for stream in self.streams if stream not in rules.ended_streams]
+        frontiers = (
+            tuple(index for index, rule in enumerate(self.candidates) if _helps(rule, stream, reached))
+            for stream, reached in islice(failures(rules, growing), _TRIED)
+        )
+        return min(frontiers, key=len, default=None)
 
     def grown(self) -> frozenset[int] | None:
         """A minimal solution, not necessarily a smallest one; None if there is none."""
@@ -91,9 +90,6 @@ class _Problem:
     def named(self, found: Sequence[frozenset[int] | None], all_found: bool) -> SchemeSets:
         sets = [tuple(self.candidates[index].scheme for index in sorted(each)) for each in found if each is not None]
         return SchemeSets(tuple(sets), all_found)
-
-    def _schemes(self, chosen: frozenset[int]) -> list[Scheme]:
-        return [*self.given, *(self.candidates[index].scheme for index in sorted(chosen))]
 
 
 def _helps(rule: Rule, stream: str, reached: Reach) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 
 from penstock.register.punctuation.forward_chaining import Rules, reach, rules_of
 from penstock.register.punctuation.join_classes import join_classes
@@ -157,25 +157,32 @@ def _cheapest(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> tuple[flo
 
 
 def _grown(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> Plan | None:
-    inputs: list[Plan] = [Leaf(name) for name in names]
-    if not _safe_join(rules, Join(tuple(inputs))):
+    inputs: tuple[Plan, ...] = tuple(Leaf(name) for name in names)
+    if not _safe_join(rules, Join(inputs)):
         return None
-    total = cost(Join(tuple(inputs)), _states(rules, Join(tuple(inputs))))
-    below = 0.0
-    while len(inputs) > 2:
+    total, below, tries = cost(Join(inputs), _states(rules, Join(inputs))), 0.0, _TRIES
+    while len(inputs) > 2 and tries:
+        pairs = [pair for pair in map(Join, combinations(inputs, 2)) if _safe_join(rules, pair)]
         moves = []
-        for i, left in enumerate(inputs):
-            for right in inputs[i + 1 :]:
-                pair = Join((left, right))
-                top = Join(tuple(pair if each is left else each for each in inputs if each is not right))
-                if _safe_join(rules, pair) and _safe_join(rules, top):
-                    lower = below + cost(pair, _states(rules, pair))
-                    moves.append((lower + cost(top, _states(rules, top)), lower, list(top.inputs)))
+        for price, pair in sorted(((cost(p, _states(rules, p)), p) for p in pairs), key=lambda move: move[0])[:tries]:
+            top = _put_together(inputs, pair)
+            if _safe_join(rules, top):
+                moves.append((below + price + cost(top, _states(rules, top)), below + price, top.inputs))
+        tries -= min(tries, len(pairs))
         best = min(moves, key=lambda move: move[0], default=None)
         if best is None or best[0] >= total:
             break
         total, below, inputs = best
-    return Join(tuple(inputs))
+    return Join(inputs)
+
+
+def _put_together(inputs: tuple[Plan, ...], pair: Join) -> Join:
+    left, right = pair.inputs
+    return Join(tuple(pair if each is left else each for each in inputs if each is not right))
+
+
+#: Joins whose cost is looked at, beyond the streams for which all plans are.
+_TRIES = 32
 
 
 def _memory(rules: Rules) -> Callable[[tuple[tuple[str, ...], ...]], bool]:

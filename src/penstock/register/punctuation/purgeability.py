@@ -192,10 +192,11 @@ def purgeability_by(rules: Rules, start: tuple[str, ...], inputs: Mapping[str, t
         return Purgeable(start, (), impossible=True)
     reached = reach(rules, start, inputs)
     steps = tuple(_steps(rules, start, inputs, reached))
-    unreached = tuple(stream for stream in inputs if stream not in reached.streams)
+    seen = set(reached.streams)
+    unreached = tuple(stream for stream in inputs if stream not in seen)
     if not unreached:
         return Purgeable(start, steps)
-    blocked = tuple(_blocked(rules, reached, rule) for rule in rules.rules if rule.scheme.stream in unreached)
+    blocked = tuple(_blocked(reached, rule) for rule in rules.rules if rule.scheme.stream in unreached)
     return NotPurgeable(start, steps, reached.streams, unreached, blocked, rules.ended(start))
 
 
@@ -213,18 +214,14 @@ def _steps(
 
 def _ground(rules: Rules, grounded: dict[int, Attribute | None], streams: Iterable[str]) -> None:
     """Classes whose value a row of these streams tells, and the attribute that tells it."""
-    entered = set(streams)
-    for stream in entered:
-        for number in rules.classes.by_stream[stream]:
-            if number not in grounded:
-                grounded[number] = next(at for at in rules.classes.members[number] if at.stream in entered)
+    for stream in streams:
+        for number, attribute in rules.classes.telling[stream].items():
+            grounded.setdefault(number, attribute)
 
 
 def _known(rules: Rules, rule: Rule, grounded: dict[int, Attribute | None]) -> Iterator[Known]:
     classes = rules.classes
-    for name in rule.scheme.attributes:
-        attribute = Attribute(rule.scheme.stream, name)
-        number = classes.of[attribute]
+    for attribute, number in rule.attributes:
         source = grounded.get(number)
         if source is not None:
             yield SameAs(attribute, source)
@@ -247,10 +244,9 @@ def _limits(
     return tuple(Limit(grounded[source], sign * bound) for source, bound in bounds.items())
 
 
-def _blocked(rules: Rules, reached: Reach, rule: Rule) -> Blocked:
+def _blocked(reached: Reach, rule: Rule) -> Blocked:
     scheme = rule.scheme
-    attributes = [Attribute(scheme.stream, name) for name in scheme.attributes]
-    unknown = [at for at in attributes if rules.classes.of[at] not in reached.known]
+    unknown = [attribute for attribute, number in rule.attributes if number not in reached.known]
     if scheme.order is not None and rule.order not in reached.above:
         unknown.append(Attribute(scheme.stream, scheme.order))
     return Blocked(scheme, tuple(unknown))

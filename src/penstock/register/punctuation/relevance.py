@@ -53,7 +53,7 @@ def relevance(query: JoinQuery, schemes: Sequence[Scheme]) -> Relevance:
 
 
 def minimal_scheme_sets(
-    query: JoinQuery, schemes: Sequence[Scheme], streams: Iterable[str] | None = None, most: int = 8, effort: int = 1000
+    query: JoinQuery, schemes: Sequence[Scheme], streams: Iterable[str] | None = None, most: int = 8, effort: int = 300
 ) -> SchemeSets:
     """The smallest sets among `schemes` that keep the query, or some streams of it, purgeable.
 
@@ -69,7 +69,7 @@ def further_schemes(
     streams: Iterable[str] | None = None,
     candidates: Sequence[Scheme] | None = None,
     most: int = 8,
-    effort: int = 300,
+    effort: int = 100,
 ) -> SchemeSets:
     """The smallest sets of schemes that, declared as well, would make the query, or some streams of it, purgeable.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.register.punctuation.forward_chaining import Rules, reach, rules_of
+from penstock.register.punctuation.forward_chaining import Reach, Rules, reach, rules_of
 from penstock.register.punctuation.join_classes import join_classes
 from penstock.register.punctuation.purgeability import Purgeability, purgeability_by
 from penstock.register.punctuation.query import JoinQuery
@@ -53,26 +53,31 @@ def unpurgeable_by(rules: Rules) -> frozenset[str]:
 
 
 def purgeable_by(rules: Rules) -> frozenset[str]:
-    """A stream that reaches a purgeable one is purgeable itself; one that an unpurgeable one reaches is not purgeable.
+    names = frozenset(rules.classes.by_stream)
+    return names.difference(*(reached.streams for _, reached in failures(rules, tuple(rules.classes.by_stream))))
 
-    So most searches are short or not made at all, if they do not follow a long chain of streams from its end. Hence the
+
+def failures(rules: Rules, names: Sequence[str]) -> Iterator[tuple[str, Reach]]:
+    """Streams that do not reach all, and what they reach: none of that is purgeable, and all other `names` are.
+
+    A stream that reaches a purgeable one is purgeable itself; one that an unpurgeable one reaches is not purgeable. So
+    most searches are short or not made at all, if they do not follow a long chain of streams from its end. Hence the
     order is not the query's.
     """
-    names = tuple(rules.classes.by_stream)
     if rules.classes.solution is None:
-        return frozenset(names)
+        return
     before = _before(rules)
     purgeable: set[str] = set()
     unpurgeable: set[str] = set()
     for name in random.Random(0).sample(names, len(names)):
         if name not in purgeable and name not in unpurgeable:
-            reached = reach(rules, (name,), stop=purgeable).streams
-            if reached[-1] in purgeable or len(reached) == len(names):
+            reached = reach(rules, (name,), stop=purgeable)
+            if reached.streams[-1] in purgeable or len(reached.streams) == len(rules.classes.by_stream):
                 purgeable.add(name)
                 _spread(before, name, purgeable)
             else:
-                unpurgeable.update(reached)
-    return frozenset(purgeable)
+                unpurgeable.update(reached.streams)
+                yield name, reached
 
 
 def _before(rules: Rules) -> dict[str, set[str]]:
