@@ -93,10 +93,12 @@ def _constraints(random: Random, equalities: Sequence[Equality], kinds: Sequence
     share = random.choice((0.2, 0.6, 0.9))
     for equality in equalities:
         for here, there in ((equality.left, equality.right), (equality.right, equality.left)):
+            more = random.choice(((), (), (random.choice(ATTRIBUTES),)))
+            own, theirs = (here.attribute, *more), (there.attribute, *more)
             if Rids in kinds and random.random() < share:
-                found.append(Rids(here.stream, (here.attribute,), there.stream, (there.attribute,), _extent(random)))
+                found.append(Rids(here.stream, own, there.stream, theirs, _extent(random)))
             if ClusteredArrival in kinds and random.random() < share / 2:
-                found.append(ClusteredArrival(here.stream, (here.attribute,), _extent(random)))
+                found.append(ClusteredArrival(here.stream, own, _extent(random)))
             if OrderedArrival in kinds and random.random() < share / 2:
                 found.append(OrderedArrival(here.stream, here.attribute, _extent(random)))
     return found
