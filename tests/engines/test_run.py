@@ -296,6 +296,7 @@ def test_any_case_runs_through_files(case: Case, form: str, cells: int) -> None:
         horizon = [] if case.horizon is None else ["--horizon", str(case.horizon)]
         out = f"{folder}/out.{form}"
         arguments = ["--engine", "embedded", "--until-done", "--out", out, "--cells", str(cells), *horizon]
+        arguments.append("--allow-unbounded")
         assert main(["run", f"{folder}/q.sql", *arguments]) == 0
         if form == "parquet":
             assert logged(pq.read_table(out), query) == want

@@ -44,7 +44,7 @@ def _edited(steps: Iterable[Step], query: Query, origin: Origin | None) -> str |
     for span, new in sorted(made, key=lambda edit: edit[0].start, reverse=True):
         text = text[: span.start] + new + text[span.end :]
     grown = sum(len(new) - (span.end - span.start) for span, new in made)
-    end = _closed(text, whole.end + grown)
+    end = _closed(text, max([whole.end, *(span.end for span, _ in made)]) + grown)
     body = text[whole.start : end]
     return f"CREATE OR REPLACE QUERY {name_text(query.name)} AS {body};" if origin.places.named else f"{body};"
 

@@ -7,11 +7,12 @@ items can lead to one state, and any plan needs memory that grows with N. In wor
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from penstock.algebra.expressions import Column, Value
+from penstock.algebra.expressions import Column, Comparator, Expr, Value
+from penstock.algebra.predicates import Bound, Difference, Equality, View, classify
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -78,6 +79,8 @@ class Witness:
             operand = next((o for o in block.operands if o.name == self.state.stream), None) if block else None
             if block is None or operand is None or not all(o.window or o.is_static for o in block.operands):
                 continue
+            if not _seen(block.predicates) or _asked_once(relation, node):
+                return
             defeat = Purging(block, self.catalog).defeating(operand, size)
             make = _Maker({o.name: o.window.stream for o in block.operands if o.window}, intervals(block.predicates))
             each = len(defeat.partners) // size
@@ -91,13 +94,15 @@ class Witness:
         """A row, or a combination of rows that join, for each key; and then all of them again."""
         below = next((found for node in walk_relations(relation) if (found := self._held(node)) is not None), None)
         below = below.input if isinstance(below, Project) else below
-        if below is None or isinstance(below, SetOp | Aggregate | Distinct | AntiJoin):
+        if below is None or isinstance(below, SetOp | Aggregate | Distinct | AntiJoin) or not _seen(truths(below)):
             return
+        again = below.spec.count if isinstance(below, Window) and isinstance(below.spec, PartitionRows) else 1
         named = {stream.occurrence: stream for stream in streams(below)}
         make = _Maker(named, intervals(truths(below)))
         for item, combination in enumerate(solutions(below, self.catalog, size)):
             yield from make.rows(combination, item, item)
-            yield from make.rows(combination, item, None, later=size)
+            for time in range(again):
+                yield from make.rows(combination, item, None, later=size * (time + 1))
 
     def _held(self, node: Relation) -> Relation | None:
         """The relation below the operator that holds the state."""
@@ -142,6 +147,26 @@ class _Maker:
 
 def witness(query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Witness | None:
     return Witness(query, catalog, unbounded[0]) if unbounded else None
+
+
+def _seen(predicates: Iterable[Expr]) -> bool:
+    """Whether the theory sees all predicates, so that its rows satisfy them."""
+    return all(_is_seen(classify(predicate)) for predicate in predicates)
+
+
+def _is_seen(view: View | None) -> bool:
+    match view:
+        case Bound(column, op, value):
+            return op is Comparator.EQ or (isinstance(value, int) and column.type.kind is not Kind.DOUBLE)
+        case Difference(op=op):
+            return op is not Comparator.NE
+    return isinstance(view, Equality)
+
+
+def _asked_once(relation: Relation, join: Relation) -> bool:
+    """Whether DISTINCT is right above a join: then a row may matter only together with others."""
+    distinct = (node.input for node in walk_relations(relation) if isinstance(node, Distinct))
+    return any(join in (below, *below.inputs) for below in distinct)
 
 
 def _from_zero(rows: list[WitnessRow]) -> list[WitnessRow]:

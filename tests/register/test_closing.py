@@ -1,0 +1,68 @@
+"""What closes a value and what does not: the ways in which theories could help each other wrongly."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.register import Theory, Verdict, check_query
+from penstock.sql import bind_text
+
+DECLARATIONS = """
+CREATE STREAM item (id BIGINT, seller BIGINT, ts TIMESTAMP, UNIQUE (id)) TIMESTAMP BY ts;
+CREATE STREAM bid (auction BIGINT, price BIGINT, ts TIMESTAMP, PUNCTUATED BY (auction)) TIMESTAMP BY ts DELAY 1 MINUTE;
+CREATE STREAM step (run BIGINT, n BIGINT, ts TIMESTAMP, CLUSTERED BY run WITHIN 5 ROWS) TIMESTAMP BY ts;
+CREATE STREAM flow (ip STRING, n BIGINT, ts TIMESTAMP, PUNCTUATED BY (ip) LIFESPAN 1 HOUR) TIMESTAMP BY ts;
+CREATE STREAM ask (ip STRING, m BIGINT, ts TIMESTAMP, PUNCTUATED BY (ip)) TIMESTAMP BY ts;
+CREATE STREAM link (a BIGINT, b BIGINT, ts TIMESTAMP, FOREIGN KEY (b) REFERENCES item (id) WITHIN 7 ROWS)
+TIMESTAMP BY ts;
+"""
+
+
+def verdict(sql: str) -> Verdict:
+    script = bind_text(DECLARATIONS + sql).checked()
+    return check_query(script.queries[0], script.catalog)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        # UNIQUE and CLUSTERED BY close values that were there. A bid may wait for an item, or a run, that never comes.
+        "SELECT * FROM item, bid WHERE id = auction",
+        "SELECT x.id FROM (SELECT DISTINCT id FROM item) x, bid WHERE x.id = auction",
+        "SELECT * FROM step, bid WHERE run = auction",
+        # A reference on other columns than those that join says nothing.
+        "SELECT * FROM link, item WHERE link.a = item.id",
+        # After its lifespan a value may come again, and its group has to go on.
+        "SELECT ip, COUNT(*) AS n FROM flow GROUP BY ip",
+        # A column that nothing is said of.
+        "SELECT price, COUNT(*) AS n FROM bid GROUP BY price",
+        # A later time does not end: only an upper limit does.
+        "SELECT * FROM bid b, ask a WHERE b.price = a.m AND a.ts >= b.ts",
+        # Rows leave a window of rows at any time, so its changes do not end.
+        "SELECT * FROM item, bid [ROWS 10] WHERE id = auction",
+    ],
+)
+def test_not_closed(sql: str) -> None:
+    assert not verdict(sql).safe
+
+
+@pytest.mark.parametrize(
+    ("sql", "by"),
+    [
+        ("SELECT run, COUNT(*) AS n FROM step GROUP BY run", Theory.PUNCTUATION),
+        ("SELECT DISTINCT id FROM item", Theory.PUNCTUATION),
+        ("SELECT * FROM flow, ask WHERE flow.ip = ask.ip", Theory.PUNCTUATION),
+        ("SELECT * FROM link, item [RANGE 1 HOUR] WHERE link.b = item.id", Theory.K_CONSTRAINTS),
+        ("SELECT * FROM bid b, ask a WHERE b.price = a.m AND a.ts BETWEEN b.ts AND b.ts + INTERVAL 1 HOUR",
+         Theory.PUNCTUATION),
+    ],
+)  # fmt: skip
+def test_closed(sql: str, by: Theory) -> None:
+    found = verdict(sql)
+    assert found.safe
+    assert by in found.by
+
+
+def test_a_delay_on_the_other_side_lengthens_the_wait() -> None:
+    found = verdict("SELECT * FROM ask a, bid b WHERE a.m = b.price AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR")
+    assert {state.bound.words for state in found.states} == {"61 MINUTES of a", "one instant of b"}
