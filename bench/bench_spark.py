@@ -1,118 +1,195 @@
-"""The network join on Spark: Penstock, beside Spark's own chain of two stream-stream joins with watermarks and ranges.
+"""Penstock on Spark beside Spark's own operators: the network join, a star join of four, and a sliding aggregate.
 
-Both read the same Parquet files in the same micro-batches on local[2], each in a process of its own, and write Parquet.
-What is counted is the wall time from the start of the query to its end, without the start of the JVM, the CPU time of
-all processes meanwhile, and the most bytes of state that were reported. `ROWS` and `FILES` in the environment set the
-size.
+Both sides read the same Parquet files in the same micro-batches on local[2] and write Parquet, each in a process of its
+own. A process first runs the query on little data, so that code is compiled and workers are up, and then several times
+on all of it; medians are printed. What is counted is the wall time from the start of the query to its end, the CPU time
+of all processes meanwhile, and the most bytes of state that were reported. `ROWS`, `FILES`, `RUNS` and `ONLY` (a
+workload's name) in the environment say how much.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from penstock.workloads import network
+from penstock.workloads import network, sliding, star
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 ROWS = int(os.environ.get("ROWS", "2000000"))
 FILES = int(os.environ.get("FILES", "4"))
-RANGE = "INTERVAL 10 MINUTES"
+RUNS = int(os.environ.get("RUNS", "3"))
+ONLY = os.environ.get("ONLY")
+
+Figures = dict[str, float]
+
+
+def network_join(streams: dict[str, DataFrame]) -> DataFrame:
+    """A chain of two joins with watermarks and ranges; one event time is dropped in between, or Spark refuses."""
+    from pyspark.sql import functions as f
+
+    c, b, o = (_marked(streams[link], link) for link in ("c", "b", "o"))
+    two = c.join(b, f.expr(f"c_pid = b_pid AND {_near('c', 'b', '10 MINUTES')}")).drop("c_ts")
+    three = two.join(o, f.expr(f"b_pid = o_pid AND {_near('b', 'o', '10 MINUTES')}"))
+    return three.select("c_pid", "c_size")
+
+
+def star_join(streams: dict[str, DataFrame]) -> DataFrame:
+    """A chain of three joins; each satellite's time is dropped behind its join."""
+    from pyspark.sql import functions as f
+
+    reach = f"{star.WINDOW - 1} MILLISECONDS"
+    joined = _marked(streams["hub"], "hub")
+    for satellite in star.SATELLITES:
+        other = _marked(streams[satellite], satellite)
+        condition = f"hub_{satellite} = {satellite}_key AND {_near('hub', satellite, reach)}"
+        joined = joined.join(other, f.expr(condition)).drop(f"{satellite}_ts")
+    return joined.select("hub_id", *(f"{satellite}_id" for satellite in star.SATELLITES))
+
+
+def sliding_aggregate(streams: dict[str, DataFrame]) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    rows = _marked(streams["reading"], "s")
+    window = f.window("s_ts", f"{sliding.RANGE_SECONDS} seconds", f"{sliding.SLIDE_SECONDS} seconds")
+    return rows.groupBy(window, "s_sensor").agg(f.sum("s_value").alias("total"), f.count("*").alias("readings"))
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    #: Rows, as a part of `ROWS`.
+    share: float
+    module: Any
+    spark: Callable[[dict[str, DataFrame]], DataFrame]
+
+
+WORKLOADS = (
+    Workload("network", 1.0, network, network_join),
+    Workload("star", 0.04, star, star_join),
+    Workload("sliding", 1.0, sliding, sliding_aggregate),
+)
 
 
 def main() -> None:
+    print(f"local[2], {FILES} micro-batches, medians of {RUNS} runs after a small one; load {os.getloadavg()[0]:.1f}")
+    for workload in WORKLOADS:
+        if ONLY in (None, workload.name):
+            compare(workload)
+
+
+def compare(workload: Workload) -> None:
+    rows = int(ROWS * workload.share)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        network.write(folder / "data", ROWS, FILES)
-        print(f"network join of {ROWS:,} rows in {FILES} micro-batches on local[2]; load {os.getloadavg()[0]:.1f}")
-        ours, theirs = (measured(side, folder) for side in ("penstock", "spark"))
-        for side, result in (("penstock", ours), ("spark's own joins", theirs)):
-            print(
-                f"  {side:18} {ROWS / result['wall']:>10,.0f} rows/s  {ROWS / result['cpu']:>10,.0f} rows/s of CPU  "
-                f"{result['state'] / 1e6:8.1f} MB of state at most  {result['results']:,} results"
-            )
-        ratios = (theirs["wall"] / ours["wall"], theirs["cpu"] / ours["cpu"], theirs["state"] / ours["state"])
-        print("  penstock is {:.1f} times as fast, {:.1f} times in CPU, with 1/{:.1f} of the state".format(*ratios))
+        workload.module.write(folder / "data", rows, FILES)
+        workload.module.write(folder / "little", max(1000, rows // 20), 2)
+        print(f"{workload.name}, {rows:,} rows")
+        ours, theirs = (measured(workload, side, folder) for side in ("penstock", "spark"))
+    for side, found in (("penstock", ours), ("spark's own", theirs)):
+        print(
+            f"  {side:12} {rows / found['wall']:>10,.0f} rows/s  {rows / found['cpu']:>10,.0f} rows/s of CPU  "
+            f"{found['state'] / 1e6:8.1f} MB of state at most  {found['results']:,.0f} results",
+            flush=True,
+        )
+    ratios = (theirs["wall"] / ours["wall"], theirs["cpu"] / ours["cpu"], theirs["state"] / max(1, ours["state"]))
+    print("  penstock is {:.1f} times as fast, {:.1f} times in CPU, with 1/{:.1f} of the state".format(*ratios))
 
 
-def measured(side: str, folder: Path) -> dict[str, float]:
-    """Runs one side in a process of its own and gives what it says of itself."""
-    command = [sys.executable, __file__, side, str(folder)]
+def measured(workload: Workload, side: str, folder: Path) -> Figures:
+    """Runs one side in a process of its own and gives the medians of what it says of itself."""
+    command = [sys.executable, __file__, workload.name, side, str(folder)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    runs: list[Figures] = json.loads(done.stdout.splitlines()[-1])
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
-def penstock(folder: Path) -> dict[str, float]:
-    from penstock.engines.spark import spark_session, start
+def run_side(workload: Workload, side: str, folder: Path) -> list[Figures]:
+    from penstock.engines.spark.session import spark_session
+
+    session = spark_session("local[2,4]")
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    run = penstock if side == "penstock" else spark
+    run(workload, session, folder / "little", folder / f"{side}-little")
+    return [run(workload, session, folder / "data", folder / f"{side}-{number}") for number in range(RUNS)]
+
+
+def penstock(workload: Workload, session: SparkSession, data: Path, out: Path) -> Figures:
+    from penstock.engines.spark.query import start
     from penstock.sql import bind_text
 
-    spark = spark_session("local[2,4]")
-    query = network.QUERY.replace("SUM(c.size) AS total", "ISTREAM(c.pid AS pid, c.size AS size)")
-    script = bind_text(network.ddl(folder / "data") + query).checked()
-    schema = "pid BIGINT, size BIGINT, ts BIGINT"
-    frames = {
-        link: spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "data" / link))
-        for link in network.SHARES
-    }
+    script = bind_text(workload.module.ddl(data) + workload.module.RESULTS).checked()
     clock = Clock()
     running = start(
         script.queries[0],
         script.catalog,
-        frames,
+        _streams(session, workload, data),
         {},
-        spark=spark,
-        out=str(folder / "ours.parquet"),
-        checkpoint=str(folder / "ours"),
+        spark=session,
+        out=str(out / "out.parquet"),
+        checkpoint=str(out / "checkpoint"),
         cells=2,
         until_done=True,
     )
     running.await_done(clock.tick)
+    figures = clock.read()
     by_step: dict[int, int] = {}
     for metric in running.metrics():
         by_step[metric.step] = by_step.get(metric.step, 0) + (metric.state_bytes or 0)
-    results = spark.read.parquet(str(folder / "ours.parquet")).count()
-    return clock.read() | {"state": max(by_step.values(), default=0), "results": results}
+    results = session.read.parquet(str(out / "out.parquet")).count()
+    return figures | {"state": max(by_step.values(), default=0), "results": results}
 
 
-def spark(folder: Path) -> dict[str, float]:
-    from pyspark.sql import functions as f
-
-    from penstock.engines.spark import spark_session
-
-    session = spark_session("local[2,4]")
-    session.conf.set("spark.sql.shuffle.partitions", "2")
-    sides = {}
-    for link in network.SHARES:
-        rows = session.readStream.schema("pid BIGINT, size BIGINT, ts BIGINT").option("maxFilesPerTrigger", 1)
-        frame = rows.parquet(str(folder / "data" / link))
-        sides[link] = frame.select(
-            f.col("pid").alias(f"{link}_pid"),
-            f.col("size").alias(f"{link}_size"),
-            f.timestamp_micros(f.col("ts")).alias(f"{link}_ts"),
-        ).withWatermark(f"{link}_ts", "0 seconds")
-    bounds = f"{{0}}_ts >= {{1}}_ts - {RANGE} AND {{0}}_ts <= {{1}}_ts + {RANGE}"
-    two = sides["c"].join(sides["b"], f.expr(f"c_pid = b_pid AND {bounds.format('c', 'b')}")).drop("c_ts")
-    three = two.join(sides["o"], f.expr(f"b_pid = o_pid AND {bounds.format('b', 'o')}"))
+def spark(workload: Workload, session: SparkSession, data: Path, out: Path) -> Figures:
     clock = Clock()
     running = (
-        three.select("c_pid", "c_size")
+        workload.spark(_streams(session, workload, data))
         .writeStream.format("parquet")
-        .option("checkpointLocation", str(folder / "theirs"))
+        .option("checkpointLocation", str(out / "checkpoint"))
         .trigger(availableNow=True)
-        .start(str(folder / "theirs.parquet"))
+        .start(str(out / "out.parquet"))
     )
     while running.isActive:
         clock.tick()
         running.awaitTermination(0.2)
-    clock.tick()
+    figures = clock.read()
     state = [sum(o["memoryUsedBytes"] for o in p["stateOperators"]) for p in running.recentProgress]
-    results = session.read.parquet(str(folder / "theirs.parquet")).count()
-    return clock.read() | {"state": max(state, default=0), "results": results}
+    results = session.read.parquet(str(out / "out.parquet")).count()
+    return figures | {"state": max(state, default=0), "results": results}
+
+
+def _streams(session: SparkSession, workload: Workload, data: Path) -> dict[str, DataFrame]:
+    streams = {}
+    for folder in sorted(data.iterdir()):
+        schema = session.read.parquet(str(folder)).schema
+        reader = session.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+        streams[folder.name] = reader.parquet(str(folder))
+    return streams
+
+
+def _marked(frame: DataFrame, name: str) -> DataFrame:
+    """A stream with its name before each column, and a watermark on its time."""
+    from pyspark.sql import functions as f
+
+    others = [f.col(column).alias(f"{name}_{column}") for column in frame.columns if column != "ts"]
+    ts = f.timestamp_micros(f.col("ts")).alias(f"{name}_ts")
+    return frame.select(*others, ts).withWatermark(f"{name}_ts", "0 seconds")
+
+
+def _near(one: str, other: str, reach: str) -> str:
+    return f"{one}_ts BETWEEN {other}_ts - INTERVAL {reach} AND {other}_ts + INTERVAL {reach}"
 
 
 class Clock:
@@ -126,7 +203,7 @@ class Clock:
     def tick(self) -> None:
         self._seen |= self._cpu()
 
-    def read(self) -> dict[str, float]:
+    def read(self) -> Figures:
         self.tick()
         cpu = sum(spent - self._first.get(pid, 0.0) for pid, spent in self._seen.items())
         return {"wall": time.perf_counter() - self._start, "cpu": cpu}
@@ -147,5 +224,5 @@ if __name__ == "__main__":
     if len(sys.argv) == 1:
         main()
     else:
-        side, folder = sys.argv[1], Path(sys.argv[2])
-        print(json.dumps(penstock(folder) if side == "penstock" else spark(folder)))
+        chosen = next(workload for workload in WORKLOADS if workload.name == sys.argv[1])
+        print(json.dumps(run_side(chosen, sys.argv[2], Path(sys.argv[3]))))

@@ -12,19 +12,37 @@ query
       └─ bid [RANGE 10 MINUTES]
 """
 
+from __future__ import annotations
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from penstock.algebra.printing import plan_text
-from penstock.errors import PenstockError, SqlError, SqlErrors
-from penstock.register import UnsafeQuery, Verdict
-from penstock.sql import Script, bind_text
-from penstock.sql.formatting import format_text
-from penstock.verdicts import check, check_sql
-
 if TYPE_CHECKING:
+    from penstock.algebra.printing import plan_text
+    from penstock.errors import PenstockError, SqlError, SqlErrors
+    from penstock.register import UnsafeQuery, Verdict
     from penstock.session import Session
+    from penstock.sql import Script, bind_text
+    from penstock.sql.formatting import format_text
+    from penstock.verdicts import check, check_sql
 
 __version__ = "0.1.0"
+
+#: Where each name comes from. Spark's workers import a part of the package, and should not wait for all of it.
+_HOME = {
+    "PenstockError": "penstock.errors",
+    "Script": "penstock.sql",
+    "Session": "penstock.session",
+    "SqlError": "penstock.errors",
+    "SqlErrors": "penstock.errors",
+    "UnsafeQuery": "penstock.register",
+    "Verdict": "penstock.register",
+    "bind_text": "penstock.sql",
+    "check": "penstock.verdicts",
+    "check_sql": "penstock.verdicts",
+    "format_text": "penstock.sql.formatting",
+    "plan_text": "penstock.algebra.printing",
+}
 
 __all__ = [
     "PenstockError",
@@ -44,9 +62,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A session brings the plan with it, which the language does without."""
-    if name == "Session":
-        from penstock.session import Session  # noqa: PLC0415
-
-        return Session
-    raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

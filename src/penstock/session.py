@@ -90,7 +90,7 @@ class Session:
         """The SparkSession; it is made if there is none."""
         if self._spark is None:
             from penstock.engines.java import find_java  # noqa: PLC0415
-            from penstock.engines.spark import spark_session  # noqa: PLC0415
+            from penstock.engines.spark.session import spark_session  # noqa: PLC0415
 
             find_java()
             self._spark = spark_session()
@@ -163,7 +163,7 @@ class Query:
 
     def dataframe(self, *, cells: int | None = None) -> Any:
         """The query as a streaming DataFrame: `_ts`, `_op`, then the select list."""
-        from penstock.engines.spark import build  # noqa: PLC0415
+        from penstock.engines.spark.query import build  # noqa: PLC0415
 
         refuse_unsafe(self.verdict)
         spark = self._session.spark
@@ -180,7 +180,7 @@ class Query:
         horizon: int | None = None,
     ) -> Any:
         """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query."""
-        from penstock.engines.spark import start  # noqa: PLC0415
+        from penstock.engines.spark.query import start  # noqa: PLC0415
 
         refuse_unsafe(self.verdict)
         spark = self._session.spark

@@ -16,10 +16,10 @@ from penstock.cli.progress import Counts, Progress
 from penstock.engines.java import find_java
 from penstock.engines.metrics import metrics_lines
 from penstock.engines.sinks import Sink, open_sink
-from penstock.engines.spark import RunningQuery, spark_session, start
 from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.declared import frames_of
-from penstock.engines.spark.session import stderr_to
+from penstock.engines.spark.query import RunningQuery, start
+from penstock.engines.spark.session import spark_session, stderr_to
 from penstock.errors import PenstockError
 from penstock.sql import Script
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from penstock.types import MILLISECOND, SECOND
+from penstock.workloads.files import write_files
 
 Ints = NDArray[np.int64]
 
@@ -28,6 +28,10 @@ SELECT SUM(c.size) AS total
 FROM c [RANGE 10 MINUTES], b [RANGE 10 MINUTES], o [RANGE 10 MINUTES]
 WHERE c.pid = b.pid AND b.pid = o.pid;
 """
+
+
+#: The packets that were seen on all three, as they are found.
+RESULTS = QUERY.replace("SUM(c.size) AS total", "ISTREAM(c.pid AS pid, c.size AS size)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +73,7 @@ def ddl(folder: Path, format_: str = "parquet") -> str:
 def write(folder: Path, rows: int, files: int = 1, seed: int = 0) -> None:
     """Parquet files of each link, in a folder per link."""
     for link, packets in generate(rows, seed).items():
-        table = packets.table()
-        (folder / link).mkdir(parents=True, exist_ok=True)
-        for number, start in enumerate(range(0, table.num_rows, -(-table.num_rows // files))):
-            piece = table.slice(start, -(-table.num_rows // files))
-            pq.write_table(piece, folder / link / f"{number:05}.parquet")
+        write_files(folder / link, packets.table(), files)
 
 
 def _own(random: np.random.Generator, pids: Ints, end: int) -> Packets:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from penstock.engines.spark import spark_session
+from penstock.engines.spark.session import spark_session
 from tests.engines.comparing import bound
 from tests.engines.spark.examples import example
 from tests.engines.spark.running import begin

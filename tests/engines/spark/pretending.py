@@ -18,6 +18,7 @@ from penstock.catalog import Catalog, StreamDef
 from penstock.engines.spark import revival
 from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.cell import CellProcessor
+from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.sink import _Unpack
 from penstock.engines.spark.source import _PATH, _START, _PackControl, _PackStream
@@ -142,7 +143,7 @@ class PretendedSpark:
         tries = 2 if self.random.random() < 0.3 else 1
         for _ in range(tries):
             state = self.states.get((level, key), _State()).copy()
-            processor = CellProcessor(self.work, level)
+            processor = Deferred(CellProcessor(self.work, level))
             processor.init(state)  # type: ignore[arg-type]
             half = self.random.randint(0, len(rows))
             frames = [pd.DataFrame(part) for part in (rows[:half], rows[half:]) if part]

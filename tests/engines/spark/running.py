@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog, StreamDef, TableDef
-from penstock.engines.spark import RunningQuery, start
+from penstock.engines.spark.query import RunningQuery, start
 from penstock.engines.spark.types import spark_type
 from tests.engines.comparing import Log, logged, table
 from tests.generators import Case

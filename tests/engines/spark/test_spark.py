@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from penstock.engines.spark import build, check_session
+from penstock.engines.spark.query import build
+from penstock.engines.spark.session import check_session
 from penstock.errors import PenstockError
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import QUERIES, example

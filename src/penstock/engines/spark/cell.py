@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from penstock.engines.lateness import Progress
 from penstock.engines.spark import revival
@@ -41,14 +40,14 @@ class Row:
     note: str | None = None
 
 
-class CellProcessor(StatefulProcessor):
+class CellProcessor:
     def __init__(self, work: Work, level: int) -> None:
         self._work = work
         self._level = level
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._head = handle.getValueState("head", "head STRING")
-        self._pages = handle.getMapState("pages", "name STRING", "page BINARY")
+    def attach(self, head: Any, pages: Any) -> None:
+        """From now on this is Spark's state (`deferred.state_of`)."""
+        self._head, self._pages = head, pages
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
         address = self._work.addresses.at(self._level, int(key[0]))
@@ -61,9 +60,6 @@ class CellProcessor(StatefulProcessor):
                     yield self._frame(Row(int(to), data, told))
         for row in self._step(address, mine):
             yield self._frame(row)
-
-    def close(self) -> None:
-        pass
 
     def _frame(self, row: Row) -> pd.DataFrame:
         """A row for the next operator, by itself: together they may be larger than Arrow allows."""

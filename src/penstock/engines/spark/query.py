@@ -17,6 +17,7 @@ from penstock.catalog import Catalog
 from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.spark.cell import CellProcessor
 from penstock.engines.spark.checkpoint import Checkpoint
+from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
 from penstock.engines.spark.reports import explained
@@ -181,6 +182,6 @@ def _build(work: Work, frames: Mapping[str, DataFrame], control: DataFrame | Non
     packets = reduce(DataFrame.union, sources)
     for level in range(work.addresses.levels):
         packets = packets.groupBy("at").transformWithStateInPandas(
-            CellProcessor(work, level), outputStructType=PACKETS, outputMode="Append", timeMode="None"
+            Deferred(CellProcessor(work, level)), outputStructType=PACKETS, outputMode="Append", timeMode="None"
         )
     return unpacked(observed(packets), work.schema)

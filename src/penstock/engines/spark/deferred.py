@@ -1,0 +1,42 @@
+"""The processor that Spark is given for an operator: a cell processor that is not made before rows come.
+
+When a query starts, Spark runs a Python process of its own for each operator, just to ask which state it will have. A
+cell processor brings compiled kernels and all that with it, so it stays pickled until it is needed, and this module
+imports nothing that Spark has not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from pyspark import cloudpickle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+
+def state_of(handle: StatefulProcessorHandle) -> tuple[Any, Any]:
+    """What a cell keeps in Spark's state: its head, and the pages of its machine's memory."""
+    return handle.getValueState("head", "head STRING"), handle.getMapState("pages", "name STRING", "page BINARY")
+
+
+class Deferred(StatefulProcessor):
+    def __init__(self, processor: Any) -> None:
+        self._pickled: bytes = cloudpickle.dumps(processor)  # type: ignore[no-untyped-call]
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._state = state_of(handle)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
+        processor = _made(self._pickled)
+        processor.attach(*self._state)
+        yield from processor.handleInputRows(key, rows, timerValues)
+
+    def close(self) -> None:
+        pass
+
+
+@lru_cache(maxsize=16)
+def _made(pickled: bytes) -> Any:
+    """The processor, made once per worker. It keeps nothing between two calls but what it was made with."""
+    return cloudpickle.loads(pickled)
