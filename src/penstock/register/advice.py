@@ -26,6 +26,7 @@ from penstock.algebra.relations import (
     Window,
     WindowSpec,
     rewrite_relation,
+    streams,
     walk_relations,
 )
 from penstock.algebra.rewrites import normalise
@@ -144,8 +145,10 @@ class Action:
 
 IsSafe: TypeAlias = Callable[[Query, Catalog], bool]
 
-#: How many actions are proposed, and how many sets are tried for them.
-MOST_ACTIONS, EFFORT = 5, 120
+#: How many actions are proposed.
+MOST_ACTIONS = 5
+#: How many sets are tried for them, times the number of streams; and for how many streams that is worth the wait.
+EFFORT, MOST_STREAMS = 600, 30
 
 
 def actions(query: Query, catalog: Catalog, unbounded: tuple[State, ...], is_safe: IsSafe) -> tuple[Action, ...]:
@@ -189,20 +192,27 @@ class _Search:
     def __init__(self, query: Query, catalog: Catalog, is_safe: IsSafe) -> None:
         self._query, self._catalog, self._is_safe = query, catalog, is_safe
         self._known: dict[frozenset[Step], bool] = {}
+        width = len(streams(query.relation))
+        self._effort = 0 if width > MOST_STREAMS else min(120, EFFORT // max(1, width))
         self.found: list[Action] = []
 
     def explore(self, pool: frozenset[Step]) -> None:
+        """Adds the minimal sets within a pool, as far as the effort goes."""
+        try:
+            self._explore(pool)
+        except _Exhausted:
+            return
+
+    def _explore(self, pool: frozenset[Step]) -> None:
         waiting = [pool]
         seen = set(waiting)
-        while waiting and len(self.found) < 2 * MOST_ACTIONS and len(self._known) < EFFORT:
+        while waiting and len(self.found) < 2 * MOST_ACTIONS:
             left = waiting.pop(0)
             minimal = next((frozenset(a.steps) for a in self.found if frozenset(a.steps) <= left), None)
             if minimal is None:
                 if not self._safe(left):
                     continue
                 minimal = self._shrunk(left)
-                if minimal is None:
-                    return
                 self.found.append(Action(tuple(sorted(minimal, key=_order))))
             for step in sorted(minimal, key=_order, reverse=True):
                 rest = left - {step}
@@ -210,7 +220,7 @@ class _Search:
                     seen.add(rest)
                     waiting.append(rest)
 
-    def _shrunk(self, steps: frozenset[Step]) -> frozenset[Step] | None:
+    def _shrunk(self, steps: frozenset[Step]) -> frozenset[Step]:
         """Without what it can spare, dearest first, in halves while that works."""
         kept = sorted(steps, key=_order, reverse=True)
         size = max(1, len(kept) // 2)
@@ -223,14 +233,19 @@ class _Search:
                 else:
                     start += size
             size //= 2
-        return frozenset(kept) if len(self._known) < EFFORT else None
+        return frozenset(kept)
 
     def _safe(self, steps: frozenset[Step]) -> bool:
         if steps not in self._known:
-            self._known[steps] = self._is_safe(
-                *Action(tuple(sorted(steps, key=_order))).apply(self._query, self._catalog)
-            )
+            if len(self._known) >= self._effort:
+                raise _Exhausted
+            changed = Action(tuple(sorted(steps, key=_order))).apply(self._query, self._catalog)
+            self._known[steps] = self._is_safe(*changed)
         return self._known[steps]
+
+
+class _Exhausted(Exception):
+    """Enough sets were tried."""
 
 
 def _order(step: Step) -> tuple[int, str]:

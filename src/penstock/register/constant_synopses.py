@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from math import isfinite
 
 from penstock.algebra.expressions import Column, Comparator, Expr, columns
@@ -58,7 +59,7 @@ class ConstantSynopses:
                 return NONE, Proof("no row can ever be part of a result", "a closure of comparisons without solution")
             sizes = {synopsis.stream: synopsis.size for synopsis in self.judgement.synopses}
             return self._counted(sizes.get(operand.name, 0)), Proof(claim, rule)
-        if self.query.distinct or operand.name in self._failing():
+        if self.query.distinct or operand.name in self._failing:
             return None
         return Bound(Kind.CONSTANT, f"finitely many buckets of {operand.label}"), Proof(claim, rule)
 
@@ -67,6 +68,7 @@ class ConstantSynopses:
             return Bound(Kind.CONSTANT, "finitely many buckets")
         return entries(size, "bucket")
 
+    @cached_property
     def _failing(self) -> frozenset[str]:
         """The streams whose rows differ in infinitely many ways: with duplicates each counts by itself."""
         small, _ = fold(self.query)

@@ -186,9 +186,7 @@ class _Reader:
         occurrence = self._fresh(_alias(self.plan, node) or "table")
         own = {attribute.identity: attribute for attribute in attributes}
         named = _distinct_names(own, {}).items()
-        schema = tuple(
-            Column(occurrence, name, type_of(own[number].fields.get("dataType", ""))) for number, name in named
-        )
+        schema = tuple(Column(occurrence, name, _result_type(own[number])) for number, name in named)
         self.columns.update(zip(own, schema, strict=True))
         self.catalog = self.catalog.having(TableDef(occurrence, tuple(Attribute(c.name, c.type) for c in schema)))
         return Table(occurrence, occurrence, schema)
@@ -437,8 +435,9 @@ def _distinct_names(attributes: dict[int, Tree], renamed: dict[int, str]) -> dic
 
 
 def _result_type(entry: Tree) -> Type:
-    inner = entry.children[0]
-    return type_of(inner.fields["dataType"]) if "dataType" in inner.fields else type_of("string")
+    """The type of an attribute, or of what an alias names."""
+    typed = next((node for node in (entry, *entry.children) if "dataType" in node.fields), None)
+    return type_of(typed.fields["dataType"] if typed is not None else "string")
 
 
 def _object_name(value: object) -> str:

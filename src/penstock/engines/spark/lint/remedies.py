@@ -99,7 +99,8 @@ class AddTimeKey:
         def rule(node: Relation) -> Relation:
             if isinstance(node, Aggregate) and node.schema[0].scope == self.scope and self.time in node.input.schema:
                 key = bucket(self.time, _DELAY)
-                return replace(node, keys=(*node.keys, Output(Column(self.scope, f"window of {self.time}", key.type), key)))
+                window = Output(Column(self.scope, f"window of {self.time}", key.type), key)
+                return replace(node, keys=(*node.keys, window))
             return node
 
         return replace(query, root=rewrite_relation(query.relation, rule)), catalog
