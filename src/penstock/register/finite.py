@@ -149,11 +149,43 @@ def together(counts: Iterable[Count]) -> Count:
 
 
 def contradicts(predicates: Iterable[Expr]) -> bool:
-    """Whether no row can satisfy all predicates. A no may be wrong."""
+    """Whether no row can satisfy all predicates: a negative cycle of differences. A no may be wrong.
+
+    >>> from penstock.types import BIGINT
+    >>> a, b = Column("s", "a", BIGINT), Column("t", "b", BIGINT)
+    >>> contradicts([Compare(Comparator.LT, a, b), Compare(Comparator.GT, a, b)])
+    True
+    """
     predicates = tuple(predicates)
     if FALSE in predicates:
         return True
-    return any(low is not None and high is not None and low > high for low, high in intervals(predicates).values())
+    edges = list(_all_edges(predicates))
+    distances: dict[Column | None, int] = dict.fromkeys((end for edge in edges for end in edge[:2]), 0)
+    for _ in range(len(distances) + 1):
+        changed = False
+        for left, right, gap in edges:
+            if distances[right] + gap < distances[left]:
+                distances[left] = distances[right] + gap
+                changed = True
+        if not changed:
+            return False
+    return bool(edges)
+
+
+def _all_edges(predicates: Iterable[Expr]) -> Iterator[tuple[Column | None, Column | None, int]]:
+    """`left - right <= gap` for whole-numbered columns; None stands for 0."""
+    for view in map(classify, predicates):
+        match view:
+            case Bound(column, op, int(value)) if column.type.kind in _WHOLE:
+                least, most = _interval(op, value)
+                if most is not None:
+                    yield column, None, most
+                if least is not None:
+                    yield None, column, -least
+            case Equality(left, right) if left.type.kind in _WHOLE:
+                yield from ((left, right, 0), (right, left, 0))
+            case Difference(left, right, op, value):
+                yield from _edges(left, right, op, value)
 
 
 Interval = tuple[int | None, int | None]

@@ -10,16 +10,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.algebra.relations import Query
+from penstock.algebra.relations import Query, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.errors import Origin
 from penstock.register.advice import Action, IsSafe, actions
 from penstock.register.bounds import Bound, plus
-from penstock.register.states import ALL_THEORIES, State, Theory
+from penstock.register.finite import contradicts, truths
+from penstock.register.states import State, Theory
 from penstock.register.windows import states
 from penstock.register.witness import Witness, witness
 
+
+def judged(query: Query, catalog: Catalog) -> tuple[State, ...]:
+    """All that a query keeps, by all theories."""
+    return states(normalise(query), catalog)
+
+
+Judge = Callable[[Query, Catalog], tuple[State, ...]]
 Advise = Callable[[Query, Catalog, tuple[State, ...], IsSafe], tuple[Action, ...]]
 
 
@@ -32,8 +40,8 @@ class Verdict:
     states: tuple[State, ...]
     #: The text that the query was read from, for messages.
     origin: Origin | None = None
-    #: Where it runs: what is exploited there, and what could be changed there.
-    theories: frozenset[Theory] = ALL_THEORIES
+    #: Where it runs: what is kept there, and what could be changed there.
+    judge: Judge = judged
     advise: Advise = actions
 
     @property
@@ -74,8 +82,16 @@ class Verdict:
         """
         if self.safe:
             words = self.bound.words
+            if self.empty:
+                return "safe, but no row can ever satisfy its conditions"
             return f"safe, at most {words}" if any(s.bound.size != 0 for s in self.states) else "safe, it keeps nothing"
         return f"not safe: {self.unbounded[0].because}"
+
+    @cached_property
+    def empty(self) -> bool:
+        """Whether its conditions contradict each other somewhere, so that nothing ever comes out of that part."""
+        nodes = walk_relations(normalise(self.query).relation)
+        return any(contradicts(truths(node)) for node in nodes)
 
     @property
     def hint(self) -> str | None:
@@ -88,7 +104,7 @@ class Verdict:
         return () if self.safe else self.advise(self.query, self.catalog, self.unbounded, self._is_safe)
 
     def _is_safe(self, query: Query, catalog: Catalog) -> bool:
-        return all(state.is_safe for state in states(normalise(query), catalog, self.theories))
+        return all(state.is_safe for state in self.judge(query, catalog))
 
     @cached_property
     def witness(self) -> Witness | None:
@@ -106,7 +122,7 @@ class Verdict:
 
 def check_query(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
     """May this query run for ever?"""
-    return Verdict(query, catalog, states(normalise(query), catalog), origin)
+    return Verdict(query, catalog, judged(query, catalog), origin)
 
 
 def _explained(state: State) -> list[str]:

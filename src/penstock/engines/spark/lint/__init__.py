@@ -14,14 +14,20 @@ punctuations and k-constraints.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from penstock.algebra.relations import Query, streams
 from penstock.algebra.rewrites import normalise
-from penstock.engines.spark.lint.analysed import read_plan
+from penstock.catalog import Catalog
+from penstock.engines.spark.lint.analysed import ARRIVAL, read_plan
 from penstock.engines.spark.lint.remedies import remedies
 from penstock.engines.spark.lint.trees import analysed_plan
 from penstock.errors import PenstockError
-from penstock.register import Theory, Verdict
+from penstock.register import State, Theory, Verdict
+from penstock.register.bounds import UNBOUNDED
+from penstock.register.proof import Proof
+from penstock.register.states import Holder
 from penstock.register.windows import states
 
 #: What Spark's operators do: they keep windows of time, and drop what a watermark has passed.
@@ -32,6 +38,26 @@ def check_dataframe(df: Any, name: str = "query") -> Verdict:
     """The verdict on a streaming DataFrame."""
     if not df.isStreaming:
         raise PenstockError("this DataFrame is not streaming, and holds no state", "check one that reads a stream")
-    query, catalog = read_plan(analysed_plan(df), name)
-    found = states(normalise(query), catalog, EXPLOITED)
-    return Verdict(query, catalog, found, theories=EXPLOITED, advise=remedies)
+    return check_plan(*read_plan(analysed_plan(df), name))
+
+
+def check_plan(query: Query, catalog: Catalog) -> Verdict:
+    """The verdict on a query that Spark runs."""
+    return Verdict(query, catalog, kept_by_spark(query, catalog), judge=kept_by_spark, advise=remedies)
+
+
+def kept_by_spark(query: Query, catalog: Catalog) -> tuple[State, ...]:
+    """All that Spark keeps for a query. It cleans only those sides of a join that have a watermark of their own."""
+    normal = normalise(query)
+    bare = {stream.occurrence for stream in streams(normal.relation) if stream.timestamp.name == ARRIVAL}
+    found = states(normal, catalog, EXPLOITED)
+    return tuple(_uncleaned(state) if _is_join(state) and state.stream in bare else state for state in found)
+
+
+def _is_join(state: State) -> bool:
+    return state.holder in (Holder.JOIN, Holder.SEMI_JOIN) and state.is_safe and state.by is Theory.PUNCTUATION
+
+
+def _uncleaned(state: State) -> State:
+    claim = f"every row of {state.stream} is kept, because {state.stream} has no watermark of its own"
+    return replace(state, bound=UNBOUNDED, proof=Proof(claim))
