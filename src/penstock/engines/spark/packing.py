@@ -24,8 +24,8 @@ from penstock.synopsis.deltas import Deltas, is_null, row_width
 from penstock.synopsis.dictionary import Dictionary, Interned
 from penstock.synopsis.memory import Ints
 
-#: Rows per packet at most: Spark's binary values and Arrow's batches end at 2 GB.
-MOST_ROWS = 1 << 18
+#: What the rows of a packet take at most. The JVM's collector handles larger values one by one, at a price.
+PACKET_BYTES = 384 << 10
 
 
 class Kind(Enum):
@@ -68,8 +68,9 @@ def rows_packets(
     deltas: Deltas, schema: Schema, dictionary: Dictionary, leaf: int, origin: Segment | int, *, first: int = 0
 ) -> Iterator[bytes]:
     """Rows as packets, numbered from `first`."""
-    for number, start in enumerate(range(0, len(deltas), MOST_ROWS)):
-        end = start + MOST_ROWS
+    most = max(1, PACKET_BYTES // (8 * (1 + row_width(len(schema)))))
+    for number, start in enumerate(range(0, len(deltas), most)):
+        end = start + most
         part = Deltas(deltas.ts[start:end], deltas.weight[start:end], deltas.rows[start:end])
         rows, values = _with_own_codes(part.rows, schema, dictionary)
         header: dict[str, Any] = {"kind": Kind.ROWS.value, "leaf": leaf, "sequence": first + number}

@@ -28,9 +28,8 @@ _NEEDED = (
 _OWN = {
     **{name: value for name, value, _ in _NEEDED},
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-    # Packets are large: few of them fill what an Arrow batch can hold.
-    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
+    # So many packets are less than the 2 GB that an Arrow batch can hold. A limit in bytes would be tested row by row.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.ui.showConsoleProgress": "false",

@@ -36,6 +36,9 @@ _PACKETS = pa.schema([("at", pa.int32()), ("address", pa.int32()), ("data", pa.b
 
 _PATH, _START = "_penstock_path", "_penstock_start"
 
+#: Rows are encoded so many at a time.
+_ROWS_AT_ONCE = 1 << 16
+
 #: A task packs when it holds so many rows.
 _ROWS_HELD = 1 << 18
 
@@ -68,7 +71,7 @@ class _PackStream:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         task = _Task(self.work, self.stream)
-        for batch in batches:
+        for batch in _together(batches):
             for segment, rows in _runs(batch, self.stream.name):
                 if task.take(segment, rows):
                     yield from task.sent()
@@ -84,6 +87,20 @@ class _PackControl:
         if sum(batch.num_rows for batch in batches):
             everywhere = range(len(self.work.addresses.cells))
             yield from _as_batches(self.work, [(address, close_packet()) for address in everywhere])
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Spark's small batches as larger ones."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= _ROWS_AT_ONCE:
+            yield pa.concat_batches(held)
+            held, rows = [], 0
+    if rows:
+        yield pa.concat_batches(held)
 
 
 def _runs(batch: pa.RecordBatch, stream: str) -> Iterator[tuple[Segment, pa.RecordBatch]]:
