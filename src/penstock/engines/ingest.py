@@ -20,8 +20,9 @@ from penstock.operators.machine import projection
 from penstock.operators.scalars import compile_predicate
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.physical import Scan
-from penstock.synopsis.codes import Dictionary, encode_column
+from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
 
@@ -104,8 +105,11 @@ class _Reader:
         if self._where is not None:
             true = self._where(rows, dictionary)
             ts, rows = ts[true], rows[true]
-        picked, cells = self._router.cells(rows, dictionary)
         out = self._project(rows, dictionary)
+        if self._router.is_trivial:
+            everywhere = np.zeros(len(out), np.int64)
+            return Sent(self._fragment.number, self._leaf, everywhere, Deltas(ts, np.ones(len(ts), np.int64), out))
+        picked, cells = self._router.cells(rows, dictionary)
         deltas = Deltas(ts[picked], np.ones(len(picked), np.int64), out[picked])
         return Sent(self._fragment.number, self._leaf, cells, deltas)
 
