@@ -6,12 +6,12 @@ over the same memory goes on where the other stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -42,7 +42,7 @@ from penstock.operators.rstream import RelationStream
 from penstock.operators.scalars import compile_predicate, compile_scalar
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import window_operator
-from penstock.plan.fragments import Fragment, is_monotone, join_variables
+from penstock.plan.fragments import Fragment, Route, is_monotone, join_variables
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.synopsis.deltas import Deltas, assemble, is_null, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -132,7 +132,9 @@ class _Builder:
     def __init__(self, fragment: Fragment, memory: Memory, dictionary: Dictionary) -> None:
         self._memory = memory
         self._dictionary = dictionary
+        self._routes = fragment.routes
         self._leaves = [route.leaf for route in fragment.routes]
+        self._windows: dict[Hashable, tuple[RowStore, EventNode]] = {}
         self._number = 0
         self._stores: list[RowStore] = []
         #: All that stores codes.
@@ -232,6 +234,14 @@ class _Builder:
         return lambda step: reorder.step(step.inputs[number], step.until)
 
     def _window(self, scan: Scan) -> tuple[RowStore, EventNode]:
+        """Windows that hold the same rows are one synopsis, for all who read them (thesis 2.3.1)."""
+        contents = same_rows(self._routes[self._leaf(scan)])
+        if contents not in self._windows:
+            store, events = self._new_window(scan)
+            self._windows[contents] = store, once(events)
+        return self._windows[contents]
+
+    def _new_window(self, scan: Scan) -> tuple[RowStore, EventNode]:
         arrivals = self._arrivals(scan)
         columns = len(scan.schema)
         by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
@@ -328,6 +338,34 @@ class _Builder:
     def _union_all(self, left: Relation, right: Relation) -> DeltaNode:
         nodes = [self.deltas(left), self.deltas(right)]
         return lambda step: merged([node(step) for node in nodes], len(left.schema))
+
+
+def same_rows(route: Route) -> Hashable:
+    """What decides which rows a window holds in a cell: occurrences of a stream differ in nothing but their names."""
+    scan = route.leaf
+    assert isinstance(scan, Scan)
+    columns: dict[Column, Expr] = {column: replace(column, scope="") for column in scan.stream.schema}
+
+    def bare(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+        return tuple(substitute(expr, columns) for expr in exprs)
+
+    outputs = {output.column: number for number, output in enumerate(scan.outputs)}
+    by = tuple(outputs[c] for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
+    spec = (type(scan.spec), scan.spec.count) if isinstance(scan.spec, PartitionRows) else scan.spec
+    dimensions = tuple(None if dimension is None else bare(dimension) for dimension in route.dimensions)
+    return scan.stream.name, spec, by, bare(scan.where), bare(output.expr for output in scan.outputs), dimensions
+
+
+def once(node: EventNode) -> EventNode:
+    """The node, asked once in a step for all who read it."""
+    last: list[tuple[Step, Events]] = []
+
+    def asked(step: Step) -> Events:
+        if not last or last[0][0] is not step:
+            last[:] = [(step, node(step))]
+        return last[0][1]
+
+    return asked
 
 
 def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:
