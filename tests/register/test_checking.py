@@ -1,0 +1,80 @@
+"""`penstock.check` from Python, and sessions that refuse what is not safe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import penstock
+from penstock.register import Theory
+from penstock.register.report import action_texts
+
+DECLARATIONS = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;"
+UNSAFE = f"{DECLARATIONS} SELECT DISTINCT a FROM s"
+
+
+def test_a_text_a_path_and_a_file_are_checked_alike(tmp_path: Path) -> None:
+    file = tmp_path / "q.sql"
+    file.write_text(UNSAFE)
+    verdicts = [penstock.check(what)[0] for what in (UNSAFE, file, str(file))]
+    assert [verdict.message for verdict in verdicts] == [verdicts[0].message] * 3
+    assert str(verdicts[1]).startswith(f"query: not safe\n{file}:1:72: one row is kept")
+
+
+def test_errors_of_a_text_are_raised() -> None:
+    with pytest.raises(penstock.SqlErrors, match="there is no column b"):
+        penstock.check(f"{DECLARATIONS} SELECT b FROM s")
+
+
+def test_what_is_no_query_is_refused() -> None:
+    with pytest.raises(penstock.PenstockError, match="int cannot be checked"):
+        penstock.check(5)
+
+
+def test_a_session_refuses_what_is_not_safe() -> None:
+    session = penstock.Session()
+    session.sql(DECLARATIONS)
+    query = session.query("SELECT DISTINCT a FROM s")
+    assert not query.verdict.safe
+    assert penstock.check(query)[0].message == query.verdict.message
+    with pytest.raises(penstock.UnsafeQuery, match="one row is kept for every value"):
+        next(query.run())
+
+
+def test_a_declaration_that_comes_later_makes_it_safe() -> None:
+    session = penstock.Session()
+    session.sql(DECLARATIONS)
+    query = session.query("SELECT DISTINCT a FROM s")
+    session.sql("ALTER STREAM s ADD PUNCTUATED BY (a)")
+    assert query.verdict.message == "safe, at most values of a not yet closed"
+    assert query.verdict.by == {Theory.PUNCTUATION}
+
+
+def test_what_is_allowed_may_run() -> None:
+    (verdict,) = penstock.check(f"{DECLARATIONS} CREATE QUERY q AS SELECT DISTINCT a FROM s ALLOW UNBOUNDED")
+    assert verdict.allowed
+    assert not verdict.safe
+    assert str(verdict).startswith("q: not safe, but allowed\n")
+
+
+def test_an_action_inside_a_view_is_the_changed_piece_alone() -> None:
+    text = f"{DECLARATIONS} CREATE VIEW v AS SELECT a FROM s; CREATE QUERY q AS SELECT DISTINCT a FROM v"
+    (verdict,) = penstock.check(text)
+    assert verdict.actions[-1].steps[0].text == "s [RANGE 1 HOUR]"
+    assert "CREATE QUERY q AS SELECT DISTINCT a FROM v\n" in str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("FROM s", "FROM s [RANGE 1 HOUR];"),
+        ("FROM s [UNBOUNDED]", "FROM s [RANGE 1 HOUR];"),
+        ("FROM s [ROWS UNBOUNDED] AS x", "FROM s [RANGE 1 HOUR] AS x;"),
+        ("FROM `s` x WHERE (a > 1)", "FROM `s` [RANGE 1 HOUR] x WHERE (a > 1);"),
+    ],
+)
+def test_a_window_is_put_where_the_old_one_was(before: str, after: str) -> None:
+    (verdict,) = penstock.check(f"{DECLARATIONS} CREATE QUERY q AS SELECT DISTINCT a {before};")
+    texts = [statement for statements in action_texts(verdict) for statement in statements]
+    assert texts[-1] == f"CREATE OR REPLACE QUERY q AS SELECT DISTINCT a {after}"
