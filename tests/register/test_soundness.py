@@ -51,7 +51,7 @@ SHAPES = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(SHAPES, st.lists(PREDICATES, min_size=1, max_size=5, unique=True))
 def test_a_safe_query_does_not_tell_all_subsets_apart(shape: str, predicates: list[str]) -> None:
     script = bind_text(DECLARATIONS + shape.format(" AND ".join(predicates))).checked()
