@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from penstock.workloads import network, sliding, star
+from penstock.workloads.spark_own import network_join, sliding_aggregate, star_join, streams
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,37 +35,6 @@ RUNS = int(os.environ.get("RUNS", "3"))
 ONLY = os.environ.get("ONLY")
 
 Figures = dict[str, float]
-
-
-def network_join(streams: dict[str, DataFrame]) -> DataFrame:
-    """A chain of two joins with watermarks and ranges; one event time is dropped in between, or Spark refuses."""
-    from pyspark.sql import functions as f
-
-    c, b, o = (_marked(streams[link], link) for link in ("c", "b", "o"))
-    two = c.join(b, f.expr(f"c_pid = b_pid AND {_near('c', 'b', '10 MINUTES')}")).drop("c_ts")
-    three = two.join(o, f.expr(f"b_pid = o_pid AND {_near('b', 'o', '10 MINUTES')}"))
-    return three.select("c_pid", "c_size")
-
-
-def star_join(streams: dict[str, DataFrame]) -> DataFrame:
-    """A chain of three joins; each satellite's time is dropped behind its join."""
-    from pyspark.sql import functions as f
-
-    reach = f"{star.WINDOW - 1} MILLISECONDS"
-    joined = _marked(streams["hub"], "hub")
-    for satellite in star.SATELLITES:
-        other = _marked(streams[satellite], satellite)
-        condition = f"hub_{satellite} = {satellite}_key AND {_near('hub', satellite, reach)}"
-        joined = joined.join(other, f.expr(condition)).drop(f"{satellite}_ts")
-    return joined.select("hub_id", *(f"{satellite}_id" for satellite in star.SATELLITES))
-
-
-def sliding_aggregate(streams: dict[str, DataFrame]) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    rows = _marked(streams["reading"], "s")
-    window = f.window("s_ts", f"{sliding.RANGE_SECONDS} seconds", f"{sliding.SLIDE_SECONDS} seconds")
-    return rows.groupBy(window, "s_sensor").agg(f.sum("s_value").alias("total"), f.count("*").alias("readings"))
 
 
 @dataclass(frozen=True)
@@ -135,7 +105,7 @@ def penstock(workload: Workload, session: SparkSession, data: Path, out: Path) -
     running = start(
         script.queries[0],
         script.catalog,
-        _streams(session, workload, data),
+        streams(session, data),
         {},
         spark=session,
         out=str(out / "out.parquet"),
@@ -155,7 +125,7 @@ def penstock(workload: Workload, session: SparkSession, data: Path, out: Path) -
 def spark(workload: Workload, session: SparkSession, data: Path, out: Path) -> Figures:
     clock = Clock()
     running = (
-        workload.spark(_streams(session, workload, data))
+        workload.spark(streams(session, data))
         .writeStream.format("parquet")
         .option("checkpointLocation", str(out / "checkpoint"))
         .trigger(availableNow=True)
@@ -163,33 +133,11 @@ def spark(workload: Workload, session: SparkSession, data: Path, out: Path) -> F
     )
     while running.isActive:
         clock.tick()
-        running.awaitTermination(0.2)
+        running.awaitTermination(1)
     figures = clock.read()
     state = [sum(o["memoryUsedBytes"] for o in p["stateOperators"]) for p in running.recentProgress]
     results = session.read.parquet(str(out / "out.parquet")).count()
     return figures | {"state": max(state, default=0), "results": results}
-
-
-def _streams(session: SparkSession, workload: Workload, data: Path) -> dict[str, DataFrame]:
-    streams = {}
-    for folder in sorted(data.iterdir()):
-        schema = session.read.parquet(str(folder)).schema
-        reader = session.readStream.schema(schema).option("maxFilesPerTrigger", 1)
-        streams[folder.name] = reader.parquet(str(folder))
-    return streams
-
-
-def _marked(frame: DataFrame, name: str) -> DataFrame:
-    """A stream with its name before each column, and a watermark on its time."""
-    from pyspark.sql import functions as f
-
-    others = [f.col(column).alias(f"{name}_{column}") for column in frame.columns if column != "ts"]
-    ts = f.timestamp_micros(f.col("ts")).alias(f"{name}_ts")
-    return frame.select(*others, ts).withWatermark(f"{name}_ts", "0 seconds")
-
-
-def _near(one: str, other: str, reach: str) -> str:
-    return f"{one}_ts BETWEEN {other}_ts - INTERVAL {reach} AND {other}_ts + INTERVAL {reach}"
 
 
 class Clock:

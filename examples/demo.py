@@ -72,11 +72,14 @@ def show_network(here: Path) -> None:
         f"The network query of thesis 1.3 over {PACKETS:,} packets on three links, on Spark: how many bytes of the "
         "customer's traffic went through the backbone and out again in the last ten minutes?"
     )
-    network.write(here / "data", PACKETS, files=4)
-    (here / "network.sql").write_text(f"{network.ddl(Path('data'))}\n{network.QUERY}")
+    network.write(here / "data-network", PACKETS, files=4)
+    (here / "network.sql").write_text(f"{network.ddl(Path('data-network'))}\n{network.QUERY}")
     show("network.sql", (here / "network.sql").read_text())
     penstock("run network.sql --until-done --out totals.parquet --metrics metrics.jsonl", here)
     show_totals(here)
+    say("And Spark's own joins, with watermarks and ranges of ten minutes, over the same files:")
+    subprocess.run([sys.executable, EXAMPLES / "spark_chain.py", here / "data-network"], check=False)
+    print(flush=True)
 
 
 def write_readings(folder: Path) -> None:
@@ -99,10 +102,13 @@ def show_totals(folder: Path) -> None:
     for row in totals.slice(max(0, totals.num_rows - 4)).to_pylist():
         print(f"  {row['_ts'] / 1e6:10.3f} s  {row['_op']}  {row['total']}")
     peak: dict[int, int] = defaultdict(int)
+    rows: dict[int, int] = defaultdict(int)
     for line in (folder / "metrics.jsonl").read_text().splitlines():
         metric = json.loads(line)
         peak[metric["step"]] += metric["state_bytes"] or 0
-    print(f"\nstate held at most: {max(peak.values(), default=0) / 1e6:.1f} MB\n", flush=True)
+        rows[metric["step"]] += metric["state_rows"] or 0
+    held = f"{max(rows.values(), default=0):,} rows and {max(peak.values(), default=0) / 1e6:.1f} MB"
+    print(f"\nPenstock held {held} at most\n", flush=True)
 
 
 def say(text: str, last: bool = False) -> None:
