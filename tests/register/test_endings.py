@@ -153,3 +153,53 @@ def after(script: Script, past: Rows, future: Rows) -> list[object]:
     both = {name: past[name] + future[name] for name in past}
     changes = run(script.queries[0], script.catalog, both, horizon=LATER + 50)
     return [(change.ts, change.op, change.row) for change in changes if change.ts >= LATER]
+
+
+#: The columns that join in the chain `a = c AND d = e`, each with its partner.
+PARTNERS = {("r", 0): ("s", 0), ("s", 0): ("r", 0), ("s", 1): ("t", 0), ("t", 0): ("s", 1)}
+
+
+@st.composite
+def chained(draw: st.DrawFn) -> dict[str, Declared]:
+    """Declarations about the columns of the chain: each is punctuated, or refers to its partner, or neither."""
+    schemes: dict[str, list[tuple[int, ...]]] = {name: [] for name in COLUMNS}
+    references: dict[str, list[tuple[int, str, int]]] = {name: [] for name in COLUMNS}
+    for (name, place), (other, there) in PARTNERS.items():
+        said = draw(st.sampled_from(["punctuated", "refers", "refers", "nothing"]))
+        if said == "punctuated":
+            schemes[name].append((place,))
+        if said == "refers":
+            references[name].append((place, other, there))
+    return {name: Declared(tuple(schemes[name]), (), tuple(references[name])) for name in COLUMNS}
+
+
+CHAINS = st.builds(
+    str.format,
+    st.sampled_from(
+        [
+            "SELECT b, d FROM r {0}, s {1} WHERE a = c",
+            "SELECT b, f FROM r {0}, s {1}, t {0} WHERE a = c AND d = e",
+            "SELECT a, COUNT(*) AS n FROM r {0}, s {1} WHERE a = c GROUP BY a",
+            "SELECT d, COUNT(*) AS n FROM r {0}, s {1}, t {0} WHERE a = c AND d = e GROUP BY d",
+            "SELECT DISTINCT a FROM r {0}, s {1} WHERE a = c",
+            "SELECT b FROM r {0} WHERE NOT EXISTS (SELECT * FROM s {1} WHERE a = c)",
+            "SELECT b FROM r {0} WHERE EXISTS (SELECT * FROM s {1} WHERE a = c)",
+        ]
+    ),
+    windows,
+    windows,
+)
+
+
+@given(st.data(), chained(), CHAINS)
+def test_references_and_punctuations_end_waits_together(
+    data: st.DataObject, streams: dict[str, Declared], sql: str
+) -> None:
+    script = bind_text(f"{declarations(streams)}\n{sql}").checked()
+    verdict = check_query(script.queries[0], script.catalog)
+    assume(verdict.safe)
+    event("with references" if any(state.bound.kind is Kind.K for state in verdict.states) else "without")
+    for _ in range(3):
+        past, future = data.draw(inputs(streams))
+        nothing: Rows = {name: [] for name in past}
+        assert after(script, past, future) == after(script, nothing, future), (sql, past, future)
