@@ -25,8 +25,8 @@ Ints = NDArray[np.int64]
 #: memory when it is touched, so what is only reserved costs nothing.
 RESERVE = 8
 
-#: Rows are cut into pages of this many bytes for persisting.
-PAGE_BYTES = 1 << 16
+#: Arrays are cut into pages of this many words for persisting.
+PAGE_WORDS = 1 << 13
 
 
 @dataclass(slots=True)
@@ -77,36 +77,37 @@ class Memory:
         """The pages of primary arrays that changed since the last call, as (key, bytes).
 
         The key of a page is `name/width/number`. Comparing checksums costs one pass over the memory, which is far less
-        than the bookkeeping of every write would.
+        than the bookkeeping of every write would. Arrays grow faster than they are filled: a page of zeros that was
+        never persisted need not be, unless it is the last one, which says how long the array is.
         """
         for name, entry in self._entries.items():
             if entry.derived:
                 continue
             words = entry.data.reshape(-1)
-            sums = page_sums(words, PAGE_BYTES // 8)
-            known = entry.saved[: len(sums), 0]
-            changed = np.ones(len(sums), np.bool_)
-            changed[: len(known)] = sums[: len(known)] != known
+            sums = page_sums(words, PAGE_WORDS)
+            known = np.zeros(len(sums), np.int64)
+            known[: len(entry.saved)] = entry.saved[: len(sums), 0]
             self._save_sums(name, entry, sums)
-            for page in np.flatnonzero(changed).tolist():
-                piece = words[page * PAGE_BYTES // 8 : (page + 1) * PAGE_BYTES // 8]
-                yield f"{name}/{entry.data.shape[1]}/{page}", piece.tobytes()
+            for page in np.flatnonzero(sums != known).tolist():
+                piece = words[page * PAGE_WORDS : (page + 1) * PAGE_WORDS]
+                if known[page] or page + 1 == len(sums) or piece.any():
+                    yield f"{name}/{entry.data.shape[1]}/{page}", piece.tobytes()
 
     def restore(self, pages: dict[str, bytes]) -> None:
         """Puts persisted pages back. Operators that find `restored` set rebuild their derived arrays."""
-        by_name: dict[str, dict[int, bytes]] = {}
-        widths: dict[str, int] = {}
+        by_name: dict[tuple[str, int], dict[int, bytes]] = {}
         for key, piece in pages.items():
             name, width, page = key.rsplit("/", 2)
-            by_name.setdefault(name, {})[int(page)] = piece
-            widths[name] = int(width)
-        for name, pieces in by_name.items():
-            raw = b"".join(pieces[page] for page in range(len(pieces)))
-            values = np.frombuffer(raw, np.int64).reshape(-1, widths[name])
-            data = self._resize(name, self._open(name, widths[name]), len(values))
-            data[:] = values
+            by_name.setdefault((name, int(width)), {})[int(page)] = piece
+        for (name, columns), pieces in by_name.items():
+            last = max(pieces)
+            words = last * PAGE_WORDS + len(pieces[last]) // 8
+            data = self._resize(name, self._open(name, columns), words // columns)
+            flat = data.reshape(-1)
+            for number, piece in pieces.items():
+                flat[number * PAGE_WORDS : (number + 1) * PAGE_WORDS] = np.frombuffer(piece, np.int64)
             entry = self._entries[name] = _Entry(data, False, self._open(_sums(name), 1))
-            self._save_sums(name, entry, page_sums(data.reshape(-1), PAGE_BYTES // 8))
+            self._save_sums(name, entry, page_sums(flat, PAGE_WORDS))
         self.restored = True
 
     def moved(self, folder: Path) -> None:
@@ -131,7 +132,7 @@ class Memory:
         if self._folder is None:
             reserved = data.base
             if not isinstance(reserved, np.ndarray) or len(reserved) < rows:
-                reserved = np.zeros((rows if rows * width < PAGE_BYTES // 8 else RESERVE * rows, width), np.int64)
+                reserved = np.zeros((rows if rows * width < PAGE_WORDS else RESERVE * rows, width), np.int64)
                 reserved[: len(data)] = data
             return reserved[:rows]
         path = self._path(name)

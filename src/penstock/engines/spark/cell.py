@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 
+from penstock.algebra.relations import StreamKind
 from penstock.engines.lateness import Progress
 from penstock.engines.spark import revival
 from penstock.engines.spark.addresses import OUT
@@ -147,7 +148,10 @@ class CellStep:
             self.clock.close(self._work.horizon)
 
     def _arrivals(self, came: list[Packet]) -> Ints:
-        """The instants at which rows of any stream arrived. Only the clock's cell gets them; it counts who was late."""
+        """The instants at which rows of any stream arrived, for RSTREAM.
+
+        Only the clock's cell gets them; it counts who was late.
+        """
         arrived = []
         for packet in came:
             if packet.kind is Kind.INSTANTS:
@@ -155,7 +159,8 @@ class CellStep:
                 assert packet.deltas is not None
                 late = packet.deltas.ts < self.clock.earliest[packet.segment]
                 self.clock.streams[packet.segment.stream].late_rows += int(packet.deltas.weight[late].sum())
-                arrived.append(packet.deltas.ts[~late])
+                if self._work.plan.kind is StreamKind.RSTREAM:
+                    arrived.append(packet.deltas.ts[~late])
         return np.unique(np.concatenate(arrived)) if arrived else np.zeros(0, np.int64)
 
     def _input(self, came: list[Packet], leaf: int) -> Deltas:

@@ -7,6 +7,7 @@ micro-batch, so an instant that closes is closed on all levels at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +25,7 @@ from penstock.engines.spark.reports import explained
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
-from penstock.engines.spark.source import PACKETS, packed_control, packed_stream
+from penstock.engines.spark.source import PACKETS, packed_control, packed_stream, reads_files
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
 from penstock.errors import PenstockError
@@ -71,7 +72,8 @@ def start(
     kept = Checkpoint(spark, checkpoint)
     kept.claim(work, out)
     result = _build(work, frames, kept.control())
-    running = RunningQuery(work, result, kept, out, until_done=until_done)
+    from_files = all(reads_files(frames[stream.name]) for stream in work.streams)
+    running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files)
     running.begin()
     return running
 
@@ -79,16 +81,20 @@ def start(
 class RunningQuery:
     """A query that runs, from its first micro-batch to its end."""
 
-    def __init__(self, work: Work, result: DataFrame, checkpoint: Checkpoint, out: str, *, until_done: bool) -> None:
+    def __init__(
+        self, work: Work, result: DataFrame, checkpoint: Checkpoint, out: str, *, until_done: bool, reads_files: bool
+    ) -> None:
         self._spark, self._work, self._result = result.sparkSession, work, result
-        self._checkpoint, self._out, self._until_done = checkpoint, out, until_done
+        self._checkpoint, self._out = checkpoint, out
+        self._until_done, self._reads_files = until_done, reads_files
         self._query: StreamingQuery | None = None
         self._history = History()
 
     def begin(self) -> None:
         """Starts Spark's query."""
         to = writer(self._result, self._work.schema, self._out).option("checkpointLocation", self._checkpoint.folder)
-        if self._until_done:
+        if self._until_done and not self._reads_files:
+            # A topic may get new rows for ever: what is there now is all that is wanted.
             to = to.trigger(availableNow=True)
         # Spark keeps the number of partitions in the checkpoint; it must be that of the cells from the first start on.
         partitions = "spark.sql.shuffle.partitions"
@@ -110,8 +116,15 @@ class RunningQuery:
         `meanwhile` is called every second.
         """
         try:
-            self._await(meanwhile)
-            if self._until_done:
+            if not self._until_done:
+                self._await(meanwhile)
+            elif self._reads_files:
+                self._drain(meanwhile)
+                self._checkpoint.close()
+                self._drain(meanwhile)
+                self.stop()
+            else:
+                self._await(meanwhile)
                 # In a run of its own: what it closes is all that the first run has read.
                 self._checkpoint.close()
                 self.begin()
@@ -151,6 +164,18 @@ class RunningQuery:
             while not self._query.awaitTermination(1):
                 self._collect()
                 meanwhile()
+        self._collect()
+
+    def _drain(self, meanwhile: Callable[[], None]) -> None:
+        """Waits until all files that there are have been read, and their results written."""
+        assert self._query is not None
+        with explained(self._work.streams), ThreadPoolExecutor(1) as pool:
+            drained = pool.submit(self._query.processAllAvailable)
+            while not drained.done():
+                self._collect()
+                meanwhile()
+                wait([drained], timeout=1)
+            drained.result()
         self._collect()
 
 

@@ -55,13 +55,20 @@ def packed_control(frame: DataFrame, work: Work) -> DataFrame:
     return frame.mapInArrow(_PackControl(work), PACKETS)
 
 
-def _with_segments(frame: DataFrame, columns: list[Any]) -> DataFrame:
+def reads_files(frame: DataFrame) -> bool:
+    """Whether a stream's rows come from files."""
     try:
-        return frame.select(
-            *columns, F.col("_metadata.file_path").alias(_PATH), F.col("_metadata.file_block_start").alias(_START)
-        )
+        return bool(frame.select("_metadata.file_path").columns)
     except AnalysisException:
+        return False
+
+
+def _with_segments(frame: DataFrame, columns: list[Any]) -> DataFrame:
+    if not reads_files(frame):
         return frame.select(*columns)
+    return frame.select(
+        *columns, F.col("_metadata.file_path").alias(_PATH), F.col("_metadata.file_block_start").alias(_START)
+    )
 
 
 @dataclass(frozen=True)
