@@ -20,7 +20,7 @@ from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.synopsis.codes import arrow_type
 
 #: Rows of the largest batch: few enough that what waits for other streams stays small.
-BATCH_ROWS = 1 << 17
+BATCH_ROWS = 1 << 16
 
 Read = Callable[[Path, list[Attribute], list[Attribute], Mapping[str, str]], Iterator[pa.RecordBatch]]
 

@@ -53,22 +53,11 @@ def admit(lives: Ints, slots: Ints, signs: Ints, numbers: Ints) -> None:
 
 @lean
 def promising(heads: int, mask: int, hashes: Ints, signs: Ints, found: Ints) -> int:
-    """The insertions whose first probe finds a bucket with their bit: where they are goes to `found`."""
+    """The deletions, and the insertions whose first probe finds a bucket with their bit: where they are is `found`."""
     count = 0
     for i in range(len(hashes)):
         found[count] = i
-        count += (first(heads, mask, hashes[i]) >= 0) & (signs[i] > 0)
-    return count
-
-
-@lean
-def joined(lives: Ints, slots: Ints, signs: Ints, found: Ints) -> int:
-    """The deletions of rows that have been in a result: where they are goes to `found`."""
-    count = 0
-    for i in range(len(slots)):
-        if signs[i] < 0 and lives[slots[i]] & JOINED != 0:
-            found[count] = i
-            count += 1
+        count += (first(heads, mask, hashes[i]) >= 0) | (signs[i] < 0)
     return count
 
 
@@ -81,8 +70,9 @@ def settle(lives: Ints, slots: Ints, signs: Ints) -> None:
 
 @kernel
 def combine(
-    source: int,
+    sources: Ints,
     slots: Ints,
+    signs: Ints,
     numbers: Ints,
     inputs: Ints,
     indexes: Ints,
@@ -92,8 +82,9 @@ def combine(
     key_inputs: Ints,
     key_columns: Ints,
 ) -> tuple[Ints, Ints]:
-    """All combinations of an input's rows with the rows that their events see: slots, and the number of the event.
+    """All combinations of events' rows with the rows that they see: their slots, and the number of the event.
 
+    Events come in the order of their numbers.
     `targets[i, d]` is the input that the pipeline of input i probes at depth d, `probes[i, d]` the index, and
     `key_inputs[i, d]`, `key_columns[i, d]` where the values of the index's `index_columns` come from.
     """
@@ -105,7 +96,9 @@ def combine(
     cursor = np.empty(depths + 1, np.int64)
     key = np.empty((depths + 1, most), np.int64)
     for i in range(len(slots)):
-        event = numbers[i]
+        event, source = numbers[i], sources[i]
+        if signs[i] < 0 and peek(inputs[source, LIVES] + 8 * slots[i]) & JOINED == 0:
+            continue
         bound[source] = slots[i]
         depth, entering = 0, True
         while depth >= 0:
@@ -165,6 +158,23 @@ def _matches(
             return False
     life = peek(inputs[target, LIVES] + 8 * slot)
     return ((life >> EVENT_BITS) & STAYS) < event and (life & STAYS) > event
+
+
+@kernel
+def materialise(slots: Ints, inputs: Ints, places: Ints, width: int) -> Ints:
+    """The rows of combinations, of so many words.
+
+    `places` has a line for each of their columns: input, column, the word and the bit of its null there, and here.
+    """
+    rows = np.zeros((len(slots), width), np.int64)
+    for i in range(len(slots)):
+        for c in range(len(places)):
+            source = places[c, 0]
+            row = inputs[source, ROWS] + 8 * slots[i, source] * inputs[source, WIDTH]
+            rows[i, c] = peek(row + 8 * places[c, 1])
+            null = (peek(row + 8 * places[c, 2]) >> places[c, 3]) & 1
+            rows[i, places[c, 4]] |= null << places[c, 5]
+    return rows
 
 
 @kernel

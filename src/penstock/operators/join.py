@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
-from penstock.kernels.mjoin import ABSENT, admit, combine, joined, promising, settle
+from penstock.kernels.mjoin import ABSENT, admit, combine, materialise, promising, settle
 from penstock.kernels.nulls import has_null
 from penstock.kernels.pointers import address
 from penstock.operators.events import Events
-from penstock.synopsis.deltas import Deltas, is_null, null_masks, row_width
+from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks, row_width
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
@@ -80,7 +80,7 @@ class _Pipelines(NamedTuple):
 
 
 class JoinCore:
-    """The combinations of rows that come and go, by slots."""
+    """The combinations of rows that come and go, by slots. Of each input results carry the columns in `kept`."""
 
     def __init__(
         self, memory: Memory, name: str, inputs: tuple[JoinInput, ...], kept: list[list[int]], test: Test | None
@@ -88,57 +88,58 @@ class JoinCore:
         self._memory = memory
         self._name = name
         self.inputs = inputs
-        #: Of each input the columns that results carry, in the order of the inputs.
-        self._kept = kept
         self._test = test
         self._plan = pipelines(inputs)
         self._build_indexes()
         self._build_pipelines()
+        self._places = _places(inputs, kept)
         if memory.restored:
             for (owner, _), index in zip(self._index_keys, self._indexes, strict=True):
                 store = inputs[owner].store
                 index.rebuild(store.capacity, store.rows, np.flatnonzero(self._lives(owner) != ABSENT))
 
     def step(self, events: list[Events]) -> tuple[Ints, Ints, Ints, Ints]:
-        """Slots, times, signs and rows of the combinations that come and go."""
+        """Slots, times, signs and rows of the combinations that come and go, in the order of time."""
         events = [self._without_nulls(i, e) for i, e in enumerate(events)]
-        order = np.argsort(np.concatenate([e.ts for e in events]), kind="stable")
+        ts = np.concatenate([e.ts for e in events])
+        signs = np.concatenate([e.signs for e in events])
+        slots = np.concatenate([e.slots for e in events])
+        order = np.argsort(ts, kind="stable")
         # Events are numbered from 1 in the order of time.
         numbers = np.empty(len(order), np.int64)
         numbers[order] = np.arange(1, len(order) + 1)
-        of_input = np.split(numbers, np.cumsum([len(e) for e in events])[:-1])
-        slots, by = self._combinations(events, of_input)
-        rows = self._materialise(slots)
+        lives = [self._lives(i) for i in range(len(self.inputs))]
+        chosen = self._admitted(events, np.split(numbers, np.cumsum([len(e) for e in events])[:-1]), lives)
+        chosen = chosen[np.argsort(numbers[chosen])]
+        tables = (self._input_table(lives), self._index_table())
+        sources = np.repeat(np.arange(len(events)), [len(e) for e in events])
+        picked = (sources[chosen], slots[chosen], signs[chosen], numbers[chosen])
+        found, by = combine(*picked, *tables, *self._pipelines)
+        rows = materialise(found, tables[0], self._places, row_width(len(self._places)))
+        self._settle(events, lives)
         if self._test is not None and len(rows):
             true = self._test(rows)
-            slots, by, rows = slots[true], by[true], rows[true]
+            found, by, rows = found[true], by[true], rows[true]
         event = order[by - 1]
-        signs = np.concatenate([e.signs for e in events])[event]
-        times = np.concatenate([e.ts for e in events])[event]
-        return slots, self._times(slots, times, signs), signs, rows
+        return found, ts[event], signs[event], rows
 
-    def _combinations(self, events: list[Events], numbers: list[Ints]) -> tuple[Ints, Ints]:
-        """The slots of each combination, and the number of the event by which it comes or goes, in that order."""
-        lives = [self._lives(i) for i in range(len(self.inputs))]
+    def _admitted(self, events: list[Events], numbers: list[Ints], lives: list[Ints]) -> Ints:
+        """Lets all events in, and gives those that may have results, as places in their concatenation."""
         hashes = [self._admit(i, e, lives[i], numbers[i]) for i, e in enumerate(events)]
-        tables = (self._input_table(lives), self._index_table())
         found = np.empty(max(map(len, events)) + 1, np.int64)
-        parts = []
+        places, start = [], 0
         for i, e in enumerate(events):
             index = self._indexes[self._pipelines.probes[i, 0]]
             count = promising(index.heads, index.mask, hashes[i][self._first_columns[i]], e.signs, found)
-            some = found[:count]
-            parts.append(combine(i, e.slots[some], numbers[i][some], *tables, *self._pipelines))
-        for i, e in enumerate(events):
-            some = found[: joined(lives[i], e.slots, e.signs, found)]
-            parts.append(combine(i, e.slots[some], numbers[i][some], *tables, *self._pipelines))
+            places.append(start + found[:count])
+            start += len(e)
+        return np.concatenate(places)
+
+    def _settle(self, events: list[Events], lives: list[Ints]) -> None:
         for i, e in enumerate(events):
             settle(lives[i], e.slots, e.signs)
             for index in self._own(i):
                 unlink_rows(index.heads, index.links, e.slots, e.signs)
-        by = np.concatenate([of_part for _, of_part in parts])
-        order = np.argsort(by, kind="stable")
-        return np.concatenate([slots for slots, _ in parts])[order], by[order]
 
     def _admit(self, number: int, events: Events, lives: Ints, numbers: Ints) -> dict[tuple[int, ...], Ints]:
         """Lets an input's events in. Gives the hashes of its rows by the columns that were hashed."""
@@ -156,13 +157,6 @@ class JoinCore:
         """The indexes on an input's rows."""
         return [index for (owner, _), index in zip(self._index_keys, self._indexes, strict=True) if owner == number]
 
-    def _times(self, combinations: Ints, times: Ints, signs: Ints) -> Ints:
-        """A combination goes with the first of its rows, and comes with the last, even if that has come already."""
-        for number, source in enumerate(self.inputs):
-            starts = source.store.starts[combinations[:, number]]
-            times = np.where(signs > 0, np.maximum(times, starts), times)
-        return times
-
     def _lives(self, number: int) -> Ints:
         """Of each slot what `kernels.mjoin` calls its life."""
         capacity = self.inputs[number].store.capacity
@@ -178,22 +172,6 @@ class JoinCore:
         if not null.any():
             return events
         return Events(events.ts[~null], events.signs[~null], events.slots[~null])
-
-    def _materialise(self, slots: Ints) -> Ints:
-        """The rows of combinations: the kept columns of each input, and their null bits."""
-        columns = sum(len(kept) for kept in self._kept)
-        out = np.zeros((len(slots), row_width(columns)), np.int64)
-        at = 0
-        for number, kept in enumerate(self._kept):
-            source = self.inputs[number]
-            rows = source.store.rows[slots[:, number]]
-            for column in kept:
-                out[:, at] = rows[:, column]
-                nulls = is_null(rows, column, source.columns)
-                if nulls.any():
-                    out[:, columns + at // 63] |= nulls.astype(np.int64) << (at % 63)
-                at += 1
-        return out
 
     def _build_indexes(self) -> None:
         """The indexes that some pipeline probes, in the order of their owners."""
@@ -237,6 +215,18 @@ class JoinCore:
                 for c, (origin, column) in enumerate(probe.sources):
                     key_inputs[i, d, c] = origin
                     key_columns[i, d, c] = column
+
+
+def _places(inputs: tuple[JoinInput, ...], kept: list[list[int]]) -> Ints:
+    """Where each column of a result comes from, as `kernels.mjoin.materialise` wants it."""
+    columns = sum(map(len, kept))
+    lines: list[tuple[int, ...]] = []
+    for number, of_input in enumerate(kept):
+        for column in of_input:
+            there = (inputs[number].columns + column // NULL_BITS, column % NULL_BITS)
+            here = (columns + len(lines) // NULL_BITS, len(lines) % NULL_BITS)
+            lines.append((number, column, *there, *here))
+    return np.array(lines, np.int64).reshape(-1, 6)
 
 
 class JoinOperator:

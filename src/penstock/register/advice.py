@@ -44,7 +44,9 @@ from penstock.catalog import (
 from penstock.register.contents import appends_only
 from penstock.register.declarations import constraint_text, name_text
 from penstock.register.finite import truths
+from penstock.register.memo import Memo
 from penstock.register.states import Holder, State
+from penstock.register.windows import is_safe
 from penstock.types import HOUR
 
 #: What is proposed where the user has to choose.
@@ -147,27 +149,64 @@ IsSafe: TypeAlias = Callable[[Query, Catalog], bool]
 
 #: How many actions are proposed.
 MOST_ACTIONS = 5
-#: How many sets are tried for them, times the number of streams; and for how many streams that is worth the wait.
-EFFORT, MOST_STREAMS = 600, 30
+#: How many sets are tried for them. A set that changes the query counts for more: all has to be worked out again.
+EFFORT, CHANGED = 110, 4
+#: Over more streams than this a set is looked for within one kind of declaration at a time, then within all of them.
+FEW_STREAMS = 4
 
 
 def actions(query: Query, catalog: Catalog, unbounded: tuple[State, ...], is_safe: IsSafe) -> tuple[Action, ...]:
-    """The smallest sets that make the query safe, cheapest first; as many as are found with little effort."""
-    pool = tuple(dict.fromkeys(_candidates(query, catalog, unbounded)))
+    """The smallest sets that make the query safe, cheapest first; as many as are found with little effort.
+
+    `is_safe` is not asked: the sets are tried on the normal form, with what does not change worked out once.
+    """
+    del is_safe
+    normal = normalise(query)
+    pool = tuple(dict.fromkeys(_candidates(normal.relation, catalog, unbounded)))
     declared = tuple(step for step in pool if isinstance(step, Declare))
     windows = tuple(step for step in pool if isinstance(step, SetWindow))
     others = tuple(step for step in pool if isinstance(step, MakeDistinct))
-    return smallest_sets(query, catalog, (declared, windows, others, declared + windows), is_safe)
+    safe = Trials(normal).is_safe
+    if len(streams(normal.relation)) <= FEW_STREAMS:
+        return smallest_sets(normal, catalog, (declared, windows, others, declared + windows), safe)
+    return smallest_sets(normal, catalog, (_schemes(declared), windows, others, declared + windows), safe, of_each=1)
+
+
+def _schemes(declared: tuple[Declare, ...]) -> tuple[Declare, ...]:
+    """Declarations but references, of one column each where several say less."""
+    return tuple(
+        step
+        for step in declared
+        if not isinstance(step.constraint, Reference)
+        and (not isinstance(step.constraint, Punctuated) or len(step.constraint.columns) == 1)
+    )
+
+
+class Trials:
+    """Whether a query would be safe under other declarations, or changed. What stays the same is worked out once."""
+
+    def __init__(self, normal: Query) -> None:
+        self._normal = normal
+        self._memo = Memo()
+
+    def is_safe(self, query: Query, catalog: Catalog) -> bool:
+        if query is self._normal:
+            return is_safe(query, catalog, self._memo)
+        return is_safe(normalise(query), catalog, Memo())
 
 
 def smallest_sets(
-    query: Query, catalog: Catalog, families: tuple[tuple[Step, ...], ...], is_safe: IsSafe
+    query: Query,
+    catalog: Catalog,
+    families: tuple[tuple[Step, ...], ...],
+    is_safe: IsSafe,
+    of_each: int = 2 * MOST_ACTIONS,
 ) -> tuple[Action, ...]:
-    """The smallest safe sets within each family; the last one is tried only if nothing else will do."""
+    """The smallest safe sets within each family, so many; the last one is tried only if nothing else will do."""
     search = _Search(query, catalog, is_safe)
     for number, family in enumerate(families, start=1):
         if number < len(families) or not search.found:
-            search.explore(frozenset(family))
+            search.explore(frozenset(family), of_each)
     weakest = [action for action in search.found if not any(_assumes_more(action, other) for other in search.found)]
     return tuple(sorted(weakest, key=lambda action: (action.cost, [step.text for step in action.steps])))[:MOST_ACTIONS]
 
@@ -192,21 +231,20 @@ class _Search:
     def __init__(self, query: Query, catalog: Catalog, is_safe: IsSafe) -> None:
         self._query, self._catalog, self._is_safe = query, catalog, is_safe
         self._known: dict[frozenset[Step], bool] = {}
-        width = len(streams(query.relation))
-        self._effort = 0 if width > MOST_STREAMS else min(120, EFFORT // max(1, width))
+        self._effort = EFFORT
         self.found: list[Action] = []
 
-    def explore(self, pool: frozenset[Step]) -> None:
-        """Adds the minimal sets within a pool, as far as the effort goes."""
+    def explore(self, pool: frozenset[Step], most: int) -> None:
+        """Adds minimal sets within a pool, as far as the effort goes."""
         try:
-            self._explore(pool)
+            self._explore(pool, len(self.found) + most)
         except _Exhausted:
             return
 
-    def _explore(self, pool: frozenset[Step]) -> None:
+    def _explore(self, pool: frozenset[Step], most: int) -> None:
         waiting = [pool]
         seen = set(waiting)
-        while waiting and len(self.found) < 2 * MOST_ACTIONS:
+        while waiting and len(self.found) < most:
             left = waiting.pop(0)
             minimal = next((frozenset(a.steps) for a in self.found if frozenset(a.steps) <= left), None)
             if minimal is None:
@@ -221,26 +259,27 @@ class _Search:
                     waiting.append(rest)
 
     def _shrunk(self, steps: frozenset[Step]) -> frozenset[Step]:
-        """Without what it can spare, dearest first, in halves while that works."""
+        """Without what it can spare, dearest first: in halves while that works, then one by one."""
         kept = sorted(steps, key=_order, reverse=True)
         size = max(1, len(kept) // 2)
         while size:
-            start = 0
+            start, before = 0, len(kept)
             while start < len(kept):
                 rest = kept[:start] + kept[start + size :]
                 if self._safe(frozenset(rest)):
                     kept = rest
                 else:
                     start += size
-            size //= 2
+            size = size // 2 if len(kept) < before else min(1, size - 1)
         return frozenset(kept)
 
     def _safe(self, steps: frozenset[Step]) -> bool:
         if steps not in self._known:
-            if len(self._known) >= self._effort:
+            query, catalog = Action(tuple(sorted(steps, key=_order))).apply(self._query, self._catalog)
+            self._effort -= 1 if query is self._query else CHANGED
+            if self._effort < 0:
                 raise _Exhausted
-            changed = Action(tuple(sorted(steps, key=_order))).apply(self._query, self._catalog)
-            self._known[steps] = self._is_safe(*changed)
+            self._known[steps] = self._is_safe(query, catalog)
         return self._known[steps]
 
 
@@ -257,8 +296,7 @@ def _mapped(query: Query, change: Callable[[Relation], Relation]) -> Query:
     return replace(query, root=replace(root, input=change(root.input)) if isinstance(root, ToStream) else change(root))
 
 
-def _candidates(query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Iterator[Step]:
-    normal = normalise(query).relation
+def _candidates(normal: Relation, catalog: Catalog, unbounded: tuple[State, ...]) -> Iterator[Step]:
     windows = {node.stream.occurrence: node for node in walk_relations(normal) if isinstance(node, Window)}
     pairs = list(_pairs(normal, windows))
     yield from _joined(pairs, windows, catalog)

@@ -8,6 +8,7 @@ theory answers for joins, GROUP BY and DISTINCT, with declared punctuations, wat
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -70,7 +71,7 @@ from penstock.register.punctuation import (
 )
 from penstock.register.punctuation import Witness as Defeat
 from penstock.register.punctuation import witness as defeat
-from penstock.register.punctuation.forward_chaining import Rules, rules_of
+from penstock.register.punctuation.forward_chaining import Rules, reach, rules_of
 from penstock.register.punctuation.join_classes import JoinClasses, join_classes
 from penstock.register.punctuation.purgeability import purgeability_by
 from penstock.types import BOOLEAN, duration_text
@@ -124,6 +125,16 @@ class Purging:
 
     def __init__(self, block: Block, catalog: Catalog) -> None:
         self._translated = _Translation(block, catalog)
+
+    def under(self, catalog: Catalog) -> Purging:
+        """The same under other declarations: what follows from the predicates alone is not worked out again."""
+        other = copy(self)
+        other._translated = self._translated.under(catalog)
+        return other
+
+    def is_purged(self, operand: Operand) -> bool:
+        """Whether there is a purge; this is quicker than to work it out."""
+        return self._translated.reaches_all(operand.name)
 
     def purge(self, operand: Operand) -> Ending | None:
         return self._translated.ending(operand.name)
@@ -302,7 +313,37 @@ class _Translation:
         self.owner = {column: operand.name for operand in block.operands for column in operand.relation.schema}
         self._views = [view for view in map(classify, block.predicates) if view is not None]
         self._inputs = {name: (name,) for name in (*(operand.name for operand in block.operands), _ASKED)}
-        self._known_rules: dict[tuple[Scheme, ...], Rules] = {}
+        self._known_rules: dict[tuple[int, ...], tuple[tuple[Closer, ...], Rules]] = {}
+        #: Streams that are known to reach all others.
+        self._reaching: set[str] = set()
+        #: The closers of each operand under the declarations seen so far.
+        self._known_closers: dict[Hashable, tuple[Closer, ...]] = {}
+
+    def under(self, catalog: Catalog) -> _Translation:
+        """The same predicates under other declarations."""
+        assert self._join_classes is not None  # shared from here on
+        other = copy(self)
+        other.catalog = catalog
+        other._known_rules, other._reaching = {}, set()
+        for derived in ("closers", "guards"):
+            other.__dict__.pop(derived, None)
+        return other
+
+    def reaches_all(self, stream: str) -> bool:
+        """Whether `ending` finds one. Who reaches a stream reaches all that it does: forward chaining only adds."""
+        closers = self.closers
+        while True:
+            rules = self._rules(closers)
+            if rules.classes.solution is None:
+                return True
+            reached = set(reach(rules, (stream,), self._inputs, stop=self._reaching).streams)
+            if len(reached) == len(self._inputs) or reached & self._reaching:
+                self._reaching.add(stream)
+                return True
+            helping = [c for child, c in self.guards if child in reached and c.scheme.stream not in reached]
+            if not helping:
+                return False
+            closers += tuple(helping)
 
     @cached_property
     def _join_classes(self) -> JoinClasses:
@@ -349,10 +390,11 @@ class _Translation:
 
     def _rules(self, closers: tuple[Closer, ...]) -> Rules:
         """The theory's rules, which all operands share."""
-        schemes = tuple(closer.scheme for closer in closers)
-        if schemes not in self._known_rules:
-            self._known_rules[schemes] = rules_of(self._join_classes, schemes)
-        return self._known_rules[schemes]
+        key = tuple(map(id, closers))
+        if key not in self._known_rules:
+            rules = rules_of(self._join_classes, [closer.scheme for closer in closers])
+            self._known_rules[key] = closers, rules
+        return self._known_rules[key][1]
 
     def _told(self, stream: str, answer: Purgeable, closers: tuple[Closer, ...]) -> Ending:
         if answer.impossible:
@@ -451,7 +493,12 @@ class _Translation:
         if operand.is_static:
             yield Closer(Scheme(operand.name, ()), NONE)
         elif operand.window is not None:
-            yield from window_closers(operand.window, operand.name, self.catalog)
+            definition = self.catalog.get(operand.window.stream.name)
+            assert isinstance(definition, StreamDef)
+            key = operand.name, definition.delay, definition.constraints
+            if key not in self._known_closers:
+                self._known_closers[key] = tuple(window_closers(operand.window, operand.name, self.catalog))
+            yield from self._known_closers[key]
         else:
             yield from self._computed(operand)
 

@@ -6,13 +6,24 @@ What an operand keeps is the sum of its components. A k that is to be inferred h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import columns
 from penstock.algebra.predicates import Equality, classify
 from penstock.algebra.relations import PartitionRows, Range, Rows, Select, Window
-from penstock.catalog import Catalog, Clustered, Inferred, Ordered, Reference, StreamDef, Within, WithinRows, WithinTime
+from penstock.catalog import (
+    Catalog,
+    Clustered,
+    Inferred,
+    Ordered,
+    Punctuated,
+    Reference,
+    StreamDef,
+    Within,
+    WithinRows,
+    WithinTime,
+)
 from penstock.register import kconstraints
 from penstock.register.blocks import Block, Operand
 from penstock.register.bounds import NONE, Bound, Kind, plus
@@ -68,6 +79,13 @@ def analyse_block(block: Block, catalog: Catalog) -> BlockAnalysis | None:
     written = dict(_constraints(changing, catalog))
     streams = tuple(_stream(operand, block, catalog) for operand in changing)
     return BlockAnalysis(kconstraints.analyse(JoinQuery(streams, equalities, tuple(written))), written)
+
+
+def known_constraints(block: Block, catalog: Catalog) -> tuple[Hashable, ...]:
+    """All that the theory knows of a block's streams, so that it need not be asked twice."""
+    names = dict.fromkeys(operand.window.stream.name for operand in block.operands if operand.window)
+    found = [definition for definition in map(catalog.get, names) if isinstance(definition, StreamDef)]
+    return tuple((d.name, d.delay, *(c for c in d.constraints if not isinstance(c, Punctuated))) for d in found)
 
 
 def _components(verdict: StreamVerdict) -> Iterator[tuple[str, kconstraints.Bound]]:

@@ -7,9 +7,11 @@ and a k-constraint (a row whose partner has had its time). Each operand takes th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
+from typing import TypeVar
 
 from penstock.algebra.expressions import Column, Expr, columns
 from penstock.algebra.functions import AggregateFunction
@@ -35,9 +37,13 @@ from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness
 from penstock.register.closing import Purging
 from penstock.register.constant_synopses import ConstantSynopses, Needs
 from penstock.register.contents import appends_only, content
-from penstock.register.join_graphs import BlockAnalysis, analyse_block
+from penstock.register.join_graphs import BlockAnalysis, analyse_block, known_constraints
+from penstock.register.memo import Memo
 from penstock.register.proof import Proof
 from penstock.register.states import Holder, State, Theory
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +90,26 @@ def _is_summed(aggregation: Aggregation, below: Relation) -> bool:
 
 
 def join_states(
-    relation: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Catalog, theories: frozenset[Theory]
+    relation: Join | SemiJoin | AntiJoin,
+    above: JoinContext,
+    catalog: Catalog,
+    theories: frozenset[Theory],
+    memo: Memo | None = None,
 ) -> Iterator[State]:
-    """What the join keeps beside its operands' windows."""
+    """What the join keeps beside its operands' windows. With a memo any bound will do, not the least, and is quicker."""
     block = block_of(relation)
     changing = [operand for operand in block.operands if not operand.is_static]
     if len(changing) < 2:
         return
-    judge = _Judge(relation, above, catalog, theories)
+    judge = _Judge(relation, above, catalog, theories, memo)
+    if memo is not None:
+        order = {name: number for number, name in enumerate(memo.suspects, start=1)}
+        changing.sort(key=lambda operand: -order.get(operand.name, 0))
     for operand in changing:
         state = judge.state(block, operand)
         if state is not None:
+            if memo is not None and not state.is_safe:
+                memo.suspect(operand.name)
             yield state
 
 
@@ -112,7 +127,9 @@ class _Judge:
         above: JoinContext,
         catalog: Catalog,
         theories: frozenset[Theory],
+        memo: Memo | None = None,
     ) -> None:
+        self.memo = memo
         self.relation = relation
         self.above = above
         self.catalog = catalog
@@ -128,7 +145,10 @@ class _Judge:
             if _rows_of_window(operand.relation):
                 return None
             return State(self.holder, stream, held, Theory.WINDOWS, Proof(f"the join keeps {held.words}"), scope)
-        options = [option for option in self._options(block, operand) if option is not None]
+        if self.memo is not None and self._purging(block, operand).is_purged(operand):
+            return None
+        found = (option for option in self._options(block, operand) if option is not None)
+        options = list(found if self.memo is None else islice(found, 1))
         if options:
             bound, proof, theory = min(options, key=lambda option: badness(option[0]))
             return State(self.holder, stream, bound, theory, proof, scope)
@@ -141,7 +161,7 @@ class _Judge:
             yield self._counted(operand)
         if Theory.K_CONSTRAINTS in self.theories:
             yield self._timed(operand)
-        if Theory.PUNCTUATION in self.theories:
+        if Theory.PUNCTUATION in self.theories and self.memo is None:
             yield self._purged(block, operand)
 
     def _counted(self, operand: Operand) -> Option | None:
@@ -153,7 +173,10 @@ class _Judge:
         """Rows that leave take their results with them, so that DISTINCT has to count."""
         distinct = self.above.distinct and isinstance(self.relation, Join) and appends_only(self.relation)
         needs = Needs(self.above.columns, self.above.summed, distinct)
-        return ConstantSynopses(self.relation, block_of(self.relation), needs)
+        return self._once(needs, lambda: ConstantSynopses(self.relation, block_of(self.relation), needs))
+
+    def _once(self, what: Hashable, make: Callable[[], T]) -> T:
+        return make() if self.memo is None else self.memo.once(self.relation, what, make)
 
     def _purged(self, block: Block, operand: Operand) -> Option | None:
         end = self._purging(block, operand).purge(operand)
@@ -168,7 +191,7 @@ class _Judge:
         """The block whose results need an operand's rows: for the right side of a semi-join, its left taken apart."""
         if isinstance(self.relation, Join) or operand.relation is not self.relation.right or not operand.window:
             if self._shared is None:
-                self._shared = Purging(block, self.catalog)
+                self._shared = self._once("purging", lambda: Purging(block, self.catalog)).under(self.catalog)
             return self._shared
         left = flat_block(self.relation.left)
         return Purging(Block((*left.operands, operand), left.predicates + block.predicates), self.catalog)
@@ -182,7 +205,8 @@ class _Judge:
 
     @cached_property
     def _analysis(self) -> BlockAnalysis | None:
-        return analyse_block(block_of(self.relation), self.catalog)
+        block = block_of(self.relation)
+        return self._once(known_constraints(block, self.catalog), lambda: analyse_block(block, self.catalog))
 
 
 def _rows_of_window(relation: Relation) -> bool:

@@ -36,6 +36,7 @@ from penstock.register.closing import Ending, ending
 from penstock.register.contents import appends_only, content, groups, is_static, partitions, values, window_rows
 from penstock.register.finite import contradicts, count, finite, truths
 from penstock.register.joins import JoinContext, join_states
+from penstock.register.memo import Memo
 from penstock.register.proof import Proof
 from penstock.register.states import ALL_THEORIES, Holder, State, Theory
 
@@ -45,8 +46,17 @@ def states(query: Query, catalog: Catalog, theories: frozenset[Theory] = ALL_THE
     return tuple(_Walk(catalog, theories).root(query.root))
 
 
+def is_safe(query: Query, catalog: Catalog, memo: Memo) -> bool:
+    """Whether a query in normal form holds nothing without end; no more is worked out than that takes.
+
+    A memo serves one query under any declarations.
+    """
+    return all(state.is_safe for state in _Walk(catalog, ALL_THEORIES, memo).root(query.root))
+
+
 class _Walk:
-    def __init__(self, catalog: Catalog, theories: frozenset[Theory]) -> None:
+    def __init__(self, catalog: Catalog, theories: frozenset[Theory], memo: Memo | None = None) -> None:
+        self.memo = memo
         self.catalog = catalog
         self.theories = theories
 
@@ -58,9 +68,7 @@ class _Walk:
 
     def below(self, relation: Relation, above: JoinContext) -> Iterator[State]:
         """The states of a relation and of all below it; `above` is what reads its rows."""
-        if is_static(relation):
-            return
-        if contradicts(truths(relation)):
+        if self._is_quiet(relation):
             return
         match relation:
             case Window():
@@ -74,10 +82,16 @@ class _Walk:
             case SetOp():
                 yield from self._set_operation(relation)
             case Join() | SemiJoin() | AntiJoin():
-                yield from join_states(relation, above, self.catalog, self.theories)
+                yield from join_states(relation, above, self.catalog, self.theories, self.memo)
         for below in relation.inputs:
             if not (isinstance(relation, Select) and isinstance(below, Window)):
                 yield from self.below(below, above.through(relation))
+
+    def _is_quiet(self, relation: Relation) -> bool:
+        """Whether it never changes, or never has a row."""
+        if self.memo is not None:
+            return self.memo.once(relation, "quiet", lambda: is_static(relation) or contradicts(truths(relation)))
+        return is_static(relation) or contradicts(truths(relation))
 
     def _window(self, window: Window, filtered: Relation) -> Iterator[State]:
         match window.spec:
