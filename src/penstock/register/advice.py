@@ -7,7 +7,7 @@ the query safe, and no part of it does. Cheapest first: to declare something cos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
@@ -67,9 +67,7 @@ class Declare:
         return {Unique: 1, Punctuated: 3, Clustered: 4, Reference: 4}.get(type(self.constraint), 5)
 
     def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
-        definition = catalog.get(self.stream)
-        assert isinstance(definition, StreamDef)
-        return query, catalog.having(replace(definition, constraints=(*definition.constraints, self.constraint)))
+        return query, _declaring(catalog, {self.stream: [self.constraint]})
 
     @property
     def text(self) -> str:
@@ -140,9 +138,23 @@ class Action:
         return sum(step.cost for step in self.steps)
 
     def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
+        """All steps; what is declared of one stream, at once."""
+        declared: dict[str, list[Constraint]] = {}
         for step in self.steps:
-            query, catalog = step.apply(query, catalog)
-        return query, catalog
+            if isinstance(step, Declare):
+                declared.setdefault(step.stream, []).append(step.constraint)
+            else:
+                query, catalog = step.apply(query, catalog)
+        return query, _declaring(catalog, declared)
+
+
+def _declaring(catalog: Catalog, declared: Mapping[str, Iterable[Constraint]]) -> Catalog:
+    changed = dict(catalog.definitions)
+    for stream, constraints in declared.items():
+        definition = catalog.get(stream)
+        assert isinstance(definition, StreamDef)
+        changed[stream.lower()] = replace(definition, constraints=(*definition.constraints, *constraints))
+    return replace(catalog, definitions=changed)
 
 
 IsSafe: TypeAlias = Callable[[Query, Catalog], bool]
@@ -150,9 +162,9 @@ IsSafe: TypeAlias = Callable[[Query, Catalog], bool]
 #: How many actions are proposed.
 MOST_ACTIONS = 5
 #: How many sets are tried for them. A set that changes the query counts for more: all has to be worked out again.
-EFFORT, CHANGED = 110, 4
-#: Over more streams than this a set is looked for within one kind of declaration at a time, then within all of them.
-FEW_STREAMS = 4
+EFFORT, CHANGED = 160, 2
+#: Over more streams than this, one set of schemes is looked for, and other ways only if there is none.
+FEW_STREAMS = 3
 
 
 def actions(query: Query, catalog: Catalog, unbounded: tuple[State, ...], is_safe: IsSafe) -> tuple[Action, ...]:
@@ -169,7 +181,7 @@ def actions(query: Query, catalog: Catalog, unbounded: tuple[State, ...], is_saf
     safe = Trials(normal).is_safe
     if len(streams(normal.relation)) <= FEW_STREAMS:
         return smallest_sets(normal, catalog, (declared, windows, others, declared + windows), safe)
-    return smallest_sets(normal, catalog, (_schemes(declared), windows, others, declared + windows), safe, of_each=1)
+    return smallest_sets(normal, catalog, (_schemes(declared), others, windows), safe, of_each=1)
 
 
 def _schemes(declared: tuple[Declare, ...]) -> tuple[Declare, ...]:

@@ -6,7 +6,7 @@ What an operand keeps is the sum of its components. A k that is to be inferred h
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import columns
@@ -29,7 +29,7 @@ from penstock.register.blocks import Block, Operand
 from penstock.register.bounds import NONE, Bound, Kind, plus
 from penstock.register.contents import unique_keys
 from penstock.register.declarations import constraint_text
-from penstock.register.kconstraints import Analysis, Column, JoinQuery, Stream, StreamVerdict
+from penstock.register.kconstraints import Column, JoinQuery, Stream, StreamVerdict
 from penstock.register.proof import Proof
 
 _KINDS = {
@@ -43,12 +43,12 @@ _KINDS = {
 class BlockAnalysis:
     """What the theory says of a block, and how its constraints were written."""
 
-    analysis: Analysis
+    verdicts: Callable[[str], StreamVerdict]
     written: Mapping[kconstraints.Constraint, str]
 
     def bound(self, operand: Operand) -> tuple[Bound, Proof] | None:
         """What is kept of an operand, if k-constraints bound it."""
-        verdict = self.analysis[operand.name]
+        verdict = self.verdicts(operand.name)
         if not verdict.is_bounded:
             return None
         parts = [(name, part) for name, part in _components(verdict) if isinstance(part, kconstraints.Bounded)]
@@ -78,7 +78,7 @@ def analyse_block(block: Block, catalog: Catalog) -> BlockAnalysis | None:
     )
     written = dict(_constraints(changing, catalog))
     streams = tuple(_stream(operand, block, catalog) for operand in changing)
-    return BlockAnalysis(kconstraints.analyse(JoinQuery(streams, equalities, tuple(written))), written)
+    return BlockAnalysis(kconstraints.verdicts(JoinQuery(streams, equalities, tuple(written))), written)
 
 
 def known_constraints(block: Block, catalog: Catalog) -> tuple[Hashable, ...]:

@@ -46,8 +46,9 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from penstock.register.kconstraints.advice import Lack, Want, WantOrdered, WantRids, WantWindow
 from penstock.register.kconstraints.components import (
@@ -126,6 +127,7 @@ __all__ = [
     "WindowOn",
     "Witness",
     "analyse",
+    "verdicts",
 ]
 
 
@@ -174,10 +176,21 @@ class Analysis:
 
 def analyse(query: JoinQuery) -> Analysis:
     """What the k-constraints of a query say of its state."""
+    situation = _situation(query)
+    verdicts = tuple(_verdict(situation, name) for name in situation.graph.names)
+    return Analysis(situation.graph, situation.covers, verdicts)
+
+
+def verdicts(query: JoinQuery) -> Callable[[str], StreamVerdict]:
+    """The same for those streams only that are asked about."""
+    situation = _situation(query)
+    return cache(lambda stream: _verdict(situation, stream))
+
+
+def _situation(query: JoinQuery) -> Situation:
     graph = join_graph(query)
-    covers, found = min_covers(graph), guards(graph)
-    situation = Situation(graph, covers, found, deadlines(graph, found))
-    return Analysis(graph, covers, tuple(_verdict(situation, name) for name in graph.names))
+    found = guards(graph)
+    return Situation(graph, min_covers(graph), found, deadlines(graph, found))
 
 
 def _verdict(situation: Situation, name: str) -> StreamVerdict:
