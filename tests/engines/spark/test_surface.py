@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import penstock
 from penstock.errors import PenstockError
@@ -142,3 +149,128 @@ def test_a_bad_file_is_told_without_a_trace(
     with pytest.raises(PenstockError, match=message) as raised:
         finished(made.query("SELECT a, b, t FROM s"), tmp_path, cells=1)
     assert "\tat " not in str(raised.value)
+
+
+@pytest.mark.slow
+def test_text_results_are_those_of_the_embedded_engine(spark: SparkSession, tmp_path: Path) -> None:
+    written(tmp_path, ROWS)
+    query = session(spark, tmp_path).query("SELECT ISTREAM(a, b, t) FROM s")
+    finished(query, tmp_path, "out.csv", cells=1)
+    finished(query, tmp_path, "out.json", cells=1)
+    times = dict(zip((1_500_001, 2_000_000, -1, None), _TIMES, strict=True))
+    expected = [[str(ts), op, str(a), "\\N" if b is None else b, times[t] or "\\N"] for ts, op, a, b, t in ON_TIME]
+    rows: list[list[str]] = []
+    for file in (tmp_path / "out.csv").glob("*.csv"):
+        with file.open(newline="") as content:
+            header, *more = csv.reader(content)
+        assert header == ["_ts", "_op", "a", "b", "t"]
+        rows += more
+    assert sorted(rows) == expected
+    lines = [line for file in (tmp_path / "out.json").glob("*.txt") for line in file.read_text().splitlines()]
+    objects = [{"_ts": ts, "_op": op, "a": a, "b": b, "t": times[t]} for ts, op, a, b, t in ON_TIME]
+    assert sorted((json.loads(line) for line in lines), key=lambda row: int(row["_ts"])) == objects
+
+
+_TIMES = ("1970-01-01 00:00:01.500001", "1970-01-01 00:00:02", "1969-12-31 23:59:59.999999", None)
+
+
+@pytest.mark.slow
+def test_two_queries_run_in_one_application_and_a_table_is_any_batch_source(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    written(tmp_path)
+    spark.createDataFrame([(1, "one"), (3, "three")], "id BIGINT, name STRING").write.orc(str(tmp_path / "names"))
+    made = session(spark, tmp_path)
+    made.sql(f"CREATE TABLE names (id BIGINT, name STRING) USING orc OPTIONS (path '{tmp_path}/names')")
+    queries = made.sql("""
+        CREATE QUERY named AS SELECT ISTREAM(a, name) FROM s [NOW], names WHERE id = a;
+        CREATE QUERY counted AS SELECT COUNT(*) AS n FROM s;
+    """)
+    started = [
+        query.start(str(tmp_path / f"{query.name}.parquet"), checkpoint=str(tmp_path / query.name), until_done=True)
+        for query in queries
+    ]
+    for running in started:
+        running.await_done()
+    for query in queries:
+        found = spark.read.parquet(str(tmp_path / f"{query.name}.parquet"))
+        rows = sorted(tuple(row) for row in found.collect())
+        assert rows == sorted(tuple(row.values()) for row in _embedded(tmp_path, query.name))
+
+
+def _embedded(folder: Path, name: str) -> list[dict[str, Any]]:
+    made = Session()
+    made.sql(DDL.format(folder=folder))
+    made.table("names", pa.table({"id": [1, 3], "name": ["one", "three"]}))
+    texts = {
+        "named": "SELECT ISTREAM(a, name) FROM s [NOW], names WHERE id = a",
+        "counted": "SELECT COUNT(*) AS n FROM s",
+    }
+    rows: list[dict[str, Any]] = made.query(texts[name]).to_arrow().to_pylist()
+    return rows
+
+
+@pytest.mark.slow
+def test_a_dataframe_goes_on_in_plain_spark(spark: SparkSession, tmp_path: Path) -> None:
+    written(tmp_path)
+    made = Session(spark)
+    frame = spark.readStream.schema("a BIGINT, b STRING, t TIMESTAMP, ts BIGINT").parquet(str(tmp_path / "in"))
+    made.stream("s", frame, timestamp="ts", delay=1)
+    result = made.query("SELECT ISTREAM(a) FROM s").dataframe(cells=1)
+    assert result.columns == ["_ts", "_op", "a"]
+    doubled = result.select((F.col("a") * 2).alias("twice"))
+    started = doubled.writeStream.format("memory").queryName("twice").trigger(availableNow=True).start()
+    started.awaitTermination()
+    # Only what is closed: nobody has said that time is over.
+    assert sorted(row.twice for row in spark.sql("SELECT * FROM twice").collect()) == [2, 4]
+
+
+@pytest.mark.slow
+def test_the_rate_source_is_a_stream_of_several_partitions(spark: SparkSession, tmp_path: Path) -> None:
+    made = Session(spark)
+    made.sql("""CREATE STREAM r (timestamp TIMESTAMP, value BIGINT) TIMESTAMP BY timestamp
+        USING `rate-micro-batch` OPTIONS (rowsPerBatch '10', numPartitions '2', startTimestamp '1000')""")
+    running = made.query("SELECT ISTREAM(value) FROM r").start(
+        str(tmp_path / "out.parquet"), checkpoint=str(tmp_path / "checkpoint"), cells=1
+    )
+    while (progress := running.progress()) is None or progress.batch < 2:
+        assert running.is_running
+        time.sleep(0.1)
+    running.stop()
+    assert progress.streams["r"].late_rows == 0
+    values = [row.value for row in spark.read.parquet(str(tmp_path / "out.parquet")).collect()]
+    assert sorted(values) == list(range(len(values)))
+
+
+@pytest.fixture
+def lines() -> Iterator[int]:
+    """A port on which a few lines can be read."""
+    with socket.create_server(("localhost", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"one\ntwo\nthree\n")
+                over.wait()
+
+        over = threading.Event()
+        serving = threading.Thread(target=serve)
+        serving.start()
+        yield server.getsockname()[1]
+        over.set()
+        serving.join()
+
+
+@pytest.mark.slow
+def test_a_socket_is_a_stream(spark: SparkSession, tmp_path: Path, lines: int) -> None:
+    made = Session(spark)
+    made.sql(f"""CREATE STREAM l (value STRING, timestamp TIMESTAMP) TIMESTAMP BY timestamp DELAY 1 SECOND
+        USING socket OPTIONS (host 'localhost', port '{lines}', includeTimestamp 'true')""")
+    running = made.query("SELECT value FROM l").start(
+        str(tmp_path / "out.parquet"), checkpoint=str(tmp_path / "checkpoint"), cells=1
+    )
+    while (progress := running.progress()) is None or progress.streams["l"].rows < 3:
+        assert running.is_running
+        time.sleep(0.1)
+    running.stop()
+    assert progress.streams["l"].late_rows == progress.streams["l"].bad_rows == 0
