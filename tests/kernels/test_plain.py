@@ -1,0 +1,22 @@
+"""Kernels give the same answers as plain Python, where coverage and debuggers see them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parent.parent
+
+#: Joins of all window kinds, and every operator of the language with what it keeps.
+RUN = ("engines/test_sharing.py", "engines/test_retained.py")
+
+
+def test_kernels_run_uncompiled() -> None:
+    """In a process of its own, because a kernel is compiled or not for good."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += [str(TESTS / name) for name in RUN]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "HYPOTHESIS_PROFILE": "default"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
