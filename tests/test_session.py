@@ -47,6 +47,7 @@ EXPECTED = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::penstock.UnusedProof")
 def test_a_query_gives_its_changes_as_arrow(session: penstock.Session) -> None:
     found = session.query(TOP).to_arrow()
     assert found.column_names == ["_ts", "_op", "auction", "top"]
@@ -54,6 +55,7 @@ def test_a_query_gives_its_changes_as_arrow(session: penstock.Session) -> None:
     assert rows(found) == EXPECTED
 
 
+@pytest.mark.filterwarnings("ignore::penstock.UnusedProof")
 def test_cells_and_a_horizon_can_be_given(session: penstock.Session) -> None:
     assert rows(session.query(TOP).to_arrow(cells=3)) == EXPECTED
     assert rows(session.query(TOP).to_arrow(horizon=2 * SECOND)) == EXPECTED[:1]

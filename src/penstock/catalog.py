@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from penstock.algebra.expressions import Expr
-from penstock.types import Type
+from penstock.types import Type, duration_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,10 @@ class WithinRows:
 
 @dataclass(frozen=True, slots=True)
 class WithinTime:
+    """`WITHIN t`, or `LATENCY t`: the same, said of how long things take. RATE makes it a number of rows (000, A)."""
+
     microseconds: int
+    is_latency: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,26 @@ class Punctuated:
     lifespan: int | None = None
 
 
-Constraint = Unique | Reference | Clustered | Ordered | Punctuated
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """RATE: in any `per` microseconds arrive at most `most` rows, and at least `least`."""
+
+    most: int
+    least: int | None = None
+    per: int = 1_000_000
+
+
+def rate_text(most: int, least: int | None, per: int) -> str:
+    """A rate as it is written.
+
+    >>> rate_text(1000, 500, 1_000_000), rate_text(1, None, 10_000_000)
+    ('RATE BETWEEN 500 AND 1000 PER SECOND', 'RATE 1 PER 10 SECONDS')
+    """
+    rows = f"{most}" if least is None else f"BETWEEN {least} AND {most}"
+    return f"RATE {rows} PER {duration_text(per).removeprefix('1 ')}"
+
+
+Constraint = Unique | Reference | Clustered | Ordered | Punctuated | Rated
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Arrow table or its batches, a pandas frame. Data libraries are loaded when they 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -18,7 +19,7 @@ from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.errors import Origin, PenstockError
 from penstock.plan.explain import fragments_text
 from penstock.plan.fragments import plan
-from penstock.register import Verdict, check_query, refuse_unsafe
+from penstock.register import UnusedProof, Verdict, check_query, refuse_unsafe, unused_proof
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.types import Type, duration_text
@@ -145,7 +146,7 @@ class Query:
         """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""
         from penstock.engines.embedded_run import open_run  # noqa: PLC0415
 
-        refuse_unsafe(self.verdict)
+        self._admit()
         self._metrics, self._started = [], None
         handed = {name: _collected(name, data) for name, data in self._session.data.items()}
         running = open_run([self.bound], self._session.catalog, handed, cells=cells, horizon=horizon)
@@ -165,7 +166,7 @@ class Query:
         """The query as a streaming DataFrame: `_ts`, `_op`, then the select list."""
         from penstock.engines.spark.query import build  # noqa: PLC0415
 
-        refuse_unsafe(self.verdict)
+        self._admit()
         spark = self._session.spark
         streams, tables = self._frames()
         return build(self.bound, self._session.catalog, streams, tables, cells or spark.sparkContext.defaultParallelism)
@@ -182,7 +183,7 @@ class Query:
         """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query."""
         from penstock.engines.spark.query import start  # noqa: PLC0415
 
-        refuse_unsafe(self.verdict)
+        self._admit()
         spark = self._session.spark
         streams, tables = self._frames()
         self._started = start(
@@ -198,6 +199,13 @@ class Query:
             until_done=until_done,
         )
         return self._started
+
+    def _admit(self) -> None:
+        """Refuses what is not safe, and warns where the run does not yet do as the proof says."""
+        verdict = self.verdict
+        refuse_unsafe(verdict)
+        if (warning := unused_proof(verdict)) is not None:
+            warnings.warn(warning, UnusedProof, stacklevel=3)
 
     def metrics(self) -> list[dict[str, Any]]:
         """What each operator did in each step: of the query that was started on Spark, or of the last run here."""

@@ -40,6 +40,8 @@ def test_pictures(penstock: Penstock) -> None:
         "   └─ Aggregate by bid.auction AS agg.auction: MAX(bid.price) AS agg.max\n"
         "      └─ bid [RANGE 10 MINUTES]\n"
         "output: auction BIGINT, price BIGINT\n"
+        "state: safe, at most the groups of 10 MINUTES of bid + the values of bid.price in 10 MINUTES of bid"
+        " + 10 MINUTES of bid\n"
         "\n"
         "Named (ALLOW UNBOUNDED)\n"
         "└─ ISTREAM\n"
@@ -48,6 +50,7 @@ def test_pictures(penstock: Penstock) -> None:
         "         ├─ bid [UNBOUNDED]\n"
         "         └─ item\n"
         "output: name STRING, price BIGINT\n"
+        "state: safe, it keeps nothing\n"
     )
 
 
@@ -79,7 +82,7 @@ def test_what_is_right_is_explained_beside_what_is_wrong(penstock: Penstock) -> 
     )
     done = penstock("explain", "q.sql")
     assert done.code == 2
-    assert done.out == "good\n└─ Project item.id\n   └─ item\noutput: id BIGINT\n"
+    assert done.out == "good\n└─ Project item.id\n   └─ item\noutput: id BIGINT\nstate: safe, it keeps nothing\n"
     assert done.err.count("hint:") == 1
 
 

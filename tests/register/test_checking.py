@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import penstock
-from penstock.register import Theory
+from penstock.register import Action, Theory, check_query, unused_proof
 from penstock.register.report import action_texts
 
 DECLARATIONS = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;"
@@ -78,3 +79,59 @@ def test_a_window_is_put_where_the_old_one_was(before: str, after: str) -> None:
     (verdict,) = penstock.check(f"{DECLARATIONS} CREATE QUERY q AS SELECT DISTINCT a {before};")
     texts = [statement for statements in action_texts(verdict) for statement in statements]
     assert texts[-1] == f"CREATE OR REPLACE QUERY q AS SELECT DISTINCT a {after}"
+
+
+PUNCTUATED = f"{DECLARATIONS} ALTER STREAM s ADD PUNCTUATED BY (a);"
+
+
+@pytest.mark.parametrize(
+    ("sql", "leaning"),
+    [
+        ("SELECT DISTINCT a FROM s", "s: PUNCTUATED BY (a), which this version does not yet use to purge"),
+        ("SELECT COUNT(*) AS n FROM s x, s y WHERE x.a = y.a AND x.a = 1 AND x.ts < 5 AND y.ts < 5",
+         "counts of rows that are alike, which this version does not yet keep instead of the rows"),
+        ("SELECT a, COUNT(*) AS n FROM s [ROWS 5] GROUP BY a", None),
+        ("SELECT a % 3 AS m, COUNT(*) AS n FROM s GROUP BY a % 3", None),
+    ],
+)  # fmt: skip
+def test_a_bound_that_a_run_does_not_use_is_said(sql: str, leaning: str | None) -> None:
+    (verdict,) = penstock.check(f"{PUNCTUATED} CREATE QUERY q AS {sql}")
+    assert verdict.safe
+    told = unused_proof(verdict)
+    assert told == (leaning and f"q: its bound leans on {leaning}: its state will grow")
+
+
+def test_a_session_warns_where_the_proof_is_not_used() -> None:
+    session = penstock.Session()
+    session.stream("s", pa.table({"a": [1, 1], "ts": [1, 2]}), timestamp="ts", constraints=["PUNCTUATED BY (a)"])
+    with pytest.warns(penstock.UnusedProof, match="query: its bound leans on s: PUNCTUATED BY"):
+        assert session.query("SELECT DISTINCT a FROM s").to_arrow().num_rows == 1
+
+
+def test_a_range_of_times_is_proposed_where_a_join_waits() -> None:
+    text = f"{DECLARATIONS} CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts;"
+    (verdict,) = penstock.check(f"{text} CREATE QUERY q AS SELECT s.a FROM s JOIN t ON s.a = t.a")
+    texts = [statement for statements in action_texts(verdict) for statement in statements]
+    between = "t.ts BETWEEN s.ts - 3600000000 AND s.ts + 3600000000"
+    assert f"CREATE OR REPLACE QUERY q AS SELECT s.a FROM s JOIN t ON {between} AND s.a = t.a;" in texts
+
+
+@pytest.mark.parametrize("shape", ["chain", "star", "ring"])
+def test_many_streams_have_advice_that_makes_them_safe(shape: str) -> None:
+    """Each of its steps is needed: without any one of them the query is not safe."""
+    pairs = {
+        "chain": [(i, i + 1) for i in range(11)],
+        "star": [(0, i) for i in range(1, 12)],
+        "ring": [(i, (i + 1) % 12) for i in range(12)],
+    }[shape]
+    declared = "".join(f"CREATE STREAM s{i} (x BIGINT, y BIGINT, ts BIGINT) TIMESTAMP BY ts;" for i in range(12))
+    sources = ", ".join(f"s{i}" for i in range(12))
+    (verdict,) = penstock.check(
+        f"{declared} SELECT s0.x FROM {sources} WHERE " + " AND ".join(f"s{a}.y = s{b}.x" for a, b in pairs)
+    )
+    assert verdict.actions
+    for action in verdict.actions:
+        assert check_query(*action.apply(verdict.query, verdict.catalog)).safe
+        for step in action.steps:
+            fewer = Action(tuple(each for each in action.steps if each != step))
+            assert not check_query(*fewer.apply(verdict.query, verdict.catalog)).safe, step

@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 from penstock.register import check_query
-from penstock.register.advice import Action
 from penstock.register.report import action_texts
+from penstock.register.steps import Action
 from penstock.sql import bind_text
 from tests.register.golden import Case, cases, rewrite, said
 

@@ -1,7 +1,7 @@
 """penstock explain: show how a query is understood
 
-Prints each query's plan in normal form: which windows it reads, what it joins on which predicates, and its output. With
---cells also the fragments in which it runs, and how rows find their cells.
+Prints each query's plan in normal form: which windows it reads, what it joins on which predicates, its output, and
+whether it is safe. With --cells also the fragments in which it runs, and how rows find their cells.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, 
 from penstock.errors import PenstockError
 from penstock.plan.explain import fragments_json, fragments_text
 from penstock.plan.fragments import plan
+from penstock.register import Verdict, check_query
 from penstock.sql import Script, bind_text
 
 
@@ -29,12 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     script = bind_text(read_sql(args.file), shown_name(args.file))
-    queries = [normalise(query) for query in _chosen(script, args.query)]
+    queries = [(normalise(query), check_query(query, script.catalog)) for query in _chosen(script, args.query)]
     if args.json:
         print(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))
     else:
         if queries:
-            print("\n\n".join(_shown(query, args.cells) for query in queries))
+            print("\n\n".join(_shown(query, verdict, args.cells) for query, verdict in queries))
         elif not script.errors:
             print(NO_QUERY)
         print_errors(script)
@@ -51,17 +52,20 @@ def _chosen(script: Script, name: str | None) -> list[Query]:
     return chosen
 
 
-def _shown(query: Query, cells: int | None) -> str:
+def _shown(query: Query, verdict: Verdict, cells: int | None) -> str:
     output = ", ".join(f"{column.name} {column.type}" for column in query.schema)
-    picture = f"{plan_text(query)}\noutput: {output}"
+    picture = f"{plan_text(query)}\noutput: {output}\nstate: {verdict.message}"
     return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells))}"
 
 
-def _report(script: Script, queries: list[Query], cells: int | None) -> dict[str, Json]:
+def _report(script: Script, queries: list[tuple[Query, Verdict]], cells: int | None) -> dict[str, Json]:
     return {
         "schema": JSON_SCHEMA,
         "errors": [error_json(error) for error in script.errors],
-        "queries": [plan_json(query) | _fragments(query, cells) for query in queries],
+        "queries": [
+            plan_json(query) | {"safe": verdict.safe, "message": verdict.message} | _fragments(query, cells)
+            for query, verdict in queries
+        ],
     }
 
 

@@ -6,12 +6,13 @@ On Spark, or with --engine embedded in this process. A result is a log of change
 from __future__ import annotations
 
 import argparse
+import sys
 
 from penstock.algebra.relations import Query
 from penstock.cli.arguments import at_least_one, instant
 from penstock.cli.files import read_sql, shown_name
 from penstock.errors import PenstockError
-from penstock.register import check_query, refuse_unsafe
+from penstock.register import check_query, refuse_unsafe, unused_proof
 from penstock.sql import Script, bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 
@@ -44,7 +45,10 @@ def run(args: argparse.Namespace) -> int:
         raise PenstockError("--horizon goes with --until-done", "add --until-done, or leave --horizon out")
     if not args.allow_unbounded:
         for query in queries:
-            refuse_unsafe(check_query(query, script.catalog, script.origin(query)))
+            verdict = check_query(query, script.catalog, script.origin(query))
+            refuse_unsafe(verdict)
+            if (warning := unused_proof(verdict)) is not None:
+                print(warning, file=sys.stderr)
     outputs = targets(args.out, queries)
     # Engines load libraries for data, which the other commands do without.
     if args.engine == "embedded":

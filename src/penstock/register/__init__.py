@@ -27,21 +27,25 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `proof.py`             | why                                                                         |
 | `verdict.py`           | all of it                                                                   |
 | `advice.py`            | what would make a query safe                                                |
+| `steps.py`             | what advice may ask for                                                     |
 | `edits.py`             | advice as text to paste                                                     |
 | `witness.py`           | input that defeats every plan                                               |
 | `report.py`            | verdicts as messages and as JSON                                            |
 | `refusal.py`           | what is not safe does not run                                               |
+| `exploited.py`         | what is proved, and not yet made use of in a run                            |
+| `memo.py`              | what is worked out once for all advice                                      |
 | `declarations.py`      | declarations as they are written                                            |
 | `arithmetic/`          | the theory of bounded memory                                                |
 | `punctuation/`         | the theory of punctuation safety                                            |
 | `kconstraints/`        | the theory of k-constraints                                                 |
 """
 
-from penstock.register.advice import Action
 from penstock.register.bounds import Bound, Kind
+from penstock.register.exploited import UnusedProof, unused_proof
 from penstock.register.refusal import UnsafeQuery, refuse_unsafe
 from penstock.register.report import verdict_json, verdict_text
 from penstock.register.states import State, Theory
+from penstock.register.steps import Action
 from penstock.register.verdict import Verdict, check_query
 
 __all__ = [
@@ -51,9 +55,11 @@ __all__ = [
     "State",
     "Theory",
     "UnsafeQuery",
+    "UnusedProof",
     "Verdict",
     "check_query",
     "refuse_unsafe",
+    "unused_proof",
     "verdict_json",
     "verdict_text",
 ]

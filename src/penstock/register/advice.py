@@ -1,31 +1,28 @@
 """Advice: the smallest sets of declarations and changes that would make a query safe.
 
 Candidates come from what the unbounded pieces of state lack: schemes and references on the columns that join, schemes
-on the columns that group, windows on the streams, DISTINCT. Sets of them are tried by applying them: every action makes
-the query safe, and no part of it does. Cheapest first: to declare something costs less than to change the answer.
+on the columns that group, windows on the streams, ranges of times, DISTINCT. Sets of them are tried by applying them:
+every action makes the query safe, and no part of it does. Cheapest first: to declare something costs less than to
+change the answer. DELAY is not among them: every stream has a watermark, and a longer delay never ends a wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
-from penstock.algebra.expressions import Column
+from penstock.algebra.expressions import Column, columns
 from penstock.algebra.predicates import Equality, classify
-from penstock.algebra.printing import window_text
 from penstock.algebra.relations import (
     AntiJoin,
     Distinct,
+    Join,
     PartitionRows,
     Query,
     Range,
     Relation,
-    ToStream,
     Unbounded,
     Window,
-    WindowSpec,
-    rewrite_relation,
     streams,
     walk_relations,
 )
@@ -42,10 +39,10 @@ from penstock.catalog import (
     WithinTime,
 )
 from penstock.register.contents import appends_only
-from penstock.register.declarations import constraint_text, name_text
 from penstock.register.finite import truths
 from penstock.register.memo import Memo
 from penstock.register.states import Holder, State
+from penstock.register.steps import Action, AddTimeRange, Declare, MakeDistinct, SetWindow, Step
 from penstock.register.windows import is_safe
 from penstock.types import HOUR
 
@@ -54,117 +51,15 @@ WINDOW = Range(HOUR)
 WITHIN = WithinTime(HOUR)
 
 
-@dataclass(frozen=True, slots=True)
-class Declare:
-    """Say something of a stream. `occurrence` is one that it is about."""
-
-    stream: str
-    constraint: Constraint
-
-    @property
-    def cost(self) -> int:
-        """Punctuations have to come from somewhere; a reference promises a time; a key is often known."""
-        return {Unique: 1, Punctuated: 3, Clustered: 4, Reference: 4}.get(type(self.constraint), 5)
-
-    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
-        return query, _declaring(catalog, {self.stream: [self.constraint]})
-
-    @property
-    def text(self) -> str:
-        return f"ALTER STREAM {name_text(self.stream)} ADD {constraint_text(self.constraint)};"
-
-
-@dataclass(frozen=True, slots=True)
-class SetWindow:
-    """Read less of a stream: the answer changes."""
-
-    stream: str
-    occurrence: str
-    spec: WindowSpec
-
-    @property
-    def cost(self) -> int:
-        return 10
-
-    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
-        def rule(node: Relation) -> Relation:
-            hit = isinstance(node, Window) and node.stream.occurrence == self.occurrence
-            return replace(node, spec=self.spec) if hit and isinstance(node, Window) else node
-
-        return _mapped(query, lambda relation: rewrite_relation(relation, rule)), catalog
-
-    @property
-    def text(self) -> str:
-        alias = "" if self.occurrence == self.stream else f" {name_text(self.occurrence)}"
-        return f"{name_text(self.stream)} {window_text(self.spec)}{alias}"
-
-
-@dataclass(frozen=True, slots=True)
-class MakeDistinct:
-    """Ask for each row once: the answer changes."""
-
-    @property
-    def cost(self) -> int:
-        return 6
-
-    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
-        return _mapped(query, Distinct), catalog
-
-    @property
-    def text(self) -> str:
-        return "SELECT DISTINCT"
-
-
-class Step(Protocol):
-    """Something to declare or to change."""
-
-    @property
-    def cost(self) -> int: ...
-
-    @property
-    def text(self) -> str: ...
-
-    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """What to declare or to change, all of it."""
-
-    steps: tuple[Step, ...]
-
-    @property
-    def cost(self) -> int:
-        return sum(step.cost for step in self.steps)
-
-    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
-        """All steps; what is declared of one stream, at once."""
-        declared: dict[str, list[Constraint]] = {}
-        for step in self.steps:
-            if isinstance(step, Declare):
-                declared.setdefault(step.stream, []).append(step.constraint)
-            else:
-                query, catalog = step.apply(query, catalog)
-        return query, _declaring(catalog, declared)
-
-
-def _declaring(catalog: Catalog, declared: Mapping[str, Iterable[Constraint]]) -> Catalog:
-    changed = dict(catalog.definitions)
-    for stream, constraints in declared.items():
-        definition = catalog.get(stream)
-        assert isinstance(definition, StreamDef)
-        changed[stream.lower()] = replace(definition, constraints=(*definition.constraints, *constraints))
-    return replace(catalog, definitions=changed)
-
-
 IsSafe: TypeAlias = Callable[[Query, Catalog], bool]
 
 #: How many actions are proposed.
-MOST_ACTIONS = 5
+MOST_ACTIONS = 6
 #: How many sets are tried for them. A set that changes the query counts for more: all has to be worked out again.
 EFFORT, CHANGED = 160, 2
-#: Over more streams than this, one set of schemes is looked for, and other ways only if there is none.
-FEW_STREAMS = 3
+#: Over more streams than the first, one set of schemes and one of windows are looked for; over more than the second,
+#: one of schemes, and other ways only if there is none.
+FEW_STREAMS, SEVERAL_STREAMS = 3, 6
 
 
 def actions(query: Query, catalog: Catalog, unbounded: tuple[State, ...], is_safe: IsSafe) -> tuple[Action, ...]:
@@ -177,11 +72,16 @@ def actions(query: Query, catalog: Catalog, unbounded: tuple[State, ...], is_saf
     pool = tuple(dict.fromkeys(_candidates(normal.relation, catalog, unbounded)))
     declared = tuple(step for step in pool if isinstance(step, Declare))
     windows = tuple(step for step in pool if isinstance(step, SetWindow))
+    ranges = tuple(step for step in pool if isinstance(step, AddTimeRange) and step.can_be_written(query))
     others = tuple(step for step in pool if isinstance(step, MakeDistinct))
     safe = Trials(normal).is_safe
-    if len(streams(normal.relation)) <= FEW_STREAMS:
-        return smallest_sets(normal, catalog, (declared, windows, others, declared + windows), safe)
-    return smallest_sets(normal, catalog, (_schemes(declared), others, windows), safe, of_each=1)
+    width = len(streams(normal.relation))
+    if width <= FEW_STREAMS:
+        return smallest_sets(normal, catalog, (declared, windows, ranges, others, declared + windows), safe)
+    families = (
+        (_schemes(declared), others, windows, ranges) if width <= SEVERAL_STREAMS else (_schemes(declared), others)
+    )
+    return smallest_sets(normal, catalog, (*families, declared + windows), safe, of_each=1)
 
 
 def _schemes(declared: tuple[Declare, ...]) -> tuple[Declare, ...]:
@@ -303,11 +203,6 @@ def _order(step: Step) -> tuple[int, str]:
     return step.cost, step.text
 
 
-def _mapped(query: Query, change: Callable[[Relation], Relation]) -> Query:
-    root = query.root
-    return replace(query, root=replace(root, input=change(root.input)) if isinstance(root, ToStream) else change(root))
-
-
 def _candidates(normal: Relation, catalog: Catalog, unbounded: tuple[State, ...]) -> Iterator[Step]:
     windows = {node.stream.occurrence: node for node in walk_relations(normal) if isinstance(node, Window)}
     pairs = list(_pairs(normal, windows))
@@ -317,6 +212,7 @@ def _candidates(normal: Relation, catalog: Catalog, unbounded: tuple[State, ...]
     for window in windows.values():
         if isinstance(window.spec, Unbounded | PartitionRows):
             yield SetWindow(window.stream.name, window.stream.occurrence, WINDOW)
+    yield from _ranges(normal, unbounded, windows)
     is_distinct = any(isinstance(node, Distinct) for node in walk_relations(normal))
     if appends_only(normal) and not is_distinct and any(state.holder is Holder.JOIN for state in unbounded):
         yield MakeDistinct()
@@ -350,6 +246,19 @@ def _joined(pairs: list[tuple[Column, Column]], windows: dict[str, Window], cata
             mine, theirs = tuple(a.name for a, _ in joined), tuple(b.name for _, b in joined)
             if len(set(mine)) == len(mine) and len(set(theirs)) == len(theirs):
                 yield from _new(child, Reference(mine, parent, theirs, WITHIN), catalog)
+
+
+def _ranges(relation: Relation, unbounded: tuple[State, ...], windows: dict[str, Window]) -> Iterator[AddTimeRange]:
+    """Ranges of times between streams that a predicate joins, where a row of one of them waits without end."""
+    waiting = {state.stream for state in unbounded if state.holder is Holder.JOIN}
+    for join in (node for node in walk_relations(relation) if isinstance(node, Join)):
+        own = {column.scope for column in join.schema if column.scope in windows}
+        for predicate in join.on:
+            pair = sorted({column.scope for column in columns(predicate)} & own, key=list(windows).index)
+            if len(pair) == 2 and waiting & set(pair):
+                left, right = (windows[name].stream.timestamp for name in pair)
+                if left.type == right.type and {left, right} <= set(join.schema):
+                    yield AddTimeRange(left, right)
 
 
 def _keyed(

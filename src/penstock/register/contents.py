@@ -27,10 +27,9 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
     Window,
-    WindowSpec,
     walk_relations,
 )
-from penstock.catalog import Catalog, StreamDef, TableDef, Unique
+from penstock.catalog import Catalog, Rated, StreamDef, TableDef, Unique
 from penstock.register.bounds import (
     NONE,
     UNBOUNDED,
@@ -44,7 +43,10 @@ from penstock.register.bounds import (
     plus,
     times,
 )
+from penstock.register.declarations import constraint_text
 from penstock.register.finite import Finite, contradicts, count, finite, together, truths
+from penstock.register.kconstraints import Rate
+from penstock.register.kconstraints.rates import most_rows
 from penstock.types import duration_text
 
 
@@ -72,10 +74,10 @@ def content(relation: Relation, catalog: Catalog) -> Bound:
     match relation:
         case Table(name):
             return constant(None, f"the rows of {name}")
-        case Window(stream, PartitionRows()):
+        case Window(_, PartitionRows()):
             return partitions(relation, finite(relation))
-        case Window(stream, spec):
-            return least((window_rows(spec, stream.occurrence), _keyed(relation, finite(relation), catalog)))
+        case Window():
+            return least((window_rows(relation, catalog), _keyed(relation, finite(relation), catalog)))
         case Select(Window(_, PartitionRows()) as window):
             return partitions(window, finite(relation))
         case Select(below):
@@ -100,13 +102,34 @@ def content(relation: Relation, catalog: Catalog) -> Bound:
     return UNBOUNDED
 
 
-def window_rows(spec: WindowSpec, occurrence: str) -> Bound:
+def declared_rate(definition: StreamDef) -> Rate:
+    """How fast a stream's rows arrive, as far as RATE says it."""
+    rated = (Rate(c.most, c.least, c.per) for c in definition.constraints if isinstance(c, Rated))
+    return next(rated, Rate())
+
+
+def rates_of(window: Window, catalog: Catalog) -> tuple[str, ...]:
+    """What a number of rows in a time leans on."""
+    definition = catalog.get(window.stream.name)
+    if not isinstance(definition, StreamDef) or isinstance(window.spec, Rows):
+        return ()
+    rated = [c for c in definition.constraints if isinstance(c, Rated)]
+    return tuple(f"{definition.name}: {constraint_text(c)}" for c in rated)
+
+
+def rows_in(width: int, occurrence: str, definition: StreamDef) -> Bound:
+    """What a stream has in a time. Rows whose timestamps are that close arrive within the delay of it."""
+    words = f"{duration_text(width)} of {occurrence}" if width else f"one instant of {occurrence}"
+    most = most_rows(declared_rate(definition), width + definition.delay)
+    return Bound(Kind.WINDOW, words if most is None else f"{counted(most, 'row')} in {words}", most)
+
+
+def window_rows(window: Window, catalog: Catalog) -> Bound:
     """The rows of a window that is not partitioned."""
-    match spec:
-        case Range(0, None):
-            return Bound(Kind.WINDOW, f"one instant of {occurrence}")
-        case Range(width, slide):
-            return Bound(Kind.WINDOW, f"{duration_text(width + (slide or 0))} of {occurrence}")
+    occurrence, definition = window.stream.occurrence, catalog.get(window.stream.name)
+    match window.spec:
+        case Range(width, slide) if isinstance(definition, StreamDef):
+            return rows_in(width + (slide or 0), occurrence, definition)
         case Rows(number):
             return Bound(Kind.WINDOW, f"{counted(number, 'row')} of {occurrence}", number)
     return UNBOUNDED

@@ -11,11 +11,13 @@ from penstock.catalog import (
     Inferred,
     Ordered,
     Punctuated,
+    Rated,
     Reference,
     Unique,
     Within,
     WithinRows,
     WithinTime,
+    rate_text,
 )
 from penstock.types import duration_text
 
@@ -43,6 +45,8 @@ def constraint_text(constraint: Constraint) -> str:
             elsewhere = f" FROM {name_text(source)} ({_list(source_columns)})" if source is not None else ""
             lives = f" LIFESPAN {duration_text(lifespan)}" if lifespan is not None else ""
             return f"PUNCTUATED BY ({_list(columns)}){condition}{elsewhere}{lives}"
+        case Rated(most, least, per):
+            return rate_text(most, least, per)
 
 
 def within_text(within: Within) -> str:
@@ -61,7 +65,9 @@ def name_text(name: str) -> str:
 
 
 def _bounded(within: Within) -> str:
-    return "INFERRED" if isinstance(within, Inferred) else f"WITHIN {within_text(within)}"
+    if isinstance(within, Inferred):
+        return "INFERRED"
+    return f"{'LATENCY' if isinstance(within, WithinTime) and within.is_latency else 'WITHIN'} {within_text(within)}"
 
 
 def _list(names: tuple[str, ...]) -> str:

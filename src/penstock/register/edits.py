@@ -12,14 +12,18 @@ from collections.abc import Iterable
 from penstock.algebra.printing import window_text
 from penstock.algebra.relations import Query
 from penstock.errors import Origin, Span
-from penstock.register.advice import Action, Declare, MakeDistinct, SetWindow, Step
 from penstock.register.declarations import name_text
+from penstock.register.steps import Action, AddTimeRange, Declare, MakeDistinct, SetWindow, Step
 
 #: A stream, perhaps its alias, and a window in brackets.
 _NAME = r"(?:`[^`]*`|\w+)"
 _WINDOWED = re.compile(rf"({_NAME})((?:\s+(?:AS\s+)?{_NAME})?)\s*\[[^\]]*\]", re.IGNORECASE)
 _PLAIN = re.compile(_NAME)
 _SELECT = re.compile(r"SELECT(?:\s+(?:ISTREAM|DSTREAM|RSTREAM)\s*\()?\s*", re.IGNORECASE)
+
+#: Where a condition starts, and what makes it unclear where it ends or what stands before it.
+_CONDITION = re.compile(r"\b(?:WHERE|ON)\b\s*", re.IGNORECASE)
+_UNCLEAR = re.compile(r"\bOR\b|['\"`]|--|/\*", re.IGNORECASE)
 
 Edit = tuple[Span, str]
 
@@ -64,7 +68,20 @@ def _edit(step: Step, origin: Origin) -> Edit | None:
                 return Span(start, found.end()), f"{found[1]} {window_text(spec)}{found[2]}"
             if found := _PLAIN.match(text, start):
                 return Span(start, found.end()), f"{found[0]} {window_text(spec)}"
+        case AddTimeRange(left, right) if {left.scope, right.scope} <= set(origin.places.own):
+            return _condition(step.text, origin)
         case MakeDistinct():
             if found := _SELECT.match(text, origin.places.query.start):
                 return Span(found.end(), found.end()), "DISTINCT "
     return None
+
+
+def _condition(added: str, origin: Origin) -> Edit | None:
+    """Put before the one condition that a query has, if that is a conjunction and it is clear where it stands."""
+    whole = origin.places.query
+    text = origin.source.text[whole.start : whole.end]
+    found = list(_CONDITION.finditer(text))
+    if len(found) != 1 or _UNCLEAR.search(text):
+        return None
+    place = whole.start + found[0].end()
+    return Span(place, place), f"{added} AND "

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
+from penstock.algebra.expressions import Column as AlgebraColumn
 from penstock.algebra.expressions import columns
 from penstock.algebra.predicates import Equality, classify
 from penstock.algebra.relations import PartitionRows, Range, Rows, Select, Window
@@ -27,7 +28,7 @@ from penstock.catalog import (
 from penstock.register import kconstraints
 from penstock.register.blocks import Block, Operand
 from penstock.register.bounds import NONE, Bound, Kind, plus
-from penstock.register.contents import unique_keys
+from penstock.register.contents import declared_rate, rates_of, unique_keys
 from penstock.register.declarations import constraint_text
 from penstock.register.kconstraints import Column, JoinQuery, Stream, StreamVerdict
 from penstock.register.proof import Proof
@@ -45,6 +46,8 @@ class BlockAnalysis:
 
     verdicts: Callable[[str], StreamVerdict]
     written: Mapping[kconstraints.Constraint, str]
+    #: How the rate of each operand was written.
+    rates: Mapping[str, tuple[str, ...]]
 
     def bound(self, operand: Operand) -> tuple[Bound, Proof] | None:
         """What is kept of an operand, if k-constraints bound it."""
@@ -54,13 +57,17 @@ class BlockAnalysis:
         parts = [(name, part) for name, part in _components(verdict) if isinstance(part, kconstraints.Bounded)]
         claim = f"a row of {operand.name} goes once its partners have had their time"
         proofs = tuple(
-            Proof(f"{name}: {part}", f"thesis: {part.proof.rule}", self._leans_on(part.proof)) for name, part in parts
+            Proof(f"{name}: {part}", f"thesis: {part.proof.rule}", self._leans_on(part)) for name, part in parts
         )
         bounds = [_bound(part) for _, part in parts]
         return plus(dict.fromkeys(bounds)) if bounds else NONE, Proof(claim, "", (), proofs)
 
-    def _leans_on(self, proof: kconstraints.Proof) -> tuple[str, ...]:
-        found = (self.written[fact] for fact in proof.leans_on if fact in self.written)  # type: ignore[index]
+    def _leans_on(self, part: kconstraints.Bounded) -> tuple[str, ...]:
+        found = [self.written[fact] for fact in part.proof.leans_on if fact in self.written]  # type: ignore[index]
+        if part.number is not None:
+            steps = (step for wait in part.waits for step in wait.steps)
+            waited = [step.stream for step in steps if isinstance(step, kconstraints.After)]
+            found += [rate for name in (part.counted, *waited) for rate in self.rates.get(name, ())]
         return tuple(dict.fromkeys(found))
 
 
@@ -77,8 +84,10 @@ def analyse_block(block: Block, catalog: Catalog) -> BlockAnalysis | None:
         if v.left in names and v.right in names and names[v.left] != names[v.right]
     )
     written = dict(_constraints(changing, catalog))
-    streams = tuple(_stream(operand, block, catalog) for operand in changing)
-    return BlockAnalysis(kconstraints.verdicts(JoinQuery(streams, equalities, tuple(written))), written)
+    unequal = frozenset(c for p in block.predicates if not isinstance(classify(p), Equality) for c in columns(p))
+    streams = tuple(_stream(operand, unequal, catalog) for operand in changing)
+    rates = {operand.name: rates_of(operand.window, catalog) for operand in changing if operand.window}
+    return BlockAnalysis(kconstraints.verdicts(JoinQuery(streams, equalities, tuple(written))), written, rates)
 
 
 def known_constraints(block: Block, catalog: Catalog) -> tuple[Hashable, ...]:
@@ -94,28 +103,29 @@ def _components(verdict: StreamVerdict) -> Iterator[tuple[str, kconstraints.Boun
 
 def _bound(part: kconstraints.Bounded) -> Bound:
     waits = " or ".join(dict.fromkeys(map(str, part.waits)))
+    number = "" if part.number is None else f"{part.number} "
     words = {
         kconstraints.Kind.WINDOW: f"{waits} of {part.counted}",
-        kconstraints.Kind.K: f"rows of {part.counted} during {waits}",
+        kconstraints.Kind.K: f"{number}rows of {part.counted} during {waits}",
         kconstraints.Kind.OPEN: f"rows of {part.counted} before {waits}",
     }[part.kind]
     return Bound(_KINDS[part.kind], words, part.number)
 
 
-def _stream(operand: Operand, block: Block, catalog: Catalog) -> Stream:
+def _stream(operand: Operand, unequal: frozenset[AlgebraColumn], catalog: Catalog) -> Stream:
+    """The theory's stream; `unequal` are the columns that predicates other than equalities read."""
     window = operand.window
     assert window is not None
     definition = catalog.get(window.stream.name)
     assert isinstance(definition, StreamDef)
-    own = frozenset(window.schema)
-    unequal = [p for p in block.predicates if columns(p) & own and not isinstance(classify(p), Equality)]
     return Stream(
         operand.name,
         tuple(column.name for column in window.schema),
         keys=tuple(frozenset(c.name for c in key) for key in unique_keys(window, catalog)),
         window=_extent(window),
-        filtered=isinstance(operand.relation, Select) or bool(unequal),
+        filtered=isinstance(operand.relation, Select) or not unequal.isdisjoint(window.schema),
         clock=kconstraints.Clock(window.stream.timestamp.name, definition.delay),
+        rate=declared_rate(definition),
         source=window.stream.name,
     )
 

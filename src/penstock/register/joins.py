@@ -42,7 +42,6 @@ from penstock.register.memo import Memo
 from penstock.register.proof import Proof
 from penstock.register.states import Holder, State, Theory
 
-
 T = TypeVar("T")
 
 
@@ -96,7 +95,7 @@ def join_states(
     theories: frozenset[Theory],
     memo: Memo | None = None,
 ) -> Iterator[State]:
-    """What the join keeps beside its operands' windows. With a memo any bound will do, not the least, and is quicker."""
+    """What the join keeps beside its operands' windows. With a memo any bound will do, and not just the least."""
     block = block_of(relation)
     changing = [operand for operand in block.operands if not operand.is_static]
     if len(changing) < 2:

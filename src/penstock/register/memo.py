@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Memo:
-    """Values by what they are and by the node, or nodes, that they are about: the very same object, not an equal one."""
+    """Values by what they are and by the node that they are about: the very same object, not an equal one."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Hashable, ...], tuple[object, Any]] = {}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from penstock.algebra.printing import Json
 from penstock.errors import Origin, SqlError
-from penstock.register.advice import Action
 from penstock.register.edits import runnable
 from penstock.register.states import State
+from penstock.register.steps import Action
 from penstock.register.verdict import Verdict
 
 

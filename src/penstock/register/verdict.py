@@ -14,10 +14,11 @@ from penstock.algebra.relations import Query, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.errors import Origin
-from penstock.register.advice import Action, IsSafe, actions
+from penstock.register.advice import IsSafe, actions
 from penstock.register.bounds import Bound, plus
 from penstock.register.finite import contradicts, truths
 from penstock.register.states import State, Theory
+from penstock.register.steps import Action
 from penstock.register.windows import states
 from penstock.register.witness import Witness, witness
 

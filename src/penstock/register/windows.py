@@ -33,7 +33,16 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness, entries, plus, times
 from penstock.register.closing import Ending, ending
-from penstock.register.contents import appends_only, content, groups, is_static, partitions, values, window_rows
+from penstock.register.contents import (
+    appends_only,
+    content,
+    groups,
+    is_static,
+    partitions,
+    rates_of,
+    values,
+    window_rows,
+)
 from penstock.register.finite import contradicts, count, finite, truths
 from penstock.register.joins import JoinContext, join_states
 from penstock.register.memo import Memo
@@ -99,11 +108,10 @@ class _Walk:
                 yield self._partitioned(window, filtered)
             case Unbounded():
                 return
-            case spec:
-                bound = window_rows(spec, window.stream.occurrence)
-                yield _state(
-                    Holder.WINDOW, window.stream.occurrence, bound, _held_by_window(bound), window.stream.occurrence
-                )
+            case _:
+                bound = window_rows(window, self.catalog)
+                held = Proof(f"the window holds {bound.words}", "", rates_of(window, self.catalog))
+                yield _state(Holder.WINDOW, window.stream.occurrence, bound, held, window.stream.occurrence)
 
     def _partitioned(self, window: Window, filtered: Relation) -> State:
         assert isinstance(window.spec, PartitionRows)
@@ -281,10 +289,6 @@ def _best(
 
 def _state(holder: Holder, stream: str | None, bound: Bound, proof: Proof, scope: str) -> State:
     return State(holder, stream, bound, Theory.WINDOWS, proof, scope)
-
-
-def _held_by_window(bound: Bound) -> Proof:
-    return Proof(f"the window holds {bound.words}")
 
 
 def _names(by: Iterable[Column]) -> str:

@@ -19,6 +19,7 @@ from penstock.catalog import (
     Constraint,
     Ordered,
     Punctuated,
+    Rated,
     Reference,
     StreamDef,
     TableDef,
@@ -45,6 +46,7 @@ from penstock.sql.syntax import (
     Names,
     OrderedClause,
     PunctuatedClause,
+    RateClause,
     ReferenceClause,
     Tree,
     UniqueClause,
@@ -101,11 +103,17 @@ def bind_assertion_def(statement: CreateAssertion, env: Environment) -> Assertio
 
 
 def bind_constraints(
-    clauses: Sequence[ConstraintClause], attributes: tuple[Attribute, ...], diagnostics: Diagnostics
+    clauses: Sequence[ConstraintClause],
+    attributes: tuple[Attribute, ...],
+    diagnostics: Diagnostics,
+    before: tuple[Constraint, ...] = (),
 ) -> tuple[Constraint, ...]:
+    """The constraints that clauses add to those that were there before."""
     constraints: list[Constraint] = []
     for clause in clauses:
         with diagnostics.gathering():
+            if isinstance(clause, RateClause) and any(isinstance(each, Rated) for each in (*before, *constraints)):
+                diagnostics.fail("RATE stands twice", "a stream has one rate: BETWEEN gives it two ends", clause.span)
             constraints.append(_bind_constraint(clause, attributes, diagnostics))
     return tuple(constraints)
 
@@ -226,6 +234,8 @@ def _bind_constraint(
             source = clause.source.text if clause.source else None
             sources = tuple(name.text for name in clause.source_columns)
             return Punctuated(names(clause.columns), when, source, sources, clause.lifespan)
+        case RateClause():
+            return Rated(clause.most, clause.least, clause.per)
 
 
 def _column_names(columns: Names, attributes: tuple[Attribute, ...], diagnostics: Diagnostics) -> tuple[str, ...]:

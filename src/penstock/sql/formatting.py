@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog import Connector, Inferred, Within, WithinRows
+from penstock.catalog import Connector, Inferred, Within, WithinRows, rate_text
 from penstock.errors import Source, SqlErrors
 from penstock.sql.comments import Comment, Layout, comments, place_comments
 from penstock.sql.generator import QueryGenerator, TallGenerator
@@ -34,6 +34,7 @@ from penstock.sql.syntax import (
     Names,
     OrderedClause,
     PunctuatedClause,
+    RateClause,
     ReferenceClause,
     Statement,
     Tree,
@@ -163,6 +164,8 @@ def _constraint(clause: ConstraintClause) -> str:
             return f"ORDERED BY {_name(clause.column)}{_within(clause.within)}"
         case PunctuatedClause():
             return _punctuated(clause)
+        case RateClause():
+            return rate_text(clause.most, clause.least, clause.per)
 
 
 def _punctuated(clause: PunctuatedClause) -> str:
@@ -185,7 +188,7 @@ def _within(within: Within | None) -> str:
         case WithinRows(k):
             return f" WITHIN {k} ROWS"
         case _:
-            return f" WITHIN {duration_text(within.microseconds)}"
+            return f" {'LATENCY' if within.is_latency else 'WITHIN'} {duration_text(within.microseconds)}"
 
 
 def _connector(connector: Connector) -> str:

@@ -254,7 +254,7 @@ class _ScriptBinder:
                 diagnostics.fail(message, "constraints are added to streams", statement.name)
             hint = did_you_mean(statement.name.text, [stream.name for stream in self.catalog.streams])
             diagnostics.fail(f"there is no stream {statement.name.text}", hint, statement.name)
-        added = bind_constraints(statement.added, definition.attributes, diagnostics)
+        added = bind_constraints(statement.added, definition.attributes, diagnostics, definition.constraints)
         diagnostics.stop_if_failed()
         self._referring.setdefault(definition.name.lower(), []).extend(statement.added)
         self.catalog = self.catalog.having(replace(definition, constraints=definition.constraints + added))

@@ -37,6 +37,7 @@ from penstock.sql.syntax import (
     Names,
     OrderedClause,
     PunctuatedClause,
+    RateClause,
     ReferenceClause,
     Statement,
     Tree,
@@ -57,6 +58,7 @@ OTHER_STATEMENTS = {
     "INSERT": "a stream takes its rows from USING format OPTIONS (...)",
 }
 
+RATE_HINT = "for example RATE 1000 PER SECOND, or RATE BETWEEN 500 AND 1000 PER SECOND"
 WITHIN_HINT = "write WITHIN n ROWS, WITHIN t SECONDS, or INFERRED to have that found while the query runs"
 
 
@@ -268,7 +270,30 @@ class StatementParser(QueryParser):
         if self._is_start("PUNCTUATED", "BY"):
             self._advance(2)
             return self.read_punctuated(start)
+        if self._is_start("RATE", TokenType.NUMBER) or self._is_start("RATE", "BETWEEN"):
+            self._advance()
+            return self.read_rate(start)
         return None
+
+    def read_rate(self, start: Token) -> RateClause:
+        """`RATE 1000 PER SECOND`, `RATE BETWEEN 500 AND 1000 PER 10 SECONDS`."""
+        least: int | None = None
+        if self._match(TokenType.BETWEEN):
+            least = self.read_count("RATE takes", least=0)
+            self._expect(TokenType.AND, "AND", RATE_HINT)
+        at = self._curr
+        most = self.read_count("RATE takes")
+        if least is not None and least > most:
+            self.fault(f"at least {least} rows are more than at most {most}", RATE_HINT, at)
+        self._match_texts(("ROW", "ROWS"))
+        if not self._match_text_seq("PER"):
+            self.fault("expected PER and a time", RATE_HINT)
+        at = self._curr
+        counted_over = self._match(TokenType.NUMBER, advance=False)
+        per = self.read_duration("PER") if counted_over else self.read_unit("PER", self._prev)
+        if per == 0:
+            self.fault("a rate is counted over some time", RATE_HINT, at)
+        return RateClause(self._span(start), most, least, per)
 
     def read_reference(self, start: Token) -> ReferenceClause:
         columns = self.read_names()
@@ -303,6 +328,8 @@ class StatementParser(QueryParser):
     def read_within(self, after: str) -> Within:
         if self._match_text_seq("INFERRED"):
             return Inferred()
+        if self._match_text_seq("LATENCY"):
+            return WithinTime(self.read_duration("LATENCY"), is_latency=True)
         if not self._match_text_seq("WITHIN"):
             self.fault(f"{after} needs WITHIN or INFERRED", WITHIN_HINT)
         # ROWS comes behind the number, so look before it is read: past a sign, too.
@@ -433,7 +460,7 @@ class StatementParser(QueryParser):
         return Span(first.start, self._prev.end + 1)
 
 
-CONSTRAINT_HINT = "constraints are UNIQUE, FOREIGN KEY ... REFERENCES, CLUSTERED BY, ORDERED BY and PUNCTUATED BY"
+CONSTRAINT_HINT = "constraints are UNIQUE, FOREIGN KEY ... REFERENCES, CLUSTERED BY, ORDERED BY, PUNCTUATED BY and RATE"
 
 
 class Penstock(Spark):

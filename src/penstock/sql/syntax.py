@@ -76,7 +76,15 @@ class PunctuatedClause:
     lifespan: int | None
 
 
-ConstraintClause = UniqueClause | ReferenceClause | ClusteredClause | OrderedClause | PunctuatedClause
+@dataclass(frozen=True, slots=True)
+class RateClause:
+    span: Span
+    most: int
+    least: int | None
+    per: int
+
+
+ConstraintClause = UniqueClause | ReferenceClause | ClusteredClause | OrderedClause | PunctuatedClause | RateClause
 
 Creation = Literal["CREATE", "CREATE OR REPLACE", "CREATE IF NOT EXISTS"]
 

@@ -21,8 +21,9 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.engines.spark.lint.analysed import ARRIVAL, with_watermark
 from penstock.engines.spark.lint.expressions import bucket
-from penstock.register.advice import Action, IsSafe, Step, smallest_sets
+from penstock.register.advice import IsSafe, smallest_sets
 from penstock.register.states import State
+from penstock.register.steps import Action, Step
 from penstock.types import BIGINT, HOUR, INTERVAL, MINUTE, TIMESTAMP
 
 _DELAY = 10 * MINUTE

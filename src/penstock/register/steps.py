@@ -1,0 +1,172 @@
+"""What advice may ask for: to declare something of a stream, or to change the query; and several of that together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from penstock.algebra.expressions import Arithmetic, Column, Comparator, Compare, Expr, Literal, Operator
+from penstock.algebra.printing import window_text
+from penstock.algebra.relations import (
+    Distinct,
+    Join,
+    Query,
+    Relation,
+    ToStream,
+    Window,
+    WindowSpec,
+    rewrite_relation,
+    walk_relations,
+)
+from penstock.catalog import Catalog, Clustered, Constraint, Punctuated, Reference, StreamDef, Unique
+from penstock.register.declarations import constraint_text, name_text
+from penstock.types import BIGINT, HOUR, INTERVAL, TIMESTAMP
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """Say something of a stream. `occurrence` is one that it is about."""
+
+    stream: str
+    constraint: Constraint
+
+    @property
+    def cost(self) -> int:
+        """Punctuations have to come from somewhere; a reference promises a time; a key is often known."""
+        return {Unique: 1, Punctuated: 3, Clustered: 4, Reference: 4}.get(type(self.constraint), 5)
+
+    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
+        return query, _declaring(catalog, {self.stream: [self.constraint]})
+
+    @property
+    def text(self) -> str:
+        return f"ALTER STREAM {name_text(self.stream)} ADD {constraint_text(self.constraint)};"
+
+
+@dataclass(frozen=True, slots=True)
+class SetWindow:
+    """Read less of a stream: the answer changes."""
+
+    stream: str
+    occurrence: str
+    spec: WindowSpec
+
+    @property
+    def cost(self) -> int:
+        return 10
+
+    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
+        def rule(node: Relation) -> Relation:
+            hit = isinstance(node, Window) and node.stream.occurrence == self.occurrence
+            return replace(node, spec=self.spec) if hit and isinstance(node, Window) else node
+
+        return _mapped(query, lambda relation: rewrite_relation(relation, rule)), catalog
+
+    @property
+    def text(self) -> str:
+        alias = "" if self.occurrence == self.stream else f" {name_text(self.occurrence)}"
+        return f"{name_text(self.stream)} {window_text(self.spec)}{alias}"
+
+
+@dataclass(frozen=True, slots=True)
+class MakeDistinct:
+    """Ask for each row once: the answer changes."""
+
+    @property
+    def cost(self) -> int:
+        return 6
+
+    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
+        return _mapped(query, Distinct), catalog
+
+    @property
+    def text(self) -> str:
+        return "SELECT DISTINCT"
+
+
+@dataclass(frozen=True, slots=True)
+class AddTimeRange:
+    """Let only rows join whose times are close: the answer changes. Watermarks then end every wait."""
+
+    left: Column
+    right: Column
+
+    @property
+    def cost(self) -> int:
+        return 8
+
+    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
+        def rule(node: Relation) -> Relation:
+            if isinstance(node, Join) and self._meet(node):
+                return replace(node, on=node.on + tuple(self._predicates()))
+            return node
+
+        return _mapped(query, lambda relation: rewrite_relation(relation, rule)), catalog
+
+    def can_be_written(self, query: Query) -> bool:
+        """Whether both times can be named in one FROM, and not only in normal form, where views have melted."""
+        return any(isinstance(node, Join) and self._meet(node) for node in walk_relations(query.relation))
+
+    def _meet(self, join: Join) -> bool:
+        both = {self.left, self.right}
+        schemas = [set(below.schema) for below in join.inputs]
+        return both <= set().union(*schemas) and not any(both <= schema for schema in schemas)
+
+    def _predicates(self) -> Iterator[Expr]:
+        hour = Literal(HOUR, INTERVAL) if self.left.type == TIMESTAMP else Literal(HOUR, BIGINT)
+        yield Compare(Comparator.GE, self.right, Arithmetic(Operator.SUBTRACT, self.left, hour))
+        yield Compare(Comparator.LE, self.right, Arithmetic(Operator.ADD, self.left, hour))
+
+    @property
+    def text(self) -> str:
+        hour = "INTERVAL 1 HOUR" if self.left.type == TIMESTAMP else str(HOUR)
+        left, right = (f"{name_text(each.scope)}.{name_text(each.name)}" for each in (self.left, self.right))
+        return f"{right} BETWEEN {left} - {hour} AND {left} + {hour}"
+
+
+class Step(Protocol):
+    """Something to declare or to change."""
+
+    @property
+    def cost(self) -> int: ...
+
+    @property
+    def text(self) -> str: ...
+
+    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What to declare or to change, all of it."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def cost(self) -> int:
+        return sum(step.cost for step in self.steps)
+
+    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
+        """All steps; what is declared of one stream, at once."""
+        declared: dict[str, list[Constraint]] = {}
+        for step in self.steps:
+            if isinstance(step, Declare):
+                declared.setdefault(step.stream, []).append(step.constraint)
+            else:
+                query, catalog = step.apply(query, catalog)
+        return query, _declaring(catalog, declared)
+
+
+def _declaring(catalog: Catalog, declared: Mapping[str, Iterable[Constraint]]) -> Catalog:
+    changed = dict(catalog.definitions)
+    for stream, constraints in declared.items():
+        definition = catalog.get(stream)
+        assert isinstance(definition, StreamDef)
+        changed[stream.lower()] = replace(definition, constraints=(*definition.constraints, *constraints))
+    return replace(catalog, definitions=changed)
+
+
+def _mapped(query: Query, change: Callable[[Relation], Relation]) -> Query:
+    root = query.root
+    return replace(query, root=replace(root, input=change(root.input)) if isinstance(root, ToStream) else change(root))
