@@ -59,7 +59,7 @@ MOST_ACTIONS = 6
 EFFORT, CHANGED = 160, 2
 #: Over more streams than the first, one set of schemes and one of windows are looked for; over more than the second,
 #: one of schemes, and other ways only if there is none.
-FEW_STREAMS, SEVERAL_STREAMS = 3, 6
+FEW_STREAMS, SEVERAL_STREAMS = 3, 4
 
 
 def actions(query: Query, catalog: Catalog, unbounded: tuple[State, ...], is_safe: IsSafe) -> tuple[Action, ...]:

@@ -92,9 +92,12 @@ class _Walk:
                 yield from self._set_operation(relation)
             case Join() | SemiJoin() | AntiJoin():
                 yield from join_states(relation, above, self.catalog, self.theories, self.memo)
-        for below in relation.inputs:
-            if not (isinstance(relation, Select) and isinstance(below, Window)):
-                yield from self.below(below, above.through(relation))
+        if not isinstance(relation, Window) and not (
+            isinstance(relation, Select) and isinstance(relation.input, Window)
+        ):
+            context = above.through(relation)
+            for below in relation.inputs:
+                yield from self.below(below, context)
 
     def _is_quiet(self, relation: Relation) -> bool:
         """Whether it never changes, or never has a row."""
