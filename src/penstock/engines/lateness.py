@@ -45,6 +45,10 @@ def on_time(
     >>> on_time(np.array([5, 9, 3, 8]), None, Progress(), 2, None).tolist()
     [True, True, False, True]
     """
+    if len(ts) and nulls is None and horizon is None and _goes_on(ts, progress):
+        progress.rows += len(ts)
+        progress.newest = int(ts[-1])
+        return np.ones(len(ts), np.bool_)
     bad = ts < 0 if nulls is None else (ts < 0) | nulls
     exists = ~bad if horizon is None else ~bad & (ts <= horizon)
     newest = np.maximum.accumulate(np.concatenate(([progress.newest], np.where(exists, ts, NEVER))))
@@ -55,3 +59,8 @@ def on_time(
     progress.newest = int(newest[-1])
     on_time: NDArray[np.bool_] = exists & ~late
     return on_time
+
+
+def _goes_on(ts: Ints, progress: Progress) -> bool:
+    """Whether rows are in the order of time, and behind all that came: what most streams bring."""
+    return bool(ts[0] >= max(0, progress.newest) and (ts[1:] >= ts[:-1]).all())

@@ -13,7 +13,7 @@ from penstock.engines.columns import spelled, typed
 from penstock.errors import PenstockError
 
 OPTIONS = ()
-BATCH_ROWS = 1 << 15
+BATCH_ROWS = 1 << 16
 
 
 def read_parquet(
