@@ -50,7 +50,8 @@ def said(case: dict[str, Any]) -> dict[str, Any]:
 
 def judged(query: JoinQuery, schemes: list[Scheme], plan: Join) -> list[str]:
     return [
-        f"{join.join}: " + ("safe" if join.safe else "; ".join(why(s) for s in join.states if isinstance(s, NotPurgeable)))
+        f"{join.join}: "
+        + ("safe" if join.safe else "; ".join(why(s) for s in join.states if isinstance(s, NotPurgeable)))
         for join in check_plan(query, schemes, plan).joins
     ]
 

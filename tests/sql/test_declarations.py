@@ -13,6 +13,7 @@ from penstock.catalog import (
     Inferred,
     Ordered,
     Punctuated,
+    Rated,
     Reference,
     StreamDef,
     TableDef,
@@ -22,7 +23,9 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
+from penstock.register.declarations import constraint_text
 from penstock.sql import bind_text
+from penstock.sql.formatting import format_text
 from penstock.types import (
     BIGINT,
     BINARY,
@@ -339,3 +342,31 @@ def test_several_errors_of_one_declaration_come_at_once() -> None:
         "a condition is true or false, and this is a BIGINT",
         "there is no column d",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("RATE 1000 PER SECOND", Rated(1000, None, SECOND)),
+        ("RATE 1000 ROWS PER SECOND", Rated(1000, None, SECOND)),
+        ("RATE BETWEEN 0 AND 7 PER MINUTE", Rated(7, 0, MINUTE)),
+        ("RATE 1 PER 10 SECONDS", Rated(1, None, 10 * SECOND)),
+    ],
+)
+def test_a_rate_is_read_and_written(text: str, rate: Rated) -> None:
+    declared = stream(f"CREATE STREAM s (rate BIGINT, ts TIMESTAMP, {text}) TIMESTAMP BY ts", "s")
+    assert declared.constraints == (rate,)
+    assert [attribute.name for attribute in declared.attributes] == ["rate", "ts"]
+    again = stream(f"CREATE STREAM s (ts TIMESTAMP, {constraint_text(rate)}) TIMESTAMP BY ts", "s")
+    assert again.constraints == (rate,)
+
+
+def test_a_latency_is_a_time() -> None:
+    text = "CREATE STREAM s (a BIGINT, ts TIMESTAMP, {} LATENCY 2 SECONDS) TIMESTAMP BY ts"
+    latency = WithinTime(2 * SECOND, is_latency=True)
+    assert stream(text.format("CLUSTERED BY a"), "s").constraints == (Clustered(("a",), latency),)
+    assert stream(text.format("ORDERED BY a"), "s").constraints == (Ordered("a", latency),)
+    assert constraint_text(Ordered("a", latency)) == "ORDERED BY a LATENCY 2 SECONDS"
+    formatted = format_text(text.format("ORDERED BY a"))
+    assert "ORDERED BY a LATENCY 2 SECONDS" in formatted
+    assert format_text(formatted) == formatted

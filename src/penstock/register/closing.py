@@ -71,7 +71,7 @@ from penstock.register.punctuation import (
 )
 from penstock.register.punctuation import Witness as Defeat
 from penstock.register.punctuation import witness as defeat
-from penstock.register.punctuation.forward_chaining import Rules, reach, rules_of
+from penstock.register.punctuation.forward_chaining import Rule, Rules, combined, reach, rules_of
 from penstock.register.punctuation.join_classes import JoinClasses, join_classes
 from penstock.register.punctuation.purgeability import purgeability_by
 from penstock.types import BOOLEAN, duration_text
@@ -314,6 +314,7 @@ class _Translation:
         self._views = [view for view in map(classify, block.predicates) if view is not None]
         self._inputs = {name: (name,) for name in (*(operand.name for operand in block.operands), _ASKED)}
         self._known_rules: dict[tuple[int, ...], tuple[tuple[Closer, ...], Rules]] = {}
+        self._known_rule: dict[int, tuple[Closer, Rule | None]] = {}
         #: Streams that are known to reach all others.
         self._reaching: set[str] = set()
         #: The closers of each operand under the declarations seen so far.
@@ -325,15 +326,14 @@ class _Translation:
         other = copy(self)
         other.catalog = catalog
         other._known_rules, other._reaching = {}, set()
-        for derived in ("closers", "guards"):
+        for derived in ("closers", "guards", "_base_rules"):
             other.__dict__.pop(derived, None)
         return other
 
     def reaches_all(self, stream: str) -> bool:
         """Whether `ending` finds one. Who reaches a stream reaches all that it does: forward chaining only adds."""
-        closers = self.closers
+        closers, rules = self.closers, self._base_rules
         while True:
-            rules = self._rules(closers)
             if rules.classes.solution is None:
                 return True
             reached = set(reach(rules, (stream,), self._inputs, stop=self._reaching).streams)
@@ -344,6 +344,7 @@ class _Translation:
             if not helping:
                 return False
             closers += tuple(helping)
+            rules = self._rules(closers)
 
     @cached_property
     def _join_classes(self) -> JoinClasses:
@@ -392,9 +393,20 @@ class _Translation:
         """The theory's rules, which all operands share."""
         key = tuple(map(id, closers))
         if key not in self._known_rules:
-            rules = rules_of(self._join_classes, [closer.scheme for closer in closers])
+            found = map(self._rule, closers)
+            rules = combined(self._join_classes, [rule for rule in found if rule is not None])
             self._known_rules[key] = closers, rules
         return self._known_rules[key][1]
+
+    @cached_property
+    def _base_rules(self) -> Rules:
+        return self._rules(self.closers)
+
+    def _rule(self, closer: Closer) -> Rule | None:
+        if id(closer) not in self._known_rule:
+            rule = next(iter(rules_of(self._join_classes, [closer.scheme]).rules), None)
+            self._known_rule[id(closer)] = closer, rule  # the closer is kept, so that no other takes its id
+        return self._known_rule[id(closer)][1]
 
     def _told(self, stream: str, answer: Purgeable, closers: tuple[Closer, ...]) -> Ending:
         if answer.impossible:
@@ -415,7 +427,7 @@ class _Translation:
 
     def _guards(self) -> Iterator[tuple[str, Closer]]:
         """Streams whose rows refer to rows of another that they join, by RIDS."""
-        same = self._classes()
+        same = self._leader
         timed = [o.window for o in self.block.operands if o.window and isinstance(o.window.spec, Unbounded | Range)]
         for operand in self.block.operands:
             definition = self.catalog.get(operand.window.stream.name) if operand.window else None
@@ -426,7 +438,8 @@ class _Translation:
                     if _refers(operand.window, target, reference, same):
                         yield operand.name, _guard(operand.name, target, reference, definition)
 
-    def _classes(self) -> Callable[[Column], object]:
+    @cached_property
+    def _leader(self) -> Callable[[Column], object]:
         """What is the same for columns that are equal."""
         leaders: dict[Column, Column] = {}
 

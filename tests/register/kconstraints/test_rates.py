@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from penstock.register import check_query
 from penstock.register.kconstraints import Rate, Rows
 from penstock.register.kconstraints.rates import (
     clustered_by_delay,
@@ -14,6 +15,7 @@ from penstock.register.kconstraints.rates import (
     rids_by_latency,
     rids_by_round,
 )
+from penstock.sql import bind_text
 
 
 def paced(random: Random, rate: Rate, count: int) -> list[int]:
@@ -125,3 +127,28 @@ def test_a_4_and_6_1_1() -> None:
     assert rids_by_round(25) == Rows(25)
     assert rids_by_latency(2_000_000, Rate(10_000)) == Rows(30_000)
     assert rids_by_latency(5, Rate()) is None
+
+
+def test_a_declared_rate_counts_the_rows_of_windows_and_of_waits() -> None:
+    """Rows arrive in bursts, up to a delay after their timestamps; what is held at any time is never more."""
+    random = Random("declared")
+    for _ in range(60):
+        rate, delay = Rate(random.randint(1, 3), per=random.randint(1, 5)), random.randint(0, 4)
+        width, latency = random.randint(0, 8), random.randint(0, 6)
+        script = bind_text(
+            f"CREATE STREAM s (a BIGINT, ts BIGINT, RATE {rate.most} PER {rate.per} MICROSECONDS,"
+            f" FOREIGN KEY (a) REFERENCES t (a) LATENCY {latency} MICROSECONDS)"
+            f" TIMESTAMP BY ts DELAY {delay} MICROSECONDS;"
+            "CREATE STREAM t (a BIGINT, ts BIGINT, UNIQUE (a)) TIMESTAMP BY ts;"
+            f"CREATE QUERY held AS SELECT a FROM s [RANGE {width} MICROSECONDS];"
+            "CREATE QUERY waiting AS SELECT s.a FROM s, t [RANGE 1 HOUR] WHERE s.a = t.a;"
+        ).checked()
+        held, waiting = (check_query(query, script.catalog) for query in script.queries)
+        (window,) = (state.bound.size for state in held.states)
+        (join,) = (state.bound.size for state in waiting.states if state.stream == "s")
+        assert window is not None
+        assert join is not None
+        arrivals = [(at, at - random.randint(0, delay)) for at in paced(random, rate, 40)]
+        for now in range(arrivals[-1][0] + 1):
+            assert sum(now - width <= ts <= now for _, ts in arrivals) <= window
+            assert sum(now - latency <= at <= now for at, _ in arrivals) <= join
