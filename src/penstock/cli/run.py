@@ -43,13 +43,13 @@ def run(args: argparse.Namespace) -> int:
         raise PenstockError("there is no web page yet", "leave --ui out; --metrics writes what it would show")
     if args.horizon is not None and not args.until_done:
         raise PenstockError("--horizon goes with --until-done", "add --until-done, or leave --horizon out")
+    outputs = targets(args.out, queries)
     if not args.allow_unbounded:
         for query in queries:
             verdict = check_query(query, script.catalog, script.origin(query))
             refuse_unsafe(verdict)
             if (warning := unused_proof(verdict)) is not None:
                 print(warning, file=sys.stderr)
-    outputs = targets(args.out, queries)
     # Engines load libraries for data, which the other commands do without.
     if args.engine == "embedded":
         from penstock.cli.run_embedded import run_embedded  # noqa: PLC0415
