@@ -30,7 +30,7 @@ from penstock.register.blocks import Block, Operand
 from penstock.register.bounds import NONE, Bound, Kind, plus
 from penstock.register.contents import declared_rate, rates_of, unique_keys
 from penstock.register.declarations import constraint_text
-from penstock.register.kconstraints import Column, JoinQuery, Stream, StreamVerdict
+from penstock.register.kconstraints import Column, Component, JoinQuery, Stream
 from penstock.register.proof import Proof
 
 _KINDS = {
@@ -44,17 +44,17 @@ _KINDS = {
 class BlockAnalysis:
     """What the theory says of a block, and how its constraints were written."""
 
-    verdicts: Callable[[str], StreamVerdict]
+    components: Callable[[str], dict[Component, kconstraints.Bound] | None]
     written: Mapping[kconstraints.Constraint, str]
     #: How the rate of each operand was written.
     rates: Mapping[str, tuple[str, ...]]
 
     def bound(self, operand: Operand) -> tuple[Bound, Proof] | None:
         """What is kept of an operand, if k-constraints bound it."""
-        verdict = self.verdicts(operand.name)
-        if not verdict.is_bounded:
+        found = self.components(operand.name)
+        if found is None:
             return None
-        parts = [(name, part) for name, part in _components(verdict) if isinstance(part, kconstraints.Bounded)]
+        parts = [(c.value, part) for c in Component if isinstance(part := found[c], kconstraints.Bounded)]
         claim = f"a row of {operand.name} goes once its partners have had their time"
         proofs = tuple(
             Proof(f"{name}: {part}", f"thesis: {part.proof.rule}", self._leans_on(part)) for name, part in parts
@@ -87,7 +87,9 @@ def analyse_block(block: Block, catalog: Catalog) -> BlockAnalysis | None:
     unequal = frozenset(c for p in block.predicates if not isinstance(classify(p), Equality) for c in columns(p))
     streams = tuple(_stream(operand, unequal, catalog) for operand in changing)
     rates = {operand.name: rates_of(operand.window, catalog) for operand in changing if operand.window}
-    return BlockAnalysis(kconstraints.verdicts(JoinQuery(streams, equalities, tuple(written))), written, rates)
+    return BlockAnalysis(
+        kconstraints.bounded_components(JoinQuery(streams, equalities, tuple(written))), written, rates
+    )
 
 
 def known_constraints(block: Block, catalog: Catalog) -> tuple[Hashable, ...]:
@@ -95,10 +97,6 @@ def known_constraints(block: Block, catalog: Catalog) -> tuple[Hashable, ...]:
     names = dict.fromkeys(operand.window.stream.name for operand in block.operands if operand.window)
     found = [definition for definition in map(catalog.get, names) if isinstance(definition, StreamDef)]
     return tuple((d.name, d.delay, *(c for c in d.constraints if not isinstance(c, Punctuated))) for d in found)
-
-
-def _components(verdict: StreamVerdict) -> Iterator[tuple[str, kconstraints.Bound]]:
-    yield from (("Yes", verdict.yes), ("No", verdict.no), ("Unknown", verdict.unknown))
 
 
 def _bound(part: kconstraints.Bounded) -> Bound:

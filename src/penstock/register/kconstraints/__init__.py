@@ -127,7 +127,7 @@ __all__ = [
     "WindowOn",
     "Witness",
     "analyse",
-    "verdicts",
+    "bounded_components",
 ]
 
 
@@ -181,10 +181,23 @@ def analyse(query: JoinQuery) -> Analysis:
     return Analysis(situation.graph, situation.covers, verdicts)
 
 
-def verdicts(query: JoinQuery) -> Callable[[str], StreamVerdict]:
-    """The same for those streams only that are asked about."""
+def bounded_components(query: JoinQuery) -> Callable[[str], dict[Component, Bound] | None]:
+    """The components of those streams only that are asked about, or None where one of them is unbounded."""
     situation = _situation(query)
-    return cache(lambda stream: _verdict(situation, stream))
+
+    def components(stream: str) -> dict[Component, Bound] | None:
+        found = {}
+        for component, bound_of in _COMPONENTS.items():
+            found[component] = bound_of(situation, stream)
+            if isinstance(found[component], Unbounded):
+                return None
+        return found
+
+    return cache(components)
+
+
+#: Those first that are soonest worked out.
+_COMPONENTS = {Component.UNKNOWN: unknown_component, Component.YES: yes_component, Component.NO: no_component}
 
 
 def _situation(query: JoinQuery) -> Situation:
