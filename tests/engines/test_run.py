@@ -262,7 +262,7 @@ def test_a_stop_before_the_end_leaves_no_results(auction: Penstock, monkeypatch:
 def test_what_cannot_be_is_refused(auction: Penstock, arguments: list[str], message: str) -> None:
     done = embedded(auction, *arguments)
     assert done.code == 2
-    assert any(line.startswith(message) for line in done.err.splitlines())
+    assert f"\n{message}" in f"\n{done.err}"
 
 
 def test_a_horizon_without_an_end_is_refused(auction: Penstock) -> None:
