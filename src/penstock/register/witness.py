@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from penstock.algebra.expressions import Column, Comparator, Expr, Value
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr, Value
 from penstock.algebra.predicates import Bound, Difference, Equality, View, classify
 from penstock.algebra.relations import (
     Aggregate,
@@ -24,6 +24,7 @@ from penstock.algebra.relations import (
     Relation,
     SemiJoin,
     SetOp,
+    SetOperator,
     Stream,
     Window,
     streams,
@@ -68,7 +69,12 @@ class Witness:
     def rows(self, size: int) -> tuple[WitnessRow, ...]:
         """The rows in the order of their arrival; none where predicates are out of the theory's sight."""
         relation = normalise(self.query).relation
-        found = self._joined(relation, size) if self.state.holder in _JOINS else self._keyed(relation, size)
+        if self.state.holder in _JOINS:
+            found = self._joined(relation, size)
+        elif self.state.holder is Holder.SET_OPERATION:
+            found = self._two_sided(relation, size)
+        else:
+            found = self._keyed(relation, size)
         timed = _from_zero(list(found))
         return tuple(sorted(timed, key=lambda row: (row.item is None, row.ts)))
 
@@ -94,6 +100,9 @@ class Witness:
         """A row, or a combination of rows that join, for each key; and then all of them again."""
         below = next((found for node in walk_relations(relation) if (found := self._held(node)) is not None), None)
         below = below.input if isinstance(below, Project) else below
+        if self.state.holder is Holder.RSTREAM and isinstance(below, Aggregate):
+            # Every row of the result is given again when any row comes.
+            below = below.input
         if below is None or isinstance(below, SetOp | Aggregate | Distinct | AntiJoin) or not _seen(truths(below)):
             return
         again = below.spec.count if isinstance(below, Window) and isinstance(below.spec, PartitionRows) else 1
@@ -104,6 +113,23 @@ class Witness:
             for time in range(again):
                 yield from make.rows(combination, item, None, later=size * (time + 1))
 
+    def _two_sided(self, relation: Relation, size: int) -> Iterator[WitnessRow]:
+        """Rows of one side of a set operator, and then rows of the other that are equal to them.
+
+        EXCEPT must know which rows of its right side came when their equals come on the left; the others the reverse.
+        """
+        node = next(
+            (n for n in walk_relations(relation) if isinstance(n, SetOp) and _scope(n) == self.state.scope), None
+        )
+        joined = _as_join(node) if node is not None else None
+        if node is None or joined is None or not _seen(truths(joined)):
+            return
+        first, then = (node.right, node.left) if node.op is SetOperator.EXCEPT else (node.left, node.right)
+        for item, combination in enumerate(solutions(joined, self.catalog, size)):
+            for side, number, later in ((first, item, 0), (then, None, size)):
+                make = _Maker({s.occurrence: s for s in streams(side)}, intervals(truths(joined)))
+                yield from make.rows(combination, item, number, later)
+
     def _held(self, node: Relation) -> Relation | None:
         """The relation below the operator that holds the state."""
         match self.state.holder, node:
@@ -113,9 +139,35 @@ class Witness:
                 return below
             case Holder.DISTINCT, Distinct(below) if node.schema[0].scope == self.state.scope:
                 return below
+            case Holder.RSTREAM, _:
+                return node
             case Holder.WINDOW, Window(stream, PartitionRows()) if stream.occurrence == self.state.stream:
                 return node
         return None
+
+
+def _scope(relation: Relation) -> str:
+    return relation.schema[0].scope
+
+
+def _as_join(node: SetOp) -> Join | None:
+    """The pairs of equal rows of both sides; None where a side computes what it gives, or both read one stream."""
+    left, right = ({stream.name for stream in streams(side)} for side in node.inputs)
+    if left & right:
+        return None
+    sides, columns = [], []
+    for side in node.inputs:
+        below, given = (
+            (side.input, [o.expr for o in side.outputs]) if isinstance(side, Project) else (side, side.schema)
+        )
+        if any(isinstance(n, SetOp | Aggregate | Distinct | AntiJoin | SemiJoin) for n in walk_relations(below)):
+            return None
+        sides.append(below)
+        columns.append(given)
+    pairs = list(zip(*columns, strict=True))
+    if not all(isinstance(expr, Column) for pair in pairs for expr in pair):
+        return None
+    return Join(tuple(sides), tuple(Compare(Comparator.EQ, left, right) for left, right in pairs))
 
 
 @dataclass(frozen=True, slots=True)
