@@ -80,11 +80,9 @@ class _Pipelines(NamedTuple):
 
 
 class JoinCore:
-    """The combinations of rows that come and go, by slots. Of each input results carry the columns in `kept`."""
+    """The combinations of rows that come and go, by slots. Results carry the columns of all inputs."""
 
-    def __init__(
-        self, memory: Memory, name: str, inputs: tuple[JoinInput, ...], kept: list[list[int]], test: Test | None
-    ) -> None:
+    def __init__(self, memory: Memory, name: str, inputs: tuple[JoinInput, ...], test: Test | None) -> None:
         self._memory = memory
         self._name = name
         self.inputs = inputs
@@ -92,7 +90,7 @@ class JoinCore:
         self._plan = pipelines(inputs)
         self._build_indexes()
         self._build_pipelines()
-        self._places = _places(inputs, kept)
+        self._places = _places(inputs)
         if memory.restored:
             for (owner, _), index in zip(self._index_keys, self._indexes, strict=True):
                 store = inputs[owner].store
@@ -217,13 +215,13 @@ class JoinCore:
                     key_columns[i, d, c] = column
 
 
-def _places(inputs: tuple[JoinInput, ...], kept: list[list[int]]) -> Ints:
+def _places(inputs: tuple[JoinInput, ...]) -> Ints:
     """Where each column of a result comes from, as `kernels.mjoin.materialise` wants it."""
-    columns = sum(map(len, kept))
+    columns = sum(source.columns for source in inputs)
     lines: list[tuple[int, ...]] = []
-    for number, of_input in enumerate(kept):
-        for column in of_input:
-            there = (inputs[number].columns + column // NULL_BITS, column % NULL_BITS)
+    for number, source in enumerate(inputs):
+        for column in range(source.columns):
+            there = (source.columns + column // NULL_BITS, column % NULL_BITS)
             here = (columns + len(lines) // NULL_BITS, len(lines) % NULL_BITS)
             lines.append((number, column, *there, *here))
     return np.array(lines, np.int64).reshape(-1, 6)

@@ -302,8 +302,7 @@ class _Builder:
         residual = tuple(expr for expr in join.on if not _is_indexed(expr, variables))
         predicate = compile_predicate(residual, join.schema) if residual else None
         test = (lambda rows: predicate(rows, self._dictionary)) if predicate is not None else None
-        kept = [list(range(len(operand.schema))) for operand in join.operands]
-        return JoinCore(self._memory, self._name("join"), tuple(inputs), kept, test), nodes
+        return JoinCore(self._memory, self._name("join"), tuple(inputs), test), nodes
 
     def _aggregate(self, relation: Aggregate) -> DeltaNode:
         below = self.deltas(relation.input)

@@ -108,15 +108,6 @@ class JoinGraph:
         return right in self.neighbours[left] and right not in self.children[left] and left not in self.children[right]
 
     @cached_property
-    def is_connected(self) -> bool:
-        seen, open_ends = set(self.names[:1]), list(self.names[:1])
-        while open_ends:
-            found = [other for other in self.neighbours[open_ends.pop()] if other not in seen]
-            seen.update(found)
-            open_ends += found
-        return len(seen) == len(self.names)
-
-    @cached_property
     def shape(self) -> Shape:
         """DT-shaped, DAG-shaped or cyclic, by the joins that are written.
 
