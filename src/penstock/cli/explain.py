@@ -55,7 +55,7 @@ def _chosen(script: Script, name: str | None) -> list[Query]:
 def _shown(query: Query, verdict: Verdict, cells: int | None) -> str:
     output = ", ".join(f"{column.name} {column.type}" for column in query.schema)
     picture = f"{plan_text(query)}\noutput: {output}\nstate: {verdict.message}"
-    return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells))}"
+    return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, verdict.catalog, cells))}"
 
 
 def _report(script: Script, queries: list[tuple[Query, Verdict]], cells: int | None) -> dict[str, Json]:
@@ -63,11 +63,11 @@ def _report(script: Script, queries: list[tuple[Query, Verdict]], cells: int | N
         "schema": JSON_SCHEMA,
         "errors": [error_json(error) for error in script.errors],
         "queries": [
-            plan_json(query) | {"safe": verdict.safe, "message": verdict.message} | _fragments(query, cells)
+            plan_json(query) | {"safe": verdict.safe, "message": verdict.message} | _fragments(query, verdict, cells)
             for query, verdict in queries
         ],
     }
 
 
-def _fragments(query: Query, cells: int | None) -> dict[str, Json]:
-    return {} if cells is None else {"fragments": fragments_json(plan(query, cells))}
+def _fragments(query: Query, verdict: Verdict, cells: int | None) -> dict[str, Json]:
+    return {} if cells is None else {"fragments": fragments_json(plan(query, verdict.catalog, cells))}

@@ -42,7 +42,7 @@ class EmbeddedEngine:
         cells: int = 1,
         horizon: int | None = None,
     ) -> None:
-        self.plan: Plan = plan(normalise(query), cells)
+        self.plan: Plan = plan(normalise(query), catalog, cells)
         self.query = query
         self._horizon = horizon
         self._dictionary = Dictionary()

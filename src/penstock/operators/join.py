@@ -6,13 +6,14 @@ predicates are tested on the combinations that the equalities leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kernels.evidence import holds
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
@@ -82,19 +83,27 @@ class _Pipelines(NamedTuple):
 class JoinCore:
     """The combinations of rows that come and go, by slots. Results carry the columns of all inputs."""
 
-    def __init__(self, memory: Memory, name: str, inputs: tuple[JoinInput, ...], test: Test | None) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        name: str,
+        inputs: tuple[JoinInput, ...],
+        test: Test | None,
+        looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
+    ) -> None:
+        """`looked_up`: inputs and variables by which others look for rows, beside the join itself."""
         self._memory = memory
         self._name = name
         self.inputs = inputs
         self._test = test
         self._plan = pipelines(inputs)
-        self._build_indexes()
+        self._build_indexes({(number, self._positions(number, variables)) for number, variables in looked_up})
         self._build_pipelines()
         self._places = _places(inputs)
         if memory.restored:
             for (owner, _), index in zip(self._index_keys, self._indexes, strict=True):
                 store = inputs[owner].store
-                index.rebuild(store.capacity, store.rows, np.flatnonzero(self._lives(owner) != ABSENT))
+                index.rebuild(store.capacity, store.rows, np.flatnonzero(self.lives(owner) != ABSENT))
 
     def step(self, events: list[Events]) -> tuple[Ints, Ints, Ints, Ints]:
         """Slots, times, signs and rows of the combinations that come and go, in the order of time."""
@@ -106,7 +115,7 @@ class JoinCore:
         # Events are numbered from 1 in the order of time.
         numbers = np.empty(len(order), np.int64)
         numbers[order] = np.arange(1, len(order) + 1)
-        lives = [self._lives(i) for i in range(len(self.inputs))]
+        lives = [self.lives(i) for i in range(len(self.inputs))]
         chosen = self._admitted(events, np.split(numbers, np.cumsum([len(e) for e in events])[:-1]), lives)
         chosen = chosen[np.argsort(numbers[chosen])]
         tables = (self._input_table(lives), self._index_table())
@@ -120,6 +129,43 @@ class JoinCore:
             found, by, rows = found[true], by[true], rows[true]
         event = order[by - 1]
         return found, ts[event], signs[event], rows
+
+    def forget(self, number: int, slots: Ints) -> None:
+        """Rows of an input are in the join no more, and nothing comes out for it."""
+        self.lives(number)[slots] = ABSENT
+        for index in self._own(number):
+            unlink_rows(index.heads, index.links, slots, np.full(len(slots), -1, np.int64))
+
+    def indexes(self) -> list[tuple[tuple[int, tuple[int, ...]], Index]]:
+        """The indexes, each with its input and columns."""
+        return list(zip(self._index_keys, self._indexes, strict=True))
+
+    def index_number(self, number: int, variables: tuple[int, ...]) -> int:
+        """Which index finds rows of an input by these variables."""
+        return self._index_keys.index((number, self._positions(number, variables)))
+
+    def has_variables(self, number: int, variables: tuple[int, ...]) -> bool:
+        return all(self.inputs[number].variables[variable] is not None for variable in variables)
+
+    def variable(self, number: int, column: int) -> int:
+        """The variable that a column of an input holds."""
+        return self.inputs[number].variables.index(column)
+
+    def keys(self, number: int, variables: tuple[int, ...], slots: Ints) -> Ints:
+        """The values that rows of an input have of variables."""
+        return np.ascontiguousarray(self.inputs[number].store.rows[slots][:, self._positions(number, variables)])
+
+    def holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
+        """Whether an input has a row with each key."""
+        found = np.zeros(len(keys), np.int64)
+        index = self._indexes[self.index_number(number, variables)]
+        rows = self.inputs[number].store.rows
+        holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
+        return found.astype(np.bool_)
+
+    def _positions(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
+        columns = (self.inputs[number].variables[variable] for variable in variables)
+        return tuple(column for column in columns if column is not None)
 
     def _admitted(self, events: list[Events], numbers: list[Ints], lives: list[Ints]) -> Ints:
         """Lets all events in, and gives those that may have results, as places in their concatenation."""
@@ -155,7 +201,7 @@ class JoinCore:
         """The indexes on an input's rows."""
         return [index for (owner, _), index in zip(self._index_keys, self._indexes, strict=True) if owner == number]
 
-    def _lives(self, number: int) -> Ints:
+    def lives(self, number: int) -> Ints:
         """Of each slot what `kernels.mjoin` calls its life."""
         capacity = self.inputs[number].store.capacity
         return self._memory.array(f"{self._name}.{number}.lives", capacity)
@@ -171,10 +217,10 @@ class JoinCore:
             return events
         return Events(events.ts[~null], events.signs[~null], events.slots[~null])
 
-    def _build_indexes(self) -> None:
-        """The indexes that some pipeline probes, in the order of their owners."""
-        keys = dict.fromkeys((probe.target, probe.columns) for pipeline in self._plan for probe in pipeline)
-        self._index_keys = sorted(keys)
+    def _build_indexes(self, more: set[tuple[int, tuple[int, ...]]]) -> None:
+        """The indexes that some pipeline probes, or somebody else, in the order of their owners."""
+        keys = {(probe.target, probe.columns) for pipeline in self._plan for probe in pipeline}
+        self._index_keys = sorted(keys | more)
         self._indexes = [
             Index(self._memory, f"{self._name}.index{n}", columns) for n, (_, columns) in enumerate(self._index_keys)
         ]

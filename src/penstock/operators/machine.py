@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -37,13 +38,16 @@ from penstock.operators.events import Events
 from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
 from penstock.operators.netting import deleted, inserted, netted
+from penstock.operators.purge import Purge, looked_up
 from penstock.operators.reorder import Reorder
 from penstock.operators.rstream import RelationStream
 from penstock.operators.scalars import compile_predicate, compile_scalar
 from penstock.operators.sweep import Holder, RowsHolder
-from penstock.operators.windows import window_operator
-from penstock.plan.fragments import Fragment, Route, is_monotone, join_variables
+from penstock.operators.windows import ForgettingWindow, WindowOperator, window_operator
+from penstock.plan.fragments import Fragment, Route
+from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.physical import Keep, Received, Scan
+from penstock.plan.rules import PurgingJoin
 from penstock.synopsis.deltas import Deltas, assemble, is_null, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
@@ -180,6 +184,8 @@ class _Builder:
                 return self._keep(self.deltas(below), columns, below.schema)
             case Join():
                 return self._join(relation)
+            case PurgingJoin():
+                return self._purging_join(relation)
             case SemiJoin() | AntiJoin():
                 return self._semi_join(relation)
             case Aggregate():
@@ -196,13 +202,15 @@ class _Builder:
         """The relation with its rows stored."""
         with self.gauges.building(relation) as gauge:
             store, events = self._window(relation) if isinstance(relation, Scan) else self._bag(relation)
+        return store, self._measured(events, gauge)
 
+    def _measured(self, events: EventNode, gauge: Gauge) -> EventNode:
         def measured(step: Step) -> Events:
             out = events(step)
             gauge.stepped(step.inputs, len(out))
             return out
 
-        return store, measured
+        return measured
 
     def _bag(self, relation: Relation) -> tuple[RowStore, EventNode]:
         deltas = self.deltas(relation)
@@ -242,6 +250,10 @@ class _Builder:
         return self._windows[contents]
 
     def _new_window(self, scan: Scan) -> tuple[RowStore, EventNode]:
+        window, events = self._own_window(scan)
+        return window.store, events
+
+    def _own_window(self, scan: Scan) -> tuple[WindowOperator, EventNode]:
         arrivals = self._arrivals(scan)
         columns = len(scan.schema)
         by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
@@ -252,7 +264,7 @@ class _Builder:
             rows = arrivals(step)
             return window.step(rows.ts, rows.rows, step.until)
 
-        return window.store, step_window
+        return window, step_window
 
     def _received(self, leaf: Relation) -> DeltaNode:
         number = self._leaf(leaf)
@@ -280,21 +292,55 @@ class _Builder:
         return self._project(below, columns, schema)
 
     def _join(self, join: Join) -> DeltaNode:
-        core, events = self._core(join)
+        core, events = self._core(join, lambda number: self.events(join.operands[number]))
         operator = JoinOperator(core)
         return lambda step: operator.step([node(step) for node in events])
 
+    def _purging_join(self, node: PurgingJoin) -> DeltaNode:
+        windows: dict[int, ForgettingWindow] = {}
+
+        def operand_events(number: int) -> tuple[RowStore, EventNode]:
+            """Rows that are forgotten here are nobody else's."""
+            operand = node.operands[number]
+            if number not in node.forgets:
+                return self.events(operand)
+            assert isinstance(operand, Scan)
+            with self.gauges.building(operand) as gauge:
+                window, events = self._own_window(operand)
+            windows[number] = cast(ForgettingWindow, window)
+            return window.store, self._measured(events, gauge)
+
+        core, events = self._core(node, operand_events, looked_up(node))
+        evidence = [self.deltas(scan) for scan in node.evidence]
+        purge = Purge(self._memory, self._name("purge"), node, core, windows)
+        self.gauges.top.counts.append(purge.__len__)
+
+        def join(step: Step) -> Deltas:
+            came = [node(step) for node in events]
+            allowed = purge.learn([node(step) for node in evidence], came, step.until)
+            found, times, signs, rows = core.step(allowed)
+            purge.step(came, found)
+            return Deltas(times, signs, rows).in_order()
+
+        return join
+
     def _semi_join(self, relation: SemiJoin | AntiJoin) -> DeltaNode:
-        core, events = self._core(Join((relation.left, relation.right), relation.on))
+        sides = (relation.left, relation.right)
+        core, events = self._core(Join(sides, relation.on), lambda number: self.events(sides[number]))
         wants_match = isinstance(relation, SemiJoin)
         operator = SemiJoinOperator(self._memory, self._name("semijoin"), core, wants_match)
         return lambda step: operator.step([node(step) for node in events])
 
-    def _core(self, join: Join) -> tuple[JoinCore, list[EventNode]]:
+    def _core(
+        self,
+        join: Join | PurgingJoin,
+        events_of: Callable[[int], tuple[RowStore, EventNode]],
+        looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
+    ) -> tuple[JoinCore, list[EventNode]]:
         inputs, nodes = [], []
         variables = join_variables(join)
         for number, operand in enumerate(join.operands):
-            store, events = self.events(operand)
+            store, events = events_of(number)
             own = (variable[number] for variable in variables)
             positions = tuple(None if column is None else operand.schema.index(column) for column in own)
             inputs.append(JoinInput(store, len(operand.schema), positions))
@@ -302,7 +348,7 @@ class _Builder:
         residual = tuple(expr for expr in join.on if not _is_indexed(expr, variables))
         predicate = compile_predicate(residual, join.schema) if residual else None
         test = (lambda rows: predicate(rows, self._dictionary)) if predicate is not None else None
-        return JoinCore(self._memory, self._name("join"), tuple(inputs), test), nodes
+        return JoinCore(self._memory, self._name("join"), tuple(inputs), test, looked_up), nodes
 
     def _aggregate(self, relation: Aggregate) -> DeltaNode:
         below = self.deltas(relation.input)

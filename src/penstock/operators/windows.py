@@ -45,6 +45,13 @@ def window_operator(
             return PartitionWindow(memory, name, width, columns, by, count)
 
 
+class ForgettingWindow(WindowOperator, Protocol):
+    """A window whose rows may be forgotten before they leave it."""
+
+    def forget(self, slots: Ints) -> None:
+        """These rows are wanted no more. They have no event when they leave."""
+
+
 class UnboundedWindow:
     """`[UNBOUNDED]`: rows come and never go."""
 
@@ -54,6 +61,9 @@ class UnboundedWindow:
     def step(self, ts: Ints, rows: Ints, until: int) -> Events:
         slots = self.store.put(rows, ts)
         return Events(ts, np.ones(len(slots), np.int64), slots)
+
+    def forget(self, slots: Ints) -> None:
+        self.store.release(slots)
 
 
 class RangeWindow:
@@ -71,6 +81,10 @@ class RangeWindow:
         self._queue.left += len(goers)
         self.store.release(goers)
         return in_time(going_ts, goers, ts, slots, self.store.starts)
+
+    def forget(self, slots: Ints) -> None:
+        self._queue.remove(slots, self.store.capacity)
+        self.store.release(slots)
 
     def _end(self, slots: Ints) -> Ints:
         """The first instant at which each row is not there any more."""

@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
-from penstock.algebra.relations import Relation, StreamKind, Table, walk_relations
+from penstock.algebra.relations import Join, Relation, StreamKind, Table, walk_relations
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.physical import Keep, Received, Scan
+from penstock.plan.rules import PurgingJoin
 
 
 def operator_name(relation: Relation, number: int) -> str:
     """What the operator of a relation is called; `number` is its place from the root down."""
-    return f"{type(relation).__name__.lower()}{number}"
+    kind = Join if isinstance(relation, PurgingJoin) else type(relation)
+    return f"{kind.__name__.lower()}{number}"
 
 
 def fragments_text(plan: Plan) -> str:
@@ -123,4 +127,7 @@ def _operator_text(relation: Relation) -> str:
             return f"keeps {', '.join(map(expression_text, columns)) or 'nothing'}"
         case Table():
             return f"table {_leaf_name(relation)}"
+        case PurgingJoin(operands, forgets=forgets):
+            names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
+            return f"{_operator_text(relation.join)}, forgets rows of {names}"
     return plan_text(relation).partition("\n")[0]

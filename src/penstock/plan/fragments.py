@@ -26,14 +26,16 @@ from penstock.algebra.relations import (
     Select,
     SemiJoin,
     SetOp,
-    SetOperator,
     StreamKind,
     Table,
     ToStream,
-    Unbounded,
     walk_relations,
 )
+from penstock.catalog import Catalog
+from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.physical import Keep, Received, Scan, physical
+from penstock.plan.purging import with_purging
+from penstock.plan.rules import PurgingJoin
 
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
 Dimension = tuple[Expr, ...] | None
@@ -77,10 +79,10 @@ class Plan:
         return self.fragments[-1]
 
 
-def plan(query: Query, cells: int = 1) -> Plan:
+def plan(query: Query, catalog: Catalog, cells: int = 1) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
     kind = query.root.kind if isinstance(query.root, ToStream) else None
-    relation = physical(query.relation)
+    relation = with_purging(physical(query.relation), catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
         return Plan(query, (Fragment(0, relation, routes, ()),), kind)
@@ -97,20 +99,6 @@ def plan(query: Query, cells: int = 1) -> Plan:
 
 def _leaves(relation: Relation) -> tuple[Leaf, ...]:
     return tuple(node for node in walk_relations(relation) if isinstance(node, (Scan, Table, Received)))
-
-
-def is_monotone(relation: Relation) -> bool:
-    """Whether rows only ever come: then nothing can go at the instant at which its equal comes."""
-    match relation:
-        case Scan(spec=Unbounded()) | Table():
-            return True
-        case Received():
-            return relation.is_monotone
-        case Select() | Project() | Keep() | Join() | SemiJoin() | Distinct():
-            return all(is_monotone(node) for node in relation.inputs)
-        case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
-            return all(is_monotone(node) for node in relation.inputs)
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +147,7 @@ class _Cutter:
                 return _Piece(relation)
             case Select() | Project() | Keep():
                 return self.piece(relation.inputs[0]).under(relation)
-            case Join():
+            case Join() | PurgingJoin():
                 return self._join(relation)
             case SemiJoin(left, right, on) | AntiJoin(left, right, on):
                 return self._semi_join(relation, self.piece(left), self.piece(right), on)
@@ -220,7 +208,7 @@ class _Cutter:
                 placed.append(self.received(piece, route, shares))
         return placed
 
-    def _join(self, relation: Join) -> _Piece:
+    def _join(self, relation: Join | PurgingJoin) -> _Piece:
         variables = join_variables(relation)
         pieces = [self.piece(operand) for operand in relation.operands]
         shares = choose_shares(
@@ -229,10 +217,16 @@ class _Cutter:
         chosen = [(v, s) for v, s in zip(variables, shares, strict=True) if s > 1]
         grid = tuple(s for _, s in chosen) or (1,)
         own: list[list[Expr | None]] = [[*(v[i] for v, _ in chosen)] or [None] for i in range(len(pieces))]
+        if isinstance(relation, PurgingJoin):
+            pieces += [_Piece(scan) for scan in relation.evidence]
+            own += [
+                relation.evidence_along(n, [v for v, s in enumerate(shares) if s > 1]) or [None]
+                for n in range(len(relation.evidence))
+            ]
         placed = self._grid(pieces, own, grid)
         routes = tuple(route for piece in placed for route in piece.routes)
         seen = tuple(frozenset(column for column in v if column is not None) for v, _ in chosen)
-        return _Piece(Join(tuple(piece.relation for piece in placed), relation.on), routes, grid, seen)
+        return _Piece(relation.with_inputs(tuple(piece.relation for piece in placed)), routes, grid, seen)
 
     def _semi_join(self, relation: Relation, left: _Piece, right: _Piece, on: tuple[Expr, ...]) -> _Piece:
         pairs = _equal_columns(on, left.relation, right.relation)
@@ -268,26 +262,6 @@ def _at_leaf(expr: Expr, relation: Relation) -> Expr:
         case Select(below) | Keep(below):
             return _at_leaf(expr, below)
     return expr
-
-
-def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
-    """The classes of columns that a join's equalities make equal: of each input one column, or None.
-
-    An input with two columns in one class keeps the first; their equality stays a predicate.
-    """
-    classes: list[set[Column]] = []
-    for expr in join.on:
-        if isinstance(expr, Compare) and expr.op is Comparator.EQ:
-            left, right = expr.left, expr.right
-            if isinstance(left, Column) and isinstance(right, Column):
-                touching = [c for c in classes if left in c or right in c]
-                classes = [c for c in classes if c not in touching]
-                classes.append({left, right}.union(*touching))
-    ordered = sorted(classes, key=lambda c: min(join.schema.index(column) for column in c))
-    return [
-        tuple(next((column for column in operand.schema if column in c), None) for operand in join.operands)
-        for c in ordered
-    ]
 
 
 def choose_shares(inputs: list[list[bool]], cells: int) -> tuple[int, ...]:

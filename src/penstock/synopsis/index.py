@@ -27,6 +27,11 @@ class Index:
         # Eight times as many as are needed, so that an index is seldom rebuilt.
         self._fill(4 * count, capacity, rows, np.flatnonzero(self._links[1:]))
 
+    def put(self, rows: Ints, slots: Ints) -> None:
+        """Links slots that are not in the index yet; there must be room."""
+        hashes = row_hashes(rows, slots, self.columns)
+        link_rows(self.heads, self.mask, self.links, hashes, slots, np.ones(len(slots), np.int64))
+
     def rebuild(self, capacity: int, rows: Ints, members: Ints) -> None:
         """Fills the index anew with the slots of its members."""
         self._fill(len(members), capacity, rows, members)
@@ -36,8 +41,7 @@ class Index:
         self._memory.forget(f"{self._name}.links")
         # A power of two, so that a mask picks the bucket.
         self._attach(max(64, 1 << (count - 1).bit_length()), capacity)
-        hashes = row_hashes(rows, members, self.columns)
-        link_rows(self.heads, self.mask, self.links, hashes, members, np.ones(len(members), np.int64))
+        self.put(rows, members)
 
     def _attach(self, buckets: int, capacity: int) -> None:
         heads = self._memory.array(f"{self._name}.heads", buckets, derived=True)

@@ -48,6 +48,18 @@ class SlotQueue:
         _write(ring, right, slots)
         self._registers[2] = right + len(slots)
 
+    def remove(self, slots: Ints, capacity: int) -> None:
+        """Takes slots out, wherever they are. The others keep their order, not their positions.
+
+        That is a pass over the queue: it is for queues that stay short because slots are taken out.
+        """
+        held = self.slots(self.left, self.right)
+        stays = np.ones(capacity, np.bool_)
+        stays[slots] = False
+        kept = held[stays[held]]
+        _write(self._ring(0), self.left, kept)
+        self._registers[2] = self.left + len(kept)
+
     def slots(self, start: int, end: int) -> Ints:
         """The slots at positions from `start` up to `end`."""
         ring = self._ring(0)

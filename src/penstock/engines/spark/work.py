@@ -78,7 +78,7 @@ class Exchange:
 
 def make_work(query: Query, catalog: Catalog, cells: int, horizon: int | None) -> Work:
     """The work of a query, still without its tables."""
-    planned = plan(normalise(query), cells)
+    planned = plan(normalise(query), catalog, cells)
     names = {route.leaf.stream.name for _, _, route in _routes(planned) if isinstance(route.leaf, Scan)}
     streams = tuple(stream for stream in catalog.streams if stream.name in names)
     described = repr((STATE_VERSION, planned.fragments, planned.kind, query.schema, horizon, cells))

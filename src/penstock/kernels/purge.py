@@ -1,0 +1,387 @@
+"""The generalized chained purge (004, section 4.2) over the stores of a join: which rows can join nothing new?
+
+A row is a *binding*. A binding moves on to an input whose rules say that no more of its rows joins it, and becomes the
+bindings with the rows of that input that are there. The row goes when no binding is left, or when each one holds a row
+of every input. As printed, the purge takes the values of a step from stored rows and loses results; here they come from
+the binding.
+
+A binding that cannot move on says what it waits for: a *clock* that has to reach some value, or something that comes
+with certain values. Clocks count time, the rows of a stream, or up to which value a stream has passed.
+
+Stores and indexes are addresses (`pointers`), in tables with a line each. The first stores are the join's inputs; the
+others hold evidence.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kernels.hashing import prefix_hash
+from penstock.kernels.index import first, following
+from penstock.kernels.jit import kernel, lean
+from penstock.kernels.pointers import peek, poke
+
+Ints = NDArray[np.int64]
+
+#: Columns of the table of stores: addresses of rows, of starts and of lives, words per row.
+ROWS, STARTS, LIVES, WIDTH = range(4)
+#: Columns of the table of indexes: the store, how many columns, addresses of heads and links, mask of buckets, and as
+#: bits the variables that its columns hold.
+STORE, COLUMNS, HEADS, LINKS, MASK, VARIABLES = range(6)
+#: Columns of the table of rules: what it is, of which input, by a row of which other, how much, by which clock, the
+#: index to look in, how many variables it wants, and the address of what is noted with the source's rows.
+KIND, TARGET, SOURCE, LIMIT, CLOCK, INDEX, KEYS, STAMPS = range(8)
+
+#: Kinds of rules. No more row of the target joins ...
+STATIC = 0  # ... at all.
+IN_TIME = 1  # ... a row of the source that is that old.
+AFTER_ROWS = 2  # ... a row of the source since which so many rows of the target have come.
+PUNCTUATED = 3  # ... with values that a punctuation closed.
+BY_KEY = 4  # ... with the values of a key of which the row is there.
+CLUSTERED = 5  # ... with values that came, and since then more than so many others.
+ORDERED = 6  # ... with a value that the target has passed.
+
+#: The clock of time. Its value is the first instant that is not closed.
+TIME = 0
+NEVER = (1 << 63) - 1
+#: Rows that are looked at for one row before it is left alone until a partner of it goes.
+EFFORT = 4096
+
+
+@lean
+def value_of(variable: int, bound: Ints, stores: Ints, columns: Ints) -> int:
+    """The value of a variable in a binding; it must be known."""
+    for n in range(len(bound)):
+        if bound[n] >= 0 and columns[n, variable] >= 0:
+            return peek(stores[n, ROWS] + 8 * (bound[n] * stores[n, WIDTH] + columns[n, variable]))
+    return 0
+
+
+@lean
+def knows(variables: int, bound: Ints, columns: Ints) -> bool:
+    """Whether a binding has values of all these variables."""
+    for v in range(columns.shape[1]):
+        if (variables >> v) & 1:
+            known = False
+            for n in range(len(bound)):
+                known |= bound[n] >= 0 and columns[n, v] >= 0
+            if not known:
+                return False
+    return True
+
+
+@lean
+def joins(target: int, slot: int, bound: Ints, stores: Ints, columns: Ints) -> bool:
+    """Whether a row agrees with a binding on all variables that both have."""
+    row = stores[target, ROWS] + 8 * slot * stores[target, WIDTH]
+    for v in range(columns.shape[1]):
+        if columns[target, v] >= 0:
+            word = peek(row + 8 * columns[target, v])
+            for n in range(len(bound)):
+                if bound[n] >= 0 and columns[n, v] >= 0:
+                    if peek(stores[n, ROWS] + 8 * (bound[n] * stores[n, WIDTH] + columns[n, v])) != word:
+                        return False
+                    break
+    return True
+
+
+@lean
+def usable_index(target: int, bound: Ints, indexes: Ints, columns: Ints) -> int:
+    """The index of an input whose columns the binding knows, the one of the most columns; -1 if there is none."""
+    best = -1
+    for i in range(len(indexes)):
+        if indexes[i, STORE] == target and (best < 0 or indexes[i, COLUMNS] > indexes[best, COLUMNS]):
+            if knows(indexes[i, VARIABLES], bound, columns):
+                best = i
+    return best
+
+
+@lean
+def first_by(
+    index: int, bound: Ints, stores: Ints, indexes: Ints, index_variables: Ints, columns: Ints, key: Ints
+) -> int:
+    """The first slot of an input that may join a binding."""
+    count = indexes[index, COLUMNS]
+    for c in range(count):
+        key[0, c] = value_of(index_variables[index, c], bound, stores, columns)
+    return first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, 0, count))
+
+
+@lean
+def find(index: int, count: int, stores: Ints, indexes: Ints, index_columns: Ints, key: Ints) -> int:
+    """The slot whose columns of the index hold the key, or -1."""
+    store = indexes[index, STORE]
+    slot = first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, 0, count))
+    while slot >= 0:
+        row = stores[store, ROWS] + 8 * slot * stores[store, WIDTH]
+        same = True
+        for c in range(count):
+            same &= peek(row + 8 * index_columns[index, c]) == key[0, c]
+        if same:
+            return slot
+        slot = following(indexes[index, LINKS], slot)
+    return -1
+
+
+@lean
+def _wait_for(clock: int, value: int, waits: Ints) -> None:
+    """Notes the first clock that is waited for, but time rather than others: it goes on by itself."""
+    if waits[0] < 0 or (clock == TIME and (waits[0] != TIME or value < waits[1])):
+        waits[0], waits[1] = clock, value
+
+
+@lean
+def _watch(rule: int, count: int, key: Ints, waits: Ints, watched: Ints) -> None:
+    """Notes that something of the key's values is waited for."""
+    if waits[2] < len(watched):
+        for c in range(count, 0, -1):
+            key[0, c] = key[0, c - 1]
+        key[0, 0] = rule
+        watched[waits[2]] = prefix_hash(key, 0, count + 1)
+        waits[2] += 1
+
+
+@lean
+def closed_input(
+    bound: Ints,
+    stores: Ints,
+    indexes: Ints,
+    index_columns: Ints,
+    columns: Ints,
+    rules: Ints,
+    rule_variables: Ints,
+    clocks: Ints,
+    key: Ints,
+    waits: Ints,
+    watched: Ints,
+) -> int:
+    """An input that is not in the binding and of which no more row joins it; -1 if there is none, and what to wait for.
+
+    `waits` is then [clock, value, number of hashes in `watched`].
+    """
+    waits[0], waits[1], waits[2] = -1, NEVER, 0
+    for r in range(len(rules)):
+        target, source, kind = rules[r, TARGET], rules[r, SOURCE], rules[r, KIND]
+        if bound[target] >= 0 or usable_index(target, bound, indexes, columns) < 0:
+            continue
+        if kind == STATIC:
+            return int(target)
+        if kind <= AFTER_ROWS:
+            if bound[source] < 0:
+                continue
+            noted = peek((stores[source, STARTS] if kind == IN_TIME else rules[r, STAMPS]) + 8 * bound[source])
+            if clocks[rules[r, CLOCK]] >= noted + rules[r, LIMIT]:
+                return int(target)
+            _wait_for(rules[r, CLOCK], noted + rules[r, LIMIT], waits)
+            continue
+        known, count = True, rules[r, KEYS]
+        for c in range(count):
+            known &= knows(1 << rule_variables[r, c], bound, columns)
+        if not known:
+            continue
+        for c in range(count):
+            key[0, c] = value_of(rule_variables[r, c], bound, stores, columns)
+        if kind == ORDERED:
+            if key[0, 0] < clocks[rules[r, CLOCK]]:
+                return int(target)
+            _wait_for(rules[r, CLOCK], key[0, 0] + 1, waits)
+            continue
+        slot = find(rules[r, INDEX], count, stores, indexes, index_columns, key)
+        if slot < 0:
+            _watch(r, count, key, waits, watched)
+        elif kind == CLUSTERED:
+            store = indexes[rules[r, INDEX], STORE]
+            entry = stores[store, ROWS] + 8 * (slot * stores[store, WIDTH] + count)
+            due = peek(entry) + rules[r, LIMIT]
+            if clocks[rules[r, CLOCK]] >= due:
+                return int(target)
+            _wait_for(rules[r, CLOCK], due, waits)
+        else:
+            return int(target)
+    return -1
+
+
+@lean
+def is_purgeable(
+    source: int,
+    slot: int,
+    retracts: bool,
+    stores: Ints,
+    indexes: Ints,
+    index_columns: Ints,
+    index_variables: Ints,
+    columns: Ints,
+    rules: Ints,
+    rule_variables: Ints,
+    clocks: Ints,
+    reaches: Ints,
+    bound: Ints,
+    path: Ints,
+    key: Ints,
+    waits: Ints,
+    watched: Ints,
+) -> bool:
+    """Whether a row can join nothing new; else what it waits for is in `waits` and `watched`.
+
+    Where results are taken back, a row that is in one stays until a row of it leaves its window, after `reaches`.
+    """
+    width = len(bound)
+    for n in range(width):
+        bound[n] = -1
+    bound[source] = slot
+    depth, entering, looked = 0, True, 0
+    # The lines of `path`: at each depth the input that is joined next, by which index, and its next row.
+    while depth >= 0:
+        if entering:
+            if depth + 1 == width:
+                if retracts:
+                    waits[0], waits[1], waits[2] = TIME, NEVER, 0
+                    for n in range(width):
+                        if reaches[n] >= 0:
+                            leaves = peek(stores[n, STARTS] + 8 * bound[n]) + reaches[n] + 1
+                            waits[1] = min(waits[1], leaves)
+                    return False
+                depth -= 1
+                entering = False
+                continue
+            target = closed_input(
+                bound, stores, indexes, index_columns, columns, rules, rule_variables, clocks, key, waits, watched
+            )
+            if target < 0:
+                return False
+            path[0, depth] = target
+            path[1, depth] = usable_index(target, bound, indexes, columns)
+            candidate = first_by(path[1, depth], bound, stores, indexes, index_variables, columns, key)
+        else:
+            target = path[0, depth]
+            bound[target] = -1
+            candidate = path[2, depth]
+        while candidate >= 0 and not joins(target, candidate, bound, stores, columns):
+            candidate = following(indexes[path[1, depth], LINKS], candidate)
+            looked += 1
+        looked += 1
+        if looked > EFFORT:
+            waits[0], waits[1], waits[2] = TIME, NEVER, 0
+            return False
+        if candidate < 0:
+            depth -= 1
+            entering = False
+        else:
+            path[2, depth] = following(indexes[path[1, depth], LINKS], candidate)
+            bound[target] = candidate
+            depth += 1
+            entering = True
+    return True
+
+
+@kernel
+def examine(
+    inputs: Ints,
+    slots: Ints,
+    retracts: bool,
+    stores: Ints,
+    indexes: Ints,
+    index_columns: Ints,
+    index_variables: Ints,
+    columns: Ints,
+    rules: Ints,
+    rule_variables: Ints,
+    clocks: Ints,
+    reaches: Ints,
+    wakes: Ints,
+) -> tuple[Ints, Ints, Ints]:
+    """Which of these rows can go, as places among them; and for those that stay, what they watch: place and hash.
+
+    Of each input `wakes` has the addresses of two words per slot: the clock that a row waits for, and its value.
+    """
+    width, most = columns.shape[0], index_columns.shape[1] + 2
+    bound, path = np.empty(width, np.int64), np.zeros((3, width), np.int64)
+    key, waits, watched = np.zeros((1, most), np.int64), np.zeros(3, np.int64), np.zeros(16, np.int64)
+    gone = np.empty(len(slots), np.int64)
+    watchers, hashes = np.empty(64, np.int64), np.empty(64, np.int64)
+    goers, watches = 0, 0
+    for i in range(len(slots)):
+        if is_purgeable(
+            inputs[i],
+            slots[i],
+            retracts,
+            stores,
+            indexes,
+            index_columns,
+            index_variables,
+            columns,
+            rules,
+            rule_variables,
+            clocks,
+            reaches,
+            bound,
+            path,
+            key,
+            waits,
+            watched,
+        ):
+            gone[goers] = i
+            goers += 1
+            continue
+        poke(wakes[inputs[i], 0] + 8 * slots[i], max(waits[0], TIME))
+        poke(wakes[inputs[i], 1] + 8 * slots[i], waits[1] if waits[0] >= 0 else NEVER)
+        for w in range(waits[2]):
+            if watches == len(hashes):
+                watchers, hashes = _twice(watchers), _twice(hashes)
+            watchers[watches], hashes[watches] = i, watched[w]
+            watches += 1
+    return gone[:goers], watchers[:watches], hashes[:watches]
+
+
+@kernel
+def _twice(array: Ints) -> Ints:
+    larger = np.empty(2 * len(array), np.int64)
+    larger[: len(array)] = array
+    return larger
+
+
+@kernel
+def partners(
+    inputs: Ints,
+    slots: Ints,
+    wanted: Ints,
+    stores: Ints,
+    indexes: Ints,
+    index_variables: Ints,
+    columns: Ints,
+) -> tuple[Ints, Ints]:
+    """The rows of the wanted inputs that join one of these rows directly. Some may come twice."""
+    width, most = columns.shape[0], index_variables.shape[1] + 2
+    bound, key = np.empty(width, np.int64), np.zeros((1, most), np.int64)
+    found_inputs, found = np.empty(64, np.int64), np.empty(64, np.int64)
+    count = 0
+    for i in range(len(slots)):
+        bound[:] = -1
+        bound[inputs[i]] = slots[i]
+        for target in range(width):
+            index = usable_index(target, bound, indexes, columns) if target != inputs[i] and wanted[target] else -1
+            if index < 0 or indexes[index, COLUMNS] == 0:
+                continue
+            slot = first_by(index, bound, stores, indexes, index_variables, columns, key)
+            while slot >= 0:
+                if joins(target, slot, bound, stores, columns):
+                    if count == len(found):
+                        found_inputs, found = _twice(found_inputs), _twice(found)
+                    found_inputs[count], found[count] = target, slot
+                    count += 1
+                slot = following(indexes[index, LINKS], slot)
+    return found_inputs[:count], found[:count]
+
+
+@kernel
+def awake(clocks_of: Ints, values: Ints, lives: Ints, clocks: Ints) -> Ints:
+    """The slots of rows whose clock has reached what they wait for."""
+    count = min(len(values), len(lives))
+    found = np.empty(count, np.int64)
+    size = 0
+    for slot in range(count):
+        if lives[slot] != 0 and values[slot] <= clocks[clocks_of[slot]]:
+            found[size] = slot
+            size += 1
+    return found[:size].copy()

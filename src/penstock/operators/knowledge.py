@@ -1,0 +1,106 @@
+"""What a purge knows: clocks, and the evidence that came for the rules of a join (`plan/rules.py`).
+
+There is a clock for time, one for the rows of each stream that is counted, and one for each order: the value below
+which nothing comes any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from penstock.catalog import WithinRows
+from penstock.kernels import purge as kernel
+from penstock.plan.rules import ByCluster, ByOrder, ByPunctuation, PurgingJoin
+from penstock.synopsis.deltas import Deltas, is_null
+from penstock.synopsis.evidence import Evidence
+from penstock.synopsis.memory import Ints, Memory
+
+_LEAST = -(1 << 63)
+
+
+class Knowledge:
+    def __init__(self, memory: Memory, name: str, node: PurgingJoin) -> None:
+        self._memory, self._name, self._node = memory, name, node
+        self.evidence = {
+            number: Evidence(memory, f"{name}.evidence{number}", len(rule.variables))
+            for number, rule in enumerate(node.rules)
+            if isinstance(rule, ByPunctuation | ByCluster)
+        }
+        size = 1 + len(node.evidence) + len(node.rules)
+        #: Time, then the rows of each evidence, then what each rule's target has passed.
+        self.clocks = memory.array(f"{name}.clocks", size)[:size]
+        if not self.clocks[kernel.TIME]:
+            self.clocks[1 + len(node.evidence) :] = _LEAST
+        self._counted: list[tuple[int, Ints]] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self.evidence.values()))
+
+    def learn(self, came: Sequence[Deltas], until: int) -> Iterator[tuple[int, Ints]]:
+        """Takes the evidence of the instants before `until`. Gives the keys that came, by rule."""
+        self._counted = [(int(self.clocks[1 + n]), deltas.ts) for n, deltas in enumerate(came)]
+        self.clocks[kernel.TIME] = until
+        self.clocks[1 : 1 + len(came)] += np.array([len(deltas) for deltas in came], np.int64)
+        whole = [
+            _without_nulls(deltas, len(scan.schema)) for deltas, scan in zip(came, self._node.evidence, strict=True)
+        ]
+        for number, rule in enumerate(self._node.rules):
+            match rule:
+                case ByPunctuation(evidence=source, lifespan=lifespan):
+                    ts, keys = whole[source]
+                    self.evidence[number].note(keys, ts)
+                    if lifespan is not None:
+                        self.evidence[number].forget_before(until - lifespan)
+                    yield number, keys
+                case ByCluster(evidence=source, within=within, ticks=ticks):
+                    ts, keys = whole[source]
+                    since = ts if ticks is None else self.count_at(ticks, ts)
+                    self.evidence[number].note(keys, since, again=isinstance(within, WithinRows))
+                    yield number, keys
+                case ByOrder():
+                    self._pass(number, rule, *whole[rule.evidence])
+
+    def count_at(self, ticks: int, ts: Ints) -> Ints:
+        """How many rows of a stream there were when these instants of the last step were over."""
+        before, times = self._counted[ticks]
+        return before + np.searchsorted(times, ts, side="right")
+
+    def clock_of(self, number: int) -> int:
+        """The clock that a rule reads."""
+        rule = self._node.rules[number]
+        if isinstance(rule, ByOrder):
+            return 1 + len(self._node.evidence) + number
+        ticks = getattr(rule, "ticks", None)
+        return kernel.TIME if ticks is None else 1 + int(ticks)
+
+    def _pass(self, number: int, rule: ByOrder, ts: Ints, values: Ints) -> None:
+        """Moves the clock of an order. Only values above all before them can move it, so only they wait for that."""
+        clock = self.clock_of(number)
+        size = self._memory.array(f"{self._name}.passing{number}", 1)
+        waiting = self._memory.array(f"{self._name}.order{number}", int(size[0]) + len(ts), 2)
+        stamps = ts if rule.ticks is None else self.count_at(rule.ticks, ts)
+        lines = np.concatenate((waiting[: size[0]], np.column_stack((stamps, values[:, 0]))))
+        highest = np.maximum.accumulate(np.concatenate(([self.clocks[clock]], lines[:, 1])))
+        lines = lines[lines[:, 1] > highest[:-1]]
+        old = int(np.searchsorted(lines[:, 0], self._oldest(rule), side="right"))
+        if old:
+            self.clocks[clock] = lines[old - 1, 1]
+        size[0] = len(lines) - old
+        waiting[: size[0]] = lines[old:]
+
+    def _oldest(self, rule: ByOrder) -> int:
+        """Rows up to this one, or this time, have nothing smaller to come."""
+        if isinstance(rule.within, WithinRows):
+            assert rule.ticks is not None
+            return int(self.clocks[1 + rule.ticks]) - rule.within.k
+        return int(self.clocks[kernel.TIME]) - rule.within.microseconds - 1
+
+
+def _without_nulls(deltas: Deltas, columns: int) -> tuple[Ints, Ints]:
+    """Times and values of rows; a row with a NULL speaks of nothing that joins."""
+    null = np.zeros(len(deltas), np.bool_)
+    for column in range(columns):
+        null |= is_null(deltas.rows, column, columns)
+    return deltas.ts[~null], np.ascontiguousarray(deltas.rows[~null, :columns])

@@ -1,0 +1,354 @@
+"""Purge: a join forgets the rows of its inputs that can join nothing new, and what told it so.
+
+A row is looked at when it comes, when it was in a result, when a partner of it went, and when what it waits for has
+happened: a clock has reached a value, or something with certain values has come. So the work follows what happens, not
+what is stored. The rules are those of `plan/rules.py`, and `kernels/purge.py` chains them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.algebra.relations import Range, Relation
+from penstock.catalog import WithinRows
+from penstock.kernels import purge as kernel
+from penstock.kernels.evidence import watch_hashes
+from penstock.kernels.pointers import address
+from penstock.operators.events import Events
+from penstock.operators.join import JoinCore
+from penstock.operators.knowledge import Knowledge
+from penstock.operators.windows import ForgettingWindow
+from penstock.plan.joins import join_variables
+from penstock.plan.physical import Scan
+from penstock.plan.rules import AfterRows, ByCluster, ByKey, ByOrder, ByPunctuation, InTime, PurgingJoin, Rule, Static
+from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.evidence import MISSING
+from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.watch_list import WatchList
+
+_KINDS = {
+    Static: kernel.STATIC,
+    InTime: kernel.IN_TIME,
+    AfterRows: kernel.AFTER_ROWS,
+    ByPunctuation: kernel.PUNCTUATED,
+    ByKey: kernel.BY_KEY,
+    ByCluster: kernel.CLUSTERED,
+    ByOrder: kernel.ORDERED,
+}
+
+
+class Rows(NamedTuple):
+    """Rows of a join's inputs."""
+
+    inputs: Ints
+    slots: Ints
+
+    def of(self, number: int) -> Ints:
+        mine: Ints = self.slots[self.inputs == number]
+        return mine
+
+
+def _rows(number: int, slots: Ints) -> Rows:
+    return Rows(np.full(len(slots), number, np.int64), slots)
+
+
+class _Tables(NamedTuple):
+    """What the kernels call so: stores and indexes by address, and what their columns are."""
+
+    stores: Ints
+    indexes: Ints
+    index_columns: Ints
+    index_variables: Ints
+    columns: Ints
+
+
+class Purge:
+    """The purge of one join. `windows` are those of the inputs whose rows may be forgotten."""
+
+    def __init__(
+        self, memory: Memory, name: str, node: PurgingJoin, core: JoinCore, windows: Mapping[int, ForgettingWindow]
+    ) -> None:
+        self._memory, self._name, self._node, self._core, self._windows = memory, name, node, core, windows
+        self._knows = Knowledge(memory, name, node)
+        self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
+        self._punctuations = PunctuationPurge(node, core, self._knows)
+        lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
+        self._columns = np.array(lines, np.int64).reshape(len(core.inputs), -1)
+        self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
+        self._woken = Rows(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+    def __len__(self) -> int:
+        """Entries of evidence, and of who waits for more of it."""
+        return len(self._knows) + len(self._watches)
+
+    @property
+    def violations(self) -> int:
+        """How many rows came that a punctuation had ruled out."""
+        return int(self._memory.array(f"{self._name}.violations", 1)[0])
+
+    def learn(self, came: Sequence[Deltas], events: Sequence[Events], until: int) -> list[Events]:
+        """Takes evidence, and gives the events without rows that punctuations had ruled out."""
+        hashes = []
+        for number, keys in self._knows.learn(came, until):
+            self._punctuations.came(number, keys)
+            hashes.append(watch_hashes(number, keys))
+        allowed = [self._allowed(number, own) for number, own in enumerate(events)]
+        for number, rule in enumerate(self._node.rules):
+            if isinstance(rule, ByKey):
+                own = allowed[rule.target]
+                hashes.append(
+                    watch_hashes(number, self._core.keys(rule.target, rule.variables, own.slots[own.signs > 0]))
+                )
+        self._woken = Rows(*self._watches.waiting_for(np.concatenate(hashes))) if hashes else self._woken
+        return allowed
+
+    def step(self, events: Sequence[Events], in_results: Ints) -> None:
+        """Forgets what can go after these events, all that came, of which rows in these slots were in results."""
+        self._stamp(events)
+        todo = [self._woken]
+        for number in self._windows:
+            todo += [_rows(number, slots) for slots in (self._arrived(number, events[number]), self._awake(number))]
+            todo.append(_rows(number, in_results[:, number]))
+        self._forget_outsiders(events)
+        chosen, tables = self._alive(todo), self._tables()
+        while len(chosen.slots):
+            gone = self._examine(chosen, tables)
+            self._forget(gone)
+            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), *tables[:2], *tables[3:]))])
+        self._punctuations.forget()
+
+    def _allowed(self, number: int, events: Events) -> Events:
+        """The events of an input without rows whose values a punctuation had closed before."""
+        ruled_out = np.zeros(len(events), np.bool_)
+        for rule_number, rule in enumerate(self._node.rules):
+            if isinstance(rule, ByPunctuation) and rule.target == number and len(events):
+                closed = self._knows.evidence[rule_number].words(self._core.keys(number, rule.variables, events.slots))
+                starts = self._core.inputs[number].store.starts[events.slots]
+                ruled_out |= (closed != MISSING) & (closed < starts) & (events.signs > 0)
+        if not ruled_out.any():
+            return events
+        self._memory.array(f"{self._name}.violations", 1)[0] += int(ruled_out.sum())
+        kept = ~np.isin(events.slots, events.slots[ruled_out])
+        return Events(events.ts[kept], events.signs[kept], events.slots[kept])
+
+    def _stamp(self, events: Sequence[Events]) -> None:
+        """Notes with rows that came how many rows of the other stream there were then."""
+        for number, rule in enumerate(self._node.rules):
+            if isinstance(rule, AfterRows):
+                own = events[rule.source]
+                slots = own.slots[own.signs > 0]
+                starts = self._core.inputs[rule.source].store.starts[slots]
+                self._stamps(number, rule)[slots] = self._knows.count_at(rule.ticks, starts)
+
+    def _stamps(self, number: int, rule: AfterRows) -> Ints:
+        return self._memory.array(f"{self._name}.stamps{number}", self._core.inputs[rule.source].store.capacity)
+
+    def _arrived(self, number: int, events: Events) -> Ints:
+        return events.slots[events.signs > 0]
+
+    def _awake(self, number: int) -> Ints:
+        """The rows whose clock has come."""
+        return kernel.awake(*self._waits(number), self._core.lives(number), self._knows.clocks)
+
+    def _waits(self, number: int) -> tuple[Ints, Ints]:
+        """By slot the clock that a row waits for, and the value."""
+        capacity = self._core.inputs[number].store.capacity
+        names = (f"{self._name}.{what}{number}" for what in ("clock", "value"))
+        first, second = (self._memory.array(name, capacity) for name in names)
+        return first, second
+
+    def _forget_outsiders(self, events: Sequence[Events]) -> None:
+        """Rows that came and are not in the join: with a NULL where they would join, or ruled out."""
+        for number, window in self._windows.items():
+            own = events[number]
+            came = own.slots[own.signs > 0]
+            outside = came[self._core.lives(number)[came] == 0]
+            outside = np.setdiff1d(outside, own.slots[own.signs < 0])
+            if len(outside):
+                window.forget(outside)
+
+    def _alive(self, todo: Iterable[Rows]) -> Rows:
+        """Each row once, of those that are in the join and may be forgotten."""
+        rows = [_rows(0, np.zeros(0, np.int64))]
+        together = list(todo)
+        for number in self._windows:
+            slots = np.unique(np.concatenate([part.of(number) for part in together]))
+            rows.append(_rows(number, slots[self._core.lives(number)[slots] != 0]))
+        return Rows(*(np.concatenate(parts) for parts in zip(*rows, strict=True)))
+
+    def _examine(self, chosen: Rows, tables: _Tables) -> Rows:
+        capacities = self._capacities()
+        self._watches.drop(*chosen, capacities)
+        waits = [self._waits(n) if n in self._windows else None for n in range(len(capacities))]
+        wakes = np.array([(0, 0) if own is None else tuple(map(address, own)) for own in waits], np.int64)
+        rules, variables = self._rules()
+        gone, watching, hashes = kernel.examine(
+            *chosen, self._node.retracts, *tables, rules, variables, self._knows.clocks, self._reaches, wakes
+        )
+        self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
+        return Rows(chosen.inputs[gone], chosen.slots[gone])
+
+    def _forget(self, gone: Rows) -> None:
+        self._punctuations.gone(gone)
+        for number, window in self._windows.items():
+            if len(slots := gone.of(number)):
+                self._core.forget(number, slots)
+                window.forget(slots)
+
+    def _wanted(self) -> Ints:
+        return np.array([number in self._windows for number in range(len(self._core.inputs))], np.int64)
+
+    def _capacities(self) -> list[int]:
+        return [source.store.capacity for source in self._core.inputs]
+
+    def _tables(self) -> _Tables:
+        stores = [
+            (address(source.store.rows), address(source.store.starts), 0, source.store.rows.shape[1])
+            for source in self._core.inputs
+        ]
+        stores += [(address(own.store.rows), 0, 0, own.width + 1) for own in self._knows.evidence.values()]
+        lines = [(owner, tuple(index.columns.tolist()), index) for (owner, _), index in self._core.indexes()]
+        own = [
+            (len(self._core.inputs) + n, tuple(range(entries.width)), entries.index)
+            for n, entries in enumerate(self._knows.evidence.values())
+        ]
+        most = max([1, *(len(columns) for _, columns, _ in lines + own)])
+        columns, variables = (np.full((len(lines + own), most), -1, np.int64) for _ in range(2))
+        indexes = np.zeros((len(lines + own), 6), np.int64)
+        for n, (store, held, index) in enumerate(lines + own):
+            columns[n, : len(held)] = held
+            if n < len(lines):
+                variables[n, : len(held)] = [self._core.variable(store, column) for column in held]
+            bits = sum(1 << v for v in variables[n, : len(held)].tolist() if v >= 0)
+            indexes[n] = (store, len(held), index.heads, index.links, index.mask, bits)
+        return _Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns)
+
+    def _rules(self) -> tuple[Ints, Ints]:
+        """The rules as the kernel reads them."""
+        rules = self._node.rules
+        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, ByKey | ByPunctuation | ByCluster))])
+        lines, variables = np.zeros((len(rules), 8), np.int64), np.zeros((len(rules), most), np.int64)
+        for number, rule in enumerate(rules):
+            line = lines[number]
+            line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
+            line[kernel.CLOCK] = self._knows.clock_of(number)
+            if isinstance(rule, ByKey | ByPunctuation | ByCluster | ByOrder):
+                line[kernel.KEYS] = len(rule.variables)
+                variables[number, : len(rule.variables)] = rule.variables
+                line[kernel.INDEX] = self._index_number(number, rule)
+            match rule:
+                case InTime(_, source, reach):
+                    line[kernel.SOURCE], line[kernel.LIMIT] = source, reach + 1
+                case AfterRows(_, source, rows):
+                    line[kernel.SOURCE], line[kernel.LIMIT] = source, rows
+                    line[kernel.STAMPS] = address(self._stamps(number, rule))
+                case ByCluster(within=within):
+                    k = within.k if isinstance(within, WithinRows) else within.microseconds
+                    line[kernel.LIMIT] = k + 1
+        return lines, variables
+
+    def _index_number(self, number: int, rule: Rule) -> int:
+        if isinstance(rule, ByKey):
+            return self._core.index_number(rule.target, rule.variables)
+        count = len(self._core.indexes())
+        return count + list(self._knows.evidence).index(number) if number in self._knows.evidence else 0
+
+
+class PunctuationPurge:
+    """Drops punctuations that nobody will ask for again (004, section 5.1).
+
+    A row asks for a punctuation of its values. None will if, in each input with those values, none is stored and none
+    comes: because the input's own punctuation says so, or its one row with that key has just gone. Where two
+    punctuations are each other's evidence, they go together. To drop too many would lose no result, only space.
+    """
+
+    def __init__(self, node: PurgingJoin, core: JoinCore, knows: Knowledge) -> None:
+        self._node, self._core, self._knows = node, core, knows
+        self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByPunctuation)}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._came: dict[int, list[Ints]] = {number: [] for number in self._rules}
+        self._gone: dict[int, list[Ints]] = {number: [] for number in range(len(self._core.inputs))}
+
+    def came(self, rule: int, keys: Ints) -> None:
+        if rule in self._came:
+            self._came[rule].append(keys)
+
+    def gone(self, rows: Rows) -> None:
+        """Rows are forgotten; their values are still there until the step ends."""
+        if self._rules:
+            for number in set(rows.inputs.tolist()):
+                self._gone[number].append(rows.of(number))
+
+    def forget(self) -> None:
+        needless = {number: self._needless(rule) for number, rule in self._rules.items()}
+        for number, keys in needless.items():
+            if len(keys):
+                self._knows.evidence[number].forget_keys(keys)
+        self._begin()
+
+    def _needless(self, rule: ByPunctuation) -> Ints:
+        """The keys of punctuations that are not needed any more, of those that something happened to."""
+        holders = [n for n in range(len(self._core.inputs)) if self._core.has_variables(n, rule.variables)]
+        others = [n for n in holders if n != rule.target]
+        keys = [self._gone_keys(n, rule.variables) for n in holders]
+        keys += [k for n, same in self._rules.items() if same.variables == rule.variables for k in self._came[n]]
+        candidates = np.unique(np.concatenate([np.zeros((0, len(rule.variables)), np.int64), *keys]), axis=0)
+        if not others or not len(candidates):
+            return candidates[:0]
+        unneeded = np.ones(len(candidates), np.bool_)
+        here = self._core.holds(rule.target, rule.variables, candidates)
+        for other in others:
+            by_key = self._has_gone(other, rule, candidates)
+            unneeded &= ~self._core.holds(other, rule.variables, candidates)
+            unneeded &= by_key | (self._is_punctuated(other, rule, candidates) & ~here)
+        return candidates[unneeded]
+
+    def _gone_keys(self, number: int, variables: tuple[int, ...]) -> Ints:
+        slots = np.concatenate([np.zeros(0, np.int64), *self._gone[number]])
+        return self._core.keys(number, variables, slots)
+
+    def _has_gone(self, number: int, rule: ByPunctuation, keys: Ints) -> NDArray[np.bool_]:
+        """Whether the one row of an input with each key has just gone."""
+        is_key = any(
+            isinstance(other, ByKey) and other.target == number and set(other.variables) <= set(rule.variables)
+            for other in self._node.rules
+        )
+        if not is_key:
+            return np.zeros(len(keys), np.bool_)
+        gone = self._gone_keys(number, rule.variables)
+        known = set(map(tuple, gone.tolist()))
+        return np.array([tuple(key) in known for key in keys.tolist()], np.bool_)
+
+    def _is_punctuated(self, number: int, rule: ByPunctuation, keys: Ints) -> NDArray[np.bool_]:
+        found = np.zeros(len(keys), np.bool_)
+        for other_number, other in self._rules.items():
+            if other.target == number and set(other.variables) <= set(rule.variables):
+                places = [rule.variables.index(variable) for variable in other.variables]
+                found |= self._knows.evidence[other_number].words(keys[:, places]) != MISSING
+        return found
+
+
+def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
+    """By which variables the purge looks for rows of which inputs."""
+    held = [{n for n, column in enumerate(columns) if column is not None} for columns in join_variables(node)]
+    wanted = set()
+    for rule in node.rules:
+        match rule:
+            case InTime(target, source) | AfterRows(target, source):
+                wanted.add((target, tuple(v for v, own in enumerate(held) if {target, source} <= own)))
+            case ByKey() | ByPunctuation() | ByCluster() | ByOrder():
+                having = set.intersection(*(held[v] for v in rule.variables))
+                wanted |= {(n, rule.variables) for n in having}
+    return wanted
+
+
+def _reach(operand: Relation) -> int:
+    """How long after its time a row leaves its window; -1 if it does not, or not in time."""
+    is_timed = isinstance(operand, Scan) and isinstance(operand.spec, Range) and operand.spec.slide is None
+    return operand.spec.width if isinstance(operand, Scan) and isinstance(operand.spec, Range) and is_timed else -1

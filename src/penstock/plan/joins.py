@@ -1,0 +1,55 @@
+"""What is known of joins and of relations below them: variables, and whether rows only ever come."""
+
+from __future__ import annotations
+
+from penstock.algebra.expressions import Column, Comparator, Compare
+from penstock.algebra.relations import (
+    Distinct,
+    Join,
+    Project,
+    Relation,
+    Select,
+    SemiJoin,
+    SetOp,
+    SetOperator,
+    Table,
+    Unbounded,
+)
+from penstock.plan.physical import Keep, Received, Scan
+from penstock.plan.rules import PurgingJoin
+
+
+def join_variables(join: Join | PurgingJoin) -> list[tuple[Column | None, ...]]:
+    """The classes of columns that a join's equalities make equal: of each input one column, or None.
+
+    An input with two columns in one class keeps the first; their equality stays a predicate.
+    """
+    classes: list[set[Column]] = []
+    for expr in join.on:
+        if isinstance(expr, Compare) and expr.op is Comparator.EQ:
+            left, right = expr.left, expr.right
+            if isinstance(left, Column) and isinstance(right, Column):
+                touching = [c for c in classes if left in c or right in c]
+                classes = [c for c in classes if c not in touching]
+                classes.append({left, right}.union(*touching))
+    ordered = sorted(classes, key=lambda c: min(join.schema.index(column) for column in c))
+    return [
+        tuple(next((column for column in operand.schema if column in c), None) for operand in join.operands)
+        for c in ordered
+    ]
+
+
+def is_monotone(relation: Relation) -> bool:
+    """Whether rows only ever come: then nothing can go at the instant at which its equal comes."""
+    match relation:
+        case Scan(spec=Unbounded()) | Table():
+            return True
+        case Received():
+            return relation.is_monotone
+        case Select() | Project() | Keep() | Join() | SemiJoin() | Distinct():
+            return all(is_monotone(node) for node in relation.inputs)
+        case PurgingJoin():
+            return not relation.retracts
+        case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
+            return all(is_monotone(node) for node in relation.inputs)
+    return False

@@ -1,0 +1,228 @@
+"""What lets a join forget rows: rules that say when no more row of an input joins what is there.
+
+They come from declarations (punctuations, UNIQUE, RIDS, CA, OA), from windows and from ranges of times: the closers of
+the register, as a run time reads them. `kernels/purge.py` chains them (004, theorem 3). Some need *evidence*: rows of
+streams that nothing else reads, such as the punctuations, or the times of all rows of a stream where rows are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import product
+
+from penstock.algebra.expressions import Cast, Column, Comparator, Expr, substitute
+from penstock.algebra.predicates import Difference, Equality, classify
+from penstock.algebra.relations import Join, Output, Range, Relation, Stream, Table, Unbounded, rewrite_relation
+from penstock.catalog import (
+    Catalog,
+    Clustered,
+    Ordered,
+    Punctuated,
+    Reference,
+    StreamDef,
+    Unique,
+    Within,
+    WithinRows,
+    WithinTime,
+)
+from penstock.plan.joins import is_monotone, join_variables
+from penstock.plan.physical import Scan
+from penstock.plan.rules import (
+    AfterRows,
+    ByCluster,
+    ByKey,
+    ByOrder,
+    ByPunctuation,
+    InTime,
+    PurgingJoin,
+    Rule,
+    Static,
+)
+from penstock.types import BIGINT, Kind
+
+
+def with_purging(relation: Relation, catalog: Catalog) -> Relation:
+    """The physical relation with joins that forget what they can, in place of those that would not."""
+    return rewrite_relation(relation, lambda node: _purging(node, catalog) if isinstance(node, Join) else node)
+
+
+def _purging(join: Join, catalog: Catalog) -> Relation:
+    found = _Rules(join, catalog)
+    rules = tuple(dict.fromkeys(found.all()))
+    forgets = tuple(
+        number for number, operand in enumerate(join.operands) if _may_forget(number, operand, rules, found)
+    )
+    if not forgets:
+        return join
+    retracts = not all(map(is_monotone, join.operands))
+    return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets, retracts)
+
+
+def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: _Rules) -> bool:
+    """Whether some rule helps a row of the operand that its own window does not make go as soon."""
+    if not isinstance(operand, Scan) or not _is_plain(operand):
+        return False
+    own = {v for v, columns in enumerate(found.variables) if columns[number] is not None}
+    for rule in rules:
+        match rule:
+            case InTime(_, source, reach):
+                if source == number and not (isinstance(operand.spec, Range) and reach >= operand.spec.width):
+                    return True
+            case AfterRows(_, source):
+                if source == number:
+                    return True
+            case ByPunctuation() | ByKey() | ByCluster() | ByOrder():
+                if rule.target != number and own.issuperset(rule.variables):
+                    return True
+    return False
+
+
+def _is_plain(scan: Scan) -> bool:
+    """Whether a row is in its window from its own time on, and leaves it in time or never."""
+    return isinstance(scan.spec, Unbounded) or (isinstance(scan.spec, Range) and scan.spec.slide is None)
+
+
+def _widened(expr: Expr) -> Expr:
+    """What an INT that is compared with a BIGINT was before."""
+    is_wider = isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT
+    return expr.arg if isinstance(expr, Cast) and is_wider else expr
+
+
+class _Rules:
+    """The rules of one join. Evidence that several of them read is there once."""
+
+    def __init__(self, join: Join, catalog: Catalog) -> None:
+        self._join, self._catalog = join, catalog
+        self.variables = join_variables(join)
+        self.evidence: list[Scan] = []
+        self._scans = {n: operand for n, operand in enumerate(join.operands) if isinstance(operand, Scan)}
+
+    def all(self) -> Iterator[Rule]:
+        """Those that hold soonest first."""
+        yield from (Static(n) for n, operand in enumerate(self._join.operands) if isinstance(operand, Table))
+        yield from self._by_time()
+        for number, scan in self._scans.items():
+            definition = self._definition(scan)
+            for constraint in definition.constraints:
+                yield from self._rules(number, scan, definition, constraint)
+
+    def _rules(self, number: int, scan: Scan, definition: StreamDef, constraint: object) -> Iterator[Rule]:
+        match constraint:
+            case Reference():
+                yield from self._references(number, constraint)
+            case Unique(columns):
+                if (variables := self._named(number, columns)) is not None:
+                    yield ByKey(number, variables)
+            case Punctuated(columns):
+                if (variables := self._named(number, columns)) is not None:
+                    yield from self._punctuated(number, scan, constraint, variables)
+            case Clustered(columns, WithinRows() | WithinTime() as within):
+                if (variables := self._named(number, columns)) is not None:
+                    evidence = self._values(definition, columns)
+                    yield ByCluster(number, variables, evidence, within, self._ticks(definition, within))
+            case Ordered(column, WithinRows() | WithinTime() as within):
+                variables = self._named(number, (column,))
+                if variables is not None and self._is_whole(number, variables[0]):
+                    evidence = self._values(definition, (column,))
+                    yield ByOrder(number, variables, evidence, within, self._ticks(definition, within))
+
+    def _references(self, number: int, reference: Reference) -> Iterator[Rule]:
+        own = self._named(number, reference.columns)
+        for target, scan in self._scans.items():
+            if own is None or target == number or scan.stream.name.lower() != reference.parent.lower():
+                continue
+            if self._named(target, reference.parent_columns) != own:
+                continue
+            match reference.within:
+                case WithinTime(microseconds) if _is_plain(self._scans[number]):
+                    yield InTime(target, number, microseconds)
+                case WithinRows(k):
+                    yield AfterRows(target, number, k, self._ticks(self._definition(scan), reference.within) or 0)
+
+    def _punctuated(
+        self, number: int, scan: Scan, scheme: Punctuated, variables: tuple[int, ...]
+    ) -> Iterator[ByPunctuation]:
+        if scheme.when is not None:
+            definition = self._definition(scan)
+            evidence = self._values(definition, scheme.columns, scheme.when)
+        elif scheme.source is not None:
+            source = self._catalog.get(scheme.source)
+            assert isinstance(source, StreamDef)
+            evidence = self._values(source, scheme.source_columns)
+        else:
+            return  # a scheme alone does not say how its punctuations come
+        yield ByPunctuation(number, variables, evidence, scheme.lifespan)
+
+    def _by_time(self) -> Iterator[InTime]:
+        """How much later than a row of one input those of another come that join it: along the shortest paths."""
+        timed = {n: scan for n, scan in self._scans.items() if _is_plain(scan)}
+        reach: dict[tuple[int, int], int] = {}
+        for (one, scan), other in product(timed.items(), self._scans):
+            if one != other and isinstance(scan.spec, Range):
+                reach[one, other] = scan.spec.width
+        for later, earlier, by in self._differences():
+            if earlier in timed:
+                reach[earlier, later] = min(by, reach.get((earlier, later), by))
+        for middle, one, other in product(self._scans, self._scans, self._scans):
+            if one != other and (one, middle) in reach and (middle, other) in reach:
+                by = reach[one, middle] + reach[middle, other]
+                reach[one, other] = min(by, reach.get((one, other), by))
+        yield from (InTime(other, one, by) for (one, other), by in reach.items())
+
+    def _differences(self) -> Iterator[tuple[int, int, int]]:
+        """`later - earlier <= by` between the times of inputs."""
+        times = {
+            output.column: number
+            for number, scan in self._scans.items()
+            for output in scan.outputs
+            if output.expr == scan.stream.timestamp
+        }
+        for view in map(classify, self._join.on):
+            match view:
+                case Equality(left, right) if left in times and right in times:
+                    yield times[left], times[right], 0
+                    yield times[right], times[left], 0
+                case Difference(left, right, op, by) if left in times and right in times:
+                    if op in (Comparator.LT, Comparator.LE, Comparator.EQ):
+                        yield times[left], times[right], by - (op is Comparator.LT)
+                    if op in (Comparator.GT, Comparator.GE, Comparator.EQ):
+                        yield times[right], times[left], -by - (op is Comparator.GT)
+
+    def _definition(self, scan: Scan) -> StreamDef:
+        definition = self._catalog.get(scan.stream.name)
+        assert isinstance(definition, StreamDef)
+        return definition
+
+    def _named(self, number: int, names: Iterable[str]) -> tuple[int, ...] | None:
+        """The variables that declared columns of an input are, if they all join."""
+        scan = self._scans[number]
+        own = {column.name.lower(): column for column in scan.stream.schema}
+        found = []
+        for name in names:
+            columns = {output.column for output in scan.outputs if _widened(output.expr) == own[name.lower()]}
+            known = (v for v, variable in enumerate(self.variables) if variable[number] in columns)
+            found.append(next(known, None))
+        return None if None in found else tuple(v for v in found if v is not None)
+
+    def _is_whole(self, number: int, variable: int) -> bool:
+        """Whether a variable's codes are in the order of its values, and none lies between two."""
+        column = self.variables[variable][number]
+        return column is not None and (column.type.is_integer or column.type.kind in (Kind.TIMESTAMP, Kind.DATE))
+
+    def _ticks(self, definition: StreamDef, within: Within) -> int | None:
+        """The evidence that counts a stream's rows, where they are counted."""
+        return self._values(definition, ()) if isinstance(within, WithinRows) else None
+
+    def _values(self, definition: StreamDef, names: Iterable[str], when: Expr | None = None) -> int:
+        """The number of the evidence that has these columns of a stream's rows."""
+        occurrence = f"_{definition.name}"
+        schema = tuple(Column(occurrence, a.name, a.type) for a in definition.attributes if not a.virtual)
+        by_name = {column.name.lower(): column for column in schema}
+        stream = Stream(definition.name, occurrence, schema, by_name[definition.timestamp.lower()])
+        where = () if when is None else (substitute(when, {replace(c, scope=""): c for c in schema}),)
+        outputs = tuple(Output(by_name[name.lower()], by_name[name.lower()]) for name in names)
+        scan = Scan(stream, Unbounded(), where, outputs)
+        if scan not in self.evidence:
+            self.evidence.append(scan)
+        return self.evidence.index(scan)

@@ -1,0 +1,127 @@
+"""The rules by which a join forgets, and the join with its rules. How they are found is in `purging`.
+
+A rule says when no more row of its *target*, one of the join's inputs, joins what is there. Rules name inputs, evidence
+and the join's variables by their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from penstock.algebra.expressions import Expr
+from penstock.algebra.relations import Join, Relation, Schema
+from penstock.catalog import WithinRows, WithinTime
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """The target is a table: all its rows are there."""
+
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class InTime:
+    """A row of the target that joins a row of the source comes at most `reach` later."""
+
+    target: int
+    source: int
+    reach: int
+
+
+@dataclass(frozen=True, slots=True)
+class AfterRows:
+    """RIDS(k): it is one of the next k rows of the target's stream, which `ticks` count."""
+
+    target: int
+    source: int
+    rows: int
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
+class ByPunctuation:
+    """After a punctuation, one of the rows of `evidence`, its values do not come again."""
+
+    target: int
+    variables: tuple[int, ...]
+    evidence: int
+    lifespan: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ByKey:
+    """UNIQUE: where the row with the values is there, no other comes."""
+
+    target: int
+    variables: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ByCluster:
+    """CA(k): values that have come, and since then more than k others, or `time`, do not come again.
+
+    `evidence` has all rows of the stream, for which no filter counts; `ticks` count them.
+    """
+
+    target: int
+    variables: tuple[int, ...]
+    evidence: int
+    within: WithinRows | WithinTime
+    ticks: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ByOrder:
+    """OA(k): no value comes that is smaller than one of a row that is more than k rows, or `time`, old."""
+
+    target: int
+    variables: tuple[int, ...]
+    evidence: int
+    within: WithinRows | WithinTime
+    ticks: int | None
+
+
+#: Rules that speak of values, and read evidence that has them.
+OfValues = ByPunctuation | ByCluster | ByOrder
+Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByCluster | ByOrder
+
+
+@dataclass(frozen=True, slots=True)
+class PurgingJoin(Relation):
+    """A join that forgets: `forgets` are the inputs whose rows go when no rule lets them join anything new."""
+
+    operands: tuple[Relation, ...]
+    on: tuple[Expr, ...]
+    rules: tuple[Rule, ...]
+    evidence: tuple[Relation, ...]
+    forgets: tuple[int, ...]
+    #: Whether a result that has come may have to be taken back.
+    retracts: bool
+
+    @property
+    def schema(self) -> Schema:
+        return tuple(column for operand in self.operands for column in operand.schema)
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.operands + self.evidence
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> PurgingJoin:
+        count = len(self.operands)
+        return replace(self, operands=inputs[:count], evidence=inputs[count:])
+
+    @property
+    def join(self) -> Join:
+        return Join(self.operands, self.on)
+
+    def evidence_along(self, number: int, variables: Iterable[int]) -> list[Expr | None]:
+        """The columns by which evidence is partitioned along these variables. What lacks one goes to all cells.
+
+        So does what several rules read in different ways.
+        """
+        readers = [rule for rule in self.rules if isinstance(rule, OfValues) and rule.evidence == number]
+        ways = {rule.variables for rule in readers}
+        held = dict(zip(ways.pop(), self.evidence[number].schema, strict=True)) if len(ways) == 1 else {}
+        return [held.get(variable) for variable in variables]

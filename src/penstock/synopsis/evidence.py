@@ -1,0 +1,77 @@
+"""What a purge knows of values: an entry per key, with one word that says since when, or how often."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.kernels.evidence import note, slots_of
+from penstock.kernels.index import unlink_rows
+from penstock.synopsis.index import Index
+from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.store import RowStore
+
+#: The word of a key that has no entry.
+MISSING = -1
+
+
+class Evidence:
+    def __init__(self, memory: Memory, name: str, width: int) -> None:
+        self._memory, self._name, self.width = memory, name, width
+        self.store = RowStore(memory, name, width + 1)
+        self.index = Index(memory, f"{name}.keys", tuple(range(width)))
+        if memory.restored:
+            self.index.rebuild(self.store.capacity, self.store.rows, np.flatnonzero(self._held()))
+        self.index.fit(len(self.store), self.store.capacity, self.store.rows)
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def note(self, keys: Ints, words: Ints, again: int = 0) -> None:
+        """Keys that are new, with their words; the words of those that are known grow by `again`."""
+        if not len(keys):
+            return
+        fresh = self.store.allocate(len(keys))
+        self.index.fit(len(self.store), self.store.capacity, self.store.rows)
+        where = (self.index.heads, self.index.mask, self.index.links)
+        taken = note(np.ascontiguousarray(keys), words, again, fresh, self.store.rows, *where)
+        self._held()[fresh[:taken]] = 1
+        self._free(fresh[taken:])
+
+    def words(self, keys: Ints) -> Ints:
+        """The word of each key, or MISSING."""
+        slots = self._slots(keys)
+        words = np.full(len(keys), MISSING, np.int64)
+        words[slots >= 0] = self.store.rows[slots[slots >= 0], self.width]
+        return words
+
+    def _slots(self, keys: Ints) -> Ints:
+        """The slot of each key's entry, or -1."""
+        slots = np.full(len(keys), MISSING, np.int64)
+        if len(self.store) and len(keys):
+            where = (self.index.heads, self.index.mask, self.index.links)
+            slots_of(np.ascontiguousarray(keys), self.store.rows, *where, slots)
+        return slots
+
+    def forget_keys(self, keys: Ints) -> None:
+        """Drops the entries of these keys."""
+        slots = self._slots(keys)
+        self._forget(slots[slots >= 0])
+
+    def forget_before(self, word: int) -> None:
+        """Drops the entries whose words are smaller."""
+        if len(self.store):
+            words = self.store.rows[: self.store.capacity, self.width]
+            self._forget(np.flatnonzero((self._held() == 1) & (words < word)))
+
+    def _forget(self, slots: Ints) -> None:
+        if len(slots):
+            unlink_rows(self.index.heads, self.index.links, slots, np.full(len(slots), -1, np.int64))
+            self._held()[slots] = 0
+            self._free(slots)
+
+    def _free(self, slots: Ints) -> None:
+        self.store.release(slots)
+        self.store.end_step()
+
+    def _held(self) -> Ints:
+        return self._memory.array(f"{self._name}.held", self.store.capacity)[: self.store.capacity]
