@@ -42,7 +42,7 @@ from penstock.operators.rstream import RelationStream
 from penstock.operators.scalars import compile_predicate, compile_scalar
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import window_operator
-from penstock.plan.fragments import Fragment, Route, is_monotone, join_variables
+from penstock.plan.fragments import Fragment, Plan, Route, is_monotone, join_variables
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.synopsis.deltas import Deltas, assemble, is_null, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -63,19 +63,20 @@ EventNode = Callable[[Step], Events]
 
 
 class Machine:
-    def __init__(
-        self, fragment: Fragment, memory: Memory, dictionary: Dictionary, last: bool, kind: StreamKind | None
-    ) -> None:
+    def __init__(self, plan: Plan, fragment: Fragment, memory: Memory, dictionary: Dictionary) -> None:
         self.fragment = fragment
         self._memory = memory
         self.dictionary = dictionary
-        self._builder = _Builder(fragment, memory, dictionary)
+        self._last = fragment is plan.last
+        self._kind = plan.kind
+        #: Whether its changes are net as they are.
+        self._is_net = plan.comes_once
+        only_coming = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
+        self._builder = _Builder(fragment, memory, dictionary, root_join(fragment.root) if only_coming else None)
         self._root = self._builder.deltas(fragment.root)
         self._width = row_width(len(fragment.root.schema))
-        self._last = last
-        self._kind = kind
         self._rstream: RelationStream | None = None
-        if last and kind is StreamKind.RSTREAM:
+        if self._last and plan.kind is StreamKind.RSTREAM:
             self._rstream = RelationStream(memory, "rstream", self._width)
             self._ticks = Reorder(memory, "ticks", row_width(0))
             self._builder.add_rstream(self._rstream.store, self._ticks, fragment.root.schema)
@@ -111,7 +112,7 @@ class Machine:
         return self._builder.gauges.all
 
     def _finished(self, changes: Deltas, until: int, arrivals: Ints | None) -> Deltas:
-        net = netted(changes)
+        net = changes if self._is_net else netted(changes)
         match self._kind:
             case StreamKind.ISTREAM:
                 return inserted(net)
@@ -129,10 +130,12 @@ class Machine:
 class _Builder:
     """Makes the operators of a fragment, from the root down, each under a name of its own."""
 
-    def __init__(self, fragment: Fragment, memory: Memory, dictionary: Dictionary) -> None:
+    def __init__(self, fragment: Fragment, memory: Memory, dictionary: Dictionary, only_coming: Join | None) -> None:
         self._memory = memory
         self._dictionary = dictionary
         self._routes = fragment.routes
+        #: The join of whose results nobody wants to know when they go.
+        self._only_coming = only_coming
         self._leaves = [route.leaf for route in fragment.routes]
         self._windows: dict[Hashable, tuple[RowStore, EventNode]] = {}
         self._number = 0
@@ -153,8 +156,11 @@ class _Builder:
         root.counts += [store.__len__, ticks.__len__]
 
     def deltas(self, relation: Relation) -> DeltaNode:
+        return self._measured(relation, lambda: self._deltas(relation))
+
+    def _measured(self, relation: Relation, build: Callable[[], DeltaNode]) -> DeltaNode:
         with self.gauges.building(relation) as gauge:
-            node = self._deltas(relation)
+            node = build()
 
         def measured(step: Step) -> Deltas:
             out = node(step)
@@ -175,11 +181,11 @@ class _Builder:
             case Select(below, predicates):
                 return self._select(self.deltas(below), predicates, below.schema)
             case Project(below, outputs):
-                return self._project(self.deltas(below), tuple(o.expr for o in outputs), below.schema)
+                return self._project(below, tuple(o.expr for o in outputs))
             case Keep(below, columns):
-                return self._keep(self.deltas(below), columns, below.schema)
+                return self._project(below, columns)
             case Join():
-                return self._join(relation)
+                return self._join(relation, relation.schema)
             case SemiJoin() | AntiJoin():
                 return self._semi_join(relation)
             case Aggregate():
@@ -267,30 +273,31 @@ class _Builder:
 
         return select
 
-    def _project(self, below: DeltaNode, exprs: tuple[Expr, ...], schema: Schema) -> DeltaNode:
-        project = projection(exprs, schema)
+    def _project(self, below: Relation, exprs: tuple[Expr, ...]) -> DeltaNode:
+        """Rows of these expressions. A join makes its results of plain columns at once."""
+        columns = tuple(expr for expr in exprs if isinstance(expr, Column))
+        if isinstance(below, Join) and len(columns) == len(exprs):
+            return self._measured(below, lambda: self._join(below, columns))
+        node, project = self.deltas(below), projection(exprs, below.schema)
 
         def step_project(step: Step) -> Deltas:
-            deltas = below(step)
+            deltas = node(step)
             return Deltas(deltas.ts, deltas.weight, project(deltas.rows, self._dictionary))
 
         return step_project
 
-    def _keep(self, below: DeltaNode, columns: Schema, schema: Schema) -> DeltaNode:
-        return self._project(below, columns, schema)
-
-    def _join(self, join: Join) -> DeltaNode:
-        core, events = self._core(join)
+    def _join(self, join: Join, columns: Schema) -> DeltaNode:
+        core, events = self._core(join, columns, only_coming=join is self._only_coming)
         operator = JoinOperator(core)
         return lambda step: operator.step([node(step) for node in events])
 
     def _semi_join(self, relation: SemiJoin | AntiJoin) -> DeltaNode:
-        core, events = self._core(Join((relation.left, relation.right), relation.on))
+        core, events = self._core(Join((relation.left, relation.right), relation.on), ())
         wants_match = isinstance(relation, SemiJoin)
         operator = SemiJoinOperator(self._memory, self._name("semijoin"), core, wants_match)
         return lambda step: operator.step([node(step) for node in events])
 
-    def _core(self, join: Join) -> tuple[JoinCore, list[EventNode]]:
+    def _core(self, join: Join, columns: Schema, *, only_coming: bool = False) -> tuple[JoinCore, list[EventNode]]:
         inputs, nodes = [], []
         variables = join_variables(join)
         for number, operand in enumerate(join.operands):
@@ -302,13 +309,14 @@ class _Builder:
         residual = tuple(expr for expr in join.on if not _is_indexed(expr, variables))
         predicate = compile_predicate(residual, join.schema) if residual else None
         test = (lambda rows: predicate(rows, self._dictionary)) if predicate is not None else None
-        return JoinCore(self._memory, self._name("join"), tuple(inputs), test), nodes
+        shown = tuple(map(join.schema.index, columns))
+        core = JoinCore(self._memory, self._name("join"), tuple(inputs), test, shown, only_coming=only_coming)
+        return core, nodes
 
     def _aggregate(self, relation: Aggregate) -> DeltaNode:
-        below = self.deltas(relation.input)
         arguments = tuple(a.argument for a in relation.aggregations if a.argument is not None)
         keys = tuple(key.expr for key in relation.keys)
-        project = projection(keys + arguments, relation.input.schema)
+        below = self._project(relation.input, keys + arguments)
         specs = tuple(
             AggregationSpec(a.function, None if a.argument is None else a.argument.type, a.distinct)
             for a in relation.aggregations
@@ -319,12 +327,7 @@ class _Builder:
         self.holders.append(operator)
         self.gauges.top.counts.append(operator.state_rows)
 
-        def aggregate(step: Step) -> Deltas:
-            deltas = below(step)
-            rows = project(deltas.rows, self._dictionary)
-            return operator.step([Deltas(deltas.ts, deltas.weight, rows)], step.until)
-
-        return aggregate
+        return lambda step: operator.step([below(step)], step.until)
 
     def _counting(self, function: int, sides: tuple[Relation, ...]) -> DeltaNode:
         nodes = [self.deltas(side) for side in sides]
@@ -337,6 +340,16 @@ class _Builder:
     def _union_all(self, left: Relation, right: Relation) -> DeltaNode:
         nodes = [self.deltas(left), self.deltas(right)]
         return lambda step: merged([node(step) for node in nodes], len(left.schema))
+
+
+def root_join(root: Relation) -> Join | None:
+    """The join whose results are those of a fragment, but for what is done to each by itself."""
+    match root:
+        case Join():
+            return root
+        case Select(below) | Project(below) | Keep(below):
+            return root_join(below)
+    return None
 
 
 def same_rows(route: Route) -> Hashable:
