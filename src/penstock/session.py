@@ -140,7 +140,7 @@ class Query:
         """The plan in normal form; with a number of cells its fragments too."""
         query = normalise(self.bound)
         picture = plan_text(query)
-        return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, self._session.catalog, cells))}"
+        return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells, self._session.catalog))}"
 
     def run(self, *, cells: int = 1, horizon: int | None = None) -> Iterator[Any]:
         """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""

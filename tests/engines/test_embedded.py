@@ -50,5 +50,4 @@ def _restart(engine: EmbeddedEngine, pages: dict[tuple[int, int], dict[str, byte
             saved.update(machine._memory.changes())
             memory = Memory()
             memory.restore(saved)
-            last = machine.fragment is engine.plan.last
-            machines[cell] = Machine(machine.fragment, memory, engine._dictionary, last, engine.plan.kind)
+            machines[cell] = Machine(engine.plan, machine.fragment, memory, engine._dictionary)

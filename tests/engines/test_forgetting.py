@@ -150,8 +150,7 @@ def _restart(
             saved.update(machine._memory.changes())
             memory = Memory()
             memory.restore(saved)
-            last = machine.fragment is engine.plan.last
-            machines[cell] = Machine(machine.fragment, memory, engine._dictionary, last, engine.plan.kind)
+            machines[cell] = Machine(engine.plan, machine.fragment, memory, engine._dictionary)
 
 
 @settings(max_examples=settings().max_examples // 3)

@@ -12,6 +12,7 @@ import json
 from penstock.algebra.printing import Json, plan_json, plan_text
 from penstock.algebra.relations import Query
 from penstock.algebra.rewrites import normalise
+from penstock.catalog import Catalog
 from penstock.cli.arguments import at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
 from penstock.errors import PenstockError
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))
     else:
         if queries:
-            print("\n\n".join(_shown(query, verdict, args.cells) for query, verdict in queries))
+            print("\n\n".join(_shown(query, verdict, script.catalog, args.cells) for query, verdict in queries))
         elif not script.errors:
             print(NO_QUERY)
         print_errors(script)
@@ -52,10 +53,10 @@ def _chosen(script: Script, name: str | None) -> list[Query]:
     return chosen
 
 
-def _shown(query: Query, verdict: Verdict, cells: int | None) -> str:
+def _shown(query: Query, verdict: Verdict, catalog: Catalog, cells: int | None) -> str:
     output = ", ".join(f"{column.name} {column.type}" for column in query.schema)
     picture = f"{plan_text(query)}\noutput: {output}\nstate: {verdict.message}"
-    return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, verdict.catalog, cells))}"
+    return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells, catalog))}"
 
 
 def _report(script: Script, queries: list[tuple[Query, Verdict]], cells: int | None) -> dict[str, Json]:
@@ -63,11 +64,13 @@ def _report(script: Script, queries: list[tuple[Query, Verdict]], cells: int | N
         "schema": JSON_SCHEMA,
         "errors": [error_json(error) for error in script.errors],
         "queries": [
-            plan_json(query) | {"safe": verdict.safe, "message": verdict.message} | _fragments(query, verdict, cells)
+            plan_json(query)
+            | {"safe": verdict.safe, "message": verdict.message}
+            | _fragments(query, script.catalog, cells)
             for query, verdict in queries
         ],
     }
 
 
-def _fragments(query: Query, verdict: Verdict, cells: int | None) -> dict[str, Json]:
-    return {} if cells is None else {"fragments": fragments_json(plan(query, verdict.catalog, cells))}
+def _fragments(query: Query, catalog: Catalog, cells: int | None) -> dict[str, Json]:
+    return {} if cells is None else {"fragments": fragments_json(plan(query, cells, catalog))}

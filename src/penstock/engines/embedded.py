@@ -42,7 +42,7 @@ class EmbeddedEngine:
         cells: int = 1,
         horizon: int | None = None,
     ) -> None:
-        self.plan: Plan = plan(normalise(query), catalog, cells)
+        self.plan: Plan = plan(normalise(query), cells, catalog)
         self.query = query
         self._horizon = horizon
         self._dictionary = Dictionary()
@@ -167,8 +167,7 @@ class EmbeddedEngine:
                 boxes[cell][letter.leaf].append(letter.deltas.take(mine))
 
     def _make(self, fragment: Fragment) -> list[Machine]:
-        last = fragment is self.plan.last
-        return [Machine(fragment, Memory(), self._dictionary, last, self.plan.kind) for _ in range(fragment.cells)]
+        return [Machine(self.plan, fragment, Memory(), self._dictionary) for _ in range(fragment.cells)]
 
     def _build_exchanges(self) -> dict[int, list[_Exchange]]:
         exchanges: dict[int, list[_Exchange]] = {}

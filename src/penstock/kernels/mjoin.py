@@ -10,7 +10,8 @@ which of the step's events see it. An event whose first probe finds nothing, whi
 anything else is looked at.
 
 A row that has never been in a result need not be probed for when it goes: every combination that holds it would have
-been a result when its last row came. So the expiry of such a row costs no probe.
+been a result when its last row came. So the expiry of such a row costs no probe. Where nobody wants to know which
+combinations go, no expiry does, and it need not be noted who has been in a result.
 
 In `combine` stores and indexes are addresses (`pointers`): a table with a line per input, and one with a line per
 index.
@@ -52,12 +53,16 @@ def admit(lives: Ints, slots: Ints, signs: Ints, numbers: Ints) -> None:
 
 
 @lean
-def promising(heads: int, mask: int, hashes: Ints, signs: Ints, found: Ints) -> int:
-    """The deletions, and the insertions whose first probe finds a bucket with their bit: where they are is `found`."""
+def promising(heads: int, mask: int, hashes: Ints, signs: Ints, wants_going: bool, found: Ints) -> int:
+    """The insertions whose first probe finds a bucket with their bit, and deletions if they are wanted.
+
+    Where they are is `found`.
+    """
     count = 0
     for i in range(len(hashes)):
         found[count] = i
-        count += (first(heads, mask, hashes[i]) >= 0) | (signs[i] < 0)
+        comes = signs[i] > 0
+        count += (comes & (first(heads, mask, hashes[i]) >= 0)) | (wants_going & (not comes))
     return count
 
 
@@ -81,6 +86,7 @@ def combine(
     probes: Ints,
     key_inputs: Ints,
     key_columns: Ints,
+    wants_going: bool,
 ) -> tuple[Ints, Ints]:
     """All combinations of events' rows with the rows that they see: their slots, and the number of the event.
 
@@ -93,8 +99,8 @@ def combine(
     out_events = np.empty(256, np.int64)
     count = 0
     bound = np.empty(width, np.int64)
-    cursor = np.empty(depths + 1, np.int64)
-    key = np.empty((depths + 1, most), np.int64)
+    cursor = np.empty(depths, np.int64)
+    key = np.empty((depths, most), np.int64)
     for i in range(len(slots)):
         event, source = numbers[i], sources[i]
         if signs[i] < 0 and peek(inputs[source, LIVES] + 8 * slots[i]) & JOINED == 0:
@@ -102,40 +108,38 @@ def combine(
         bound[source] = slots[i]
         depth, entering = 0, True
         while depth >= 0:
-            if depth == depths:
-                if count == len(out_events):
-                    out_slots, out_events = _grown(out_slots, out_events)
-                for n in range(width):
-                    out_slots[count, n] = bound[n]
-                    life = inputs[n, LIVES] + 8 * bound[n]
-                    poke(life, peek(life) | JOINED)
-                out_events[count] = event
-                count += 1
-                depth -= 1
-                entering = False
-                continue
             index, target = probes[source, depth], targets[source, depth]
+            columns, links = indexes[index, COLUMNS], indexes[index, LINKS]
             if entering:
-                for c in range(indexes[index, COLUMNS]):
+                for c in range(columns):
                     origin = key_inputs[source, depth, c]
                     word = bound[origin] * inputs[origin, WIDTH] + key_columns[source, depth, c]
                     key[depth, c] = peek(inputs[origin, ROWS] + 8 * word)
-                hash_ = prefix_hash(key, depth, indexes[index, COLUMNS])
-                candidate = first(indexes[index, HEADS], indexes[index, MASK], hash_)
+                candidate = first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, depth, columns))
             else:
                 candidate = cursor[depth]
-            while candidate >= 0 and not _matches(
-                candidate, event, inputs, target, indexes[index, COLUMNS], index_columns, index, key, depth
-            ):
-                candidate = following(indexes[index, LINKS], candidate)
-            if candidate < 0:
-                depth -= 1
-                entering = False
-            else:
-                cursor[depth] = following(indexes[index, LINKS], candidate)
-                bound[target] = candidate
+            while candidate >= 0:
+                if _matches(candidate, event, inputs, target, columns, index_columns, index, key, depth):
+                    bound[target] = candidate
+                    if depth < depths - 1:
+                        break
+                    # The last input was probed: each match is a result.
+                    if count == len(out_events):
+                        out_slots, out_events = _grown(out_slots, out_events)
+                    for n in range(width):
+                        out_slots[count, n] = bound[n]
+                        if wants_going:
+                            life = inputs[n, LIVES] + 8 * bound[n]
+                            poke(life, peek(life) | JOINED)
+                    out_events[count] = event
+                    count += 1
+                candidate = following(links, candidate)
+            entering = candidate >= 0
+            if entering:
+                cursor[depth] = following(links, candidate)
                 depth += 1
-                entering = True
+            else:
+                depth -= 1
     return out_slots[:count], out_events[:count]
 
 
@@ -161,20 +165,35 @@ def _matches(
 
 
 @kernel
-def materialise(slots: Ints, inputs: Ints, places: Ints, width: int) -> Ints:
+def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, width: int) -> Ints:
     """The rows of combinations, of so many words.
 
     `places` has a line for each of their columns: input, column, the word and the bit of its null there, and here.
+    `nulls` has one for each of those words: input, word, and the bits that are wanted.
     """
-    rows = np.zeros((len(slots), width), np.int64)
+    rows = np.empty((len(slots), width), np.int64)
     for i in range(len(slots)):
         for c in range(len(places)):
             source = places[c, 0]
-            row = inputs[source, ROWS] + 8 * slots[i, source] * inputs[source, WIDTH]
-            rows[i, c] = peek(row + 8 * places[c, 1])
-            null = (peek(row + 8 * places[c, 2]) >> places[c, 3]) & 1
-            rows[i, places[c, 4]] |= null << places[c, 5]
+            rows[i, c] = peek(inputs[source, ROWS] + 8 * (slots[i, source] * inputs[source, WIDTH] + places[c, 1]))
+        for c in range(len(places), width):
+            rows[i, c] = 0
+        some = 0
+        for n in range(len(nulls)):
+            source = nulls[n, 0]
+            word = peek(inputs[source, ROWS] + 8 * (slots[i, source] * inputs[source, WIDTH] + nulls[n, 1]))
+            some |= word & nulls[n, 2]
+        if some != 0:
+            _copy_nulls(slots, inputs, places, rows, i)
     return rows
+
+
+@lean
+def _copy_nulls(slots: Ints, inputs: Ints, places: Ints, rows: Ints, i: int) -> None:
+    for c in range(len(places)):
+        source = places[c, 0]
+        word = peek(inputs[source, ROWS] + 8 * (slots[i, source] * inputs[source, WIDTH] + places[c, 2]))
+        rows[i, places[c, 4]] |= ((word >> places[c, 3]) & 1) << places[c, 5]
 
 
 @kernel

@@ -91,9 +91,9 @@ def usable_index(target: int, bound: Ints, indexes: Ints, columns: Ints) -> int:
     """The index of an input whose columns the binding knows, the one of the most columns; -1 if there is none."""
     best = -1
     for i in range(len(indexes)):
-        if indexes[i, STORE] == target and (best < 0 or indexes[i, COLUMNS] > indexes[best, COLUMNS]):
-            if knows(indexes[i, VARIABLES], bound, columns):
-                best = i
+        is_better = indexes[i, STORE] == target and (best < 0 or indexes[i, COLUMNS] > indexes[best, COLUMNS])
+        if is_better and knows(indexes[i, VARIABLES], bound, columns):
+            best = i
     return best
 
 

@@ -41,6 +41,11 @@ class Bag:
         gone = slots[signs < 0]
         present[gone] = 0
         self.store.release(gone)
+        # A row that goes at the instant at which it comes is in no bag, and so has no events.
+        fleeting = gone[self.store.starts[gone] == ts[signs < 0]]
+        if len(fleeting):
+            stays = ~np.isin(slots, fleeting)
+            ts, signs, slots = ts[stays], signs[stays], slots[stays]
         return Events(ts, signs, slots)
 
     def _present(self) -> Ints:

@@ -6,7 +6,7 @@ predicates are tested on the combinations that the equalities leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -80,8 +80,48 @@ class _Pipelines(NamedTuple):
     key_columns: Ints
 
 
+class Gathering(NamedTuple):
+    """How `kernels.mjoin.materialise` makes rows of some columns of a combination: its last three arguments."""
+
+    places: Ints
+    nulls: Ints
+    width: int
+
+    @staticmethod
+    def of(inputs: tuple[JoinInput, ...], columns: tuple[int, ...]) -> Gathering:
+        """`columns` are positions among the columns of all inputs."""
+        own = [(number, column) for number, source in enumerate(inputs) for column in range(source.columns)]
+        places: list[tuple[int, ...]] = []
+        nulls: dict[tuple[int, int], int] = {}
+        for here, (number, column) in enumerate(own[at] for at in columns):
+            word, bit = inputs[number].columns + column // NULL_BITS, column % NULL_BITS
+            places.append((number, column, word, bit, len(columns) + here // NULL_BITS, here % NULL_BITS))
+            nulls[number, word] = nulls.get((number, word), 0) | 1 << bit
+        masks = [(number, word, mask) for (number, word), mask in nulls.items()]
+        return Gathering(_matrix(places, 6), _matrix(masks, 3), row_width(len(columns)))
+
+
+def _matrix(lines: Sequence[tuple[int, ...]], width: int) -> Ints:
+    return np.array(lines, np.int64).reshape(-1, width)
+
+
+def _going_first(ts: Ints, signs: Ints) -> Ints:
+    """The order of time, in which at one instant rows go before others come.
+
+    So no combination is found that is there at no instant: one of a row that goes and a row that comes.
+    """
+    going = signs < 0
+    if not going.any():
+        return np.argsort(ts, kind="stable")
+    places = np.concatenate((np.flatnonzero(going), np.flatnonzero(~going)))
+    return places[np.argsort(ts[places], kind="stable")]
+
+
 class JoinCore:
-    """The combinations of rows that come and go, by slots. Results carry the columns of all inputs."""
+    """The combinations of rows that come and go, by slots, and rows of those columns of theirs that are `shown`.
+
+    With `only_coming` nobody wants to know which of them go: then no row that goes is probed for.
+    """
 
     def __init__(
         self,
@@ -89,6 +129,9 @@ class JoinCore:
         name: str,
         inputs: tuple[JoinInput, ...],
         test: Test | None,
+        shown: tuple[int, ...],
+        *,
+        only_coming: bool,
         looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
     ) -> None:
         """`looked_up`: inputs and variables by which others look for rows, beside the join itself."""
@@ -96,10 +139,13 @@ class JoinCore:
         self._name = name
         self.inputs = inputs
         self._test = test
+        self._only_coming = only_coming
         self._plan = pipelines(inputs)
         self._build_indexes({(number, self._positions(number, variables)) for number, variables in looked_up})
         self._build_pipelines()
-        self._places = _places(inputs)
+        #: Of all columns, which the test reads, and of those that are shown.
+        self._all = Gathering.of(inputs, tuple(range(sum(source.columns for source in inputs))))
+        self._shown = Gathering.of(inputs, shown)
         if memory.restored:
             for (owner, _), index in zip(self._index_keys, self._indexes, strict=True):
                 store = inputs[owner].store
@@ -111,7 +157,7 @@ class JoinCore:
         ts = np.concatenate([e.ts for e in events])
         signs = np.concatenate([e.signs for e in events])
         slots = np.concatenate([e.slots for e in events])
-        order = np.argsort(ts, kind="stable")
+        order = _going_first(ts, signs)
         # Events are numbered from 1 in the order of time.
         numbers = np.empty(len(order), np.int64)
         numbers[order] = np.arange(1, len(order) + 1)
@@ -121,12 +167,12 @@ class JoinCore:
         tables = (self._input_table(lives), self._index_table())
         sources = np.repeat(np.arange(len(events)), [len(e) for e in events])
         picked = (sources[chosen], slots[chosen], signs[chosen], numbers[chosen])
-        found, by = combine(*picked, *tables, *self._pipelines)
-        rows = materialise(found, tables[0], self._places, row_width(len(self._places)))
+        found, by = combine(*picked, *tables, *self._pipelines, not self._only_coming)
+        if self._test is not None and len(found):
+            true = self._test(materialise(found, tables[0], *self._all))
+            found, by = found[true], by[true]
+        rows = materialise(found, tables[0], *self._shown)
         self._settle(events, lives)
-        if self._test is not None and len(rows):
-            true = self._test(rows)
-            found, by, rows = found[true], by[true], rows[true]
         event = order[by - 1]
         return found, ts[event], signs[event], rows
 
@@ -174,7 +220,9 @@ class JoinCore:
         places, start = [], 0
         for i, e in enumerate(events):
             index = self._indexes[self._pipelines.probes[i, 0]]
-            count = promising(index.heads, index.mask, hashes[i][self._first_columns[i]], e.signs, found)
+            count = promising(
+                index.heads, index.mask, hashes[i][self._first_columns[i]], e.signs, not self._only_coming, found
+            )
             places.append(start + found[:count])
             start += len(e)
         return np.concatenate(places)
@@ -259,18 +307,6 @@ class JoinCore:
                 for c, (origin, column) in enumerate(probe.sources):
                     key_inputs[i, d, c] = origin
                     key_columns[i, d, c] = column
-
-
-def _places(inputs: tuple[JoinInput, ...]) -> Ints:
-    """Where each column of a result comes from, as `kernels.mjoin.materialise` wants it."""
-    columns = sum(source.columns for source in inputs)
-    lines: list[tuple[int, ...]] = []
-    for number, source in enumerate(inputs):
-        for column in range(source.columns):
-            there = (source.columns + column // NULL_BITS, column % NULL_BITS)
-            here = (columns + len(lines) // NULL_BITS, len(lines) % NULL_BITS)
-            lines.append((number, column, *there, *here))
-    return np.array(lines, np.int64).reshape(-1, 6)
 
 
 class JoinOperator:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from penstock.operators.rstream import RelationStream
 from penstock.operators.scalars import compile_predicate, compile_scalar
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow, WindowOperator, window_operator
-from penstock.plan.fragments import Fragment, Route
+from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.plan.rules import PurgingJoin
@@ -67,19 +67,20 @@ EventNode = Callable[[Step], Events]
 
 
 class Machine:
-    def __init__(
-        self, fragment: Fragment, memory: Memory, dictionary: Dictionary, last: bool, kind: StreamKind | None
-    ) -> None:
+    def __init__(self, plan: Plan, fragment: Fragment, memory: Memory, dictionary: Dictionary) -> None:
         self.fragment = fragment
         self._memory = memory
         self.dictionary = dictionary
-        self._builder = _Builder(fragment, memory, dictionary)
+        self._last = fragment is plan.last
+        self._kind = plan.kind
+        #: Whether its changes are net as they are.
+        self._is_net = plan.comes_once
+        only_coming = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
+        self._builder = _Builder(fragment, memory, dictionary, root_join(fragment.root) if only_coming else None)
         self._root = self._builder.deltas(fragment.root)
         self._width = row_width(len(fragment.root.schema))
-        self._last = last
-        self._kind = kind
         self._rstream: RelationStream | None = None
-        if last and kind is StreamKind.RSTREAM:
+        if self._last and plan.kind is StreamKind.RSTREAM:
             self._rstream = RelationStream(memory, "rstream", self._width)
             self._ticks = Reorder(memory, "ticks", row_width(0))
             self._builder.add_rstream(self._rstream.store, self._ticks, fragment.root.schema)
@@ -115,7 +116,7 @@ class Machine:
         return self._builder.gauges.all
 
     def _finished(self, changes: Deltas, until: int, arrivals: Ints | None) -> Deltas:
-        net = netted(changes)
+        net = changes if self._is_net else netted(changes)
         match self._kind:
             case StreamKind.ISTREAM:
                 return inserted(net)
@@ -133,10 +134,12 @@ class Machine:
 class _Builder:
     """Makes the operators of a fragment, from the root down, each under a name of its own."""
 
-    def __init__(self, fragment: Fragment, memory: Memory, dictionary: Dictionary) -> None:
+    def __init__(self, fragment: Fragment, memory: Memory, dictionary: Dictionary, only_coming: Join | None) -> None:
         self._memory = memory
         self._dictionary = dictionary
         self._routes = fragment.routes
+        #: The join of whose results nobody wants to know when they go.
+        self._only_coming = only_coming
         self._leaves = [route.leaf for route in fragment.routes]
         self._windows: dict[Hashable, tuple[RowStore, EventNode]] = {}
         self._number = 0
@@ -157,15 +160,12 @@ class _Builder:
         root.counts += [store.__len__, ticks.__len__]
 
     def deltas(self, relation: Relation) -> DeltaNode:
+        return self._built(relation, lambda: self._deltas(relation))
+
+    def _built(self, relation: Relation, build: Callable[[], DeltaNode]) -> DeltaNode:
         with self.gauges.building(relation) as gauge:
-            node = self._deltas(relation)
-
-        def measured(step: Step) -> Deltas:
-            out = node(step)
-            gauge.stepped(step.inputs, len(out))
-            return out
-
-        return measured
+            node = build()
+        return measured(node, gauge)
 
     def _deltas(self, relation: Relation) -> DeltaNode:
         match relation:
@@ -179,13 +179,11 @@ class _Builder:
             case Select(below, predicates):
                 return self._select(self.deltas(below), predicates, below.schema)
             case Project(below, outputs):
-                return self._project(self.deltas(below), tuple(o.expr for o in outputs), below.schema)
+                return self._project(below, tuple(o.expr for o in outputs))
             case Keep(below, columns):
-                return self._keep(self.deltas(below), columns, below.schema)
+                return self._project(below, columns)
             case Join():
-                return self._join(relation)
-            case PurgingJoin():
-                return self._purging_join(relation)
+                return self._join(relation, relation.schema)
             case SemiJoin() | AntiJoin():
                 return self._semi_join(relation)
             case Aggregate():
@@ -202,15 +200,7 @@ class _Builder:
         """The relation with its rows stored."""
         with self.gauges.building(relation) as gauge:
             store, events = self._window(relation) if isinstance(relation, Scan) else self._bag(relation)
-        return store, self._measured(events, gauge)
-
-    def _measured(self, events: EventNode, gauge: Gauge) -> EventNode:
-        def measured(step: Step) -> Events:
-            out = events(step)
-            gauge.stepped(step.inputs, len(out))
-            return out
-
-        return measured
+        return store, measured(events, gauge)
 
     def _bag(self, relation: Relation) -> tuple[RowStore, EventNode]:
         deltas = self.deltas(relation)
@@ -279,82 +269,94 @@ class _Builder:
 
         return select
 
-    def _project(self, below: DeltaNode, exprs: tuple[Expr, ...], schema: Schema) -> DeltaNode:
-        project = projection(exprs, schema)
+    def _project(self, below: Relation, exprs: tuple[Expr, ...]) -> DeltaNode:
+        """Rows of these expressions. A join makes its results of plain columns at once."""
+        columns = tuple(expr for expr in exprs if isinstance(expr, Column))
+        if isinstance(below, Join) and len(columns) == len(exprs):
+            return self._built(below, lambda: self._join(below, columns))
+        node, project = self.deltas(below), projection(exprs, below.schema)
 
         def step_project(step: Step) -> Deltas:
-            deltas = below(step)
+            deltas = node(step)
             return Deltas(deltas.ts, deltas.weight, project(deltas.rows, self._dictionary))
 
         return step_project
 
-    def _keep(self, below: DeltaNode, columns: Schema, schema: Schema) -> DeltaNode:
-        return self._project(below, columns, schema)
-
-    def _join(self, join: Join) -> DeltaNode:
-        core, events = self._core(join, lambda number: self.events(join.operands[number]))
+    def _join(self, join: Join, columns: Schema) -> DeltaNode:
+        """The join's results, of these columns."""
+        if isinstance(join, PurgingJoin):
+            return self._purging_join(join, columns)
+        parts = [self.events(operand) for operand in join.operands]
+        core = self._core(join, columns, parts, only_coming=join is self._only_coming)
         operator = JoinOperator(core)
-        return lambda step: operator.step([node(step) for node in events])
+        return lambda step: operator.step([events(step) for _, events in parts])
 
-    def _purging_join(self, node: PurgingJoin) -> DeltaNode:
+    def _purging_join(self, node: PurgingJoin, columns: Schema) -> DeltaNode:
         windows: dict[int, ForgettingWindow] = {}
-
-        def operand_events(number: int) -> tuple[RowStore, EventNode]:
-            """Rows that are forgotten here are nobody else's."""
-            operand = node.operands[number]
-            if number not in node.forgets:
-                return self.events(operand)
-            assert isinstance(operand, Scan)
-            with self.gauges.building(operand) as gauge:
-                window, events = self._own_window(operand)
-            windows[number] = cast(ForgettingWindow, window)
-            return window.store, self._measured(events, gauge)
-
-        core, events = self._core(node, operand_events, looked_up(node))
+        parts = []
+        for number, operand in enumerate(node.operands):
+            if number in node.forgets:
+                windows[number], events = self._forgetting_window(operand)
+                parts.append((windows[number].store, events))
+            else:
+                parts.append(self.events(operand))
+        only_coming = node is self._only_coming
+        core = self._core(node, columns, parts, only_coming=only_coming, looked_up=looked_up(node))
         evidence = [self.deltas(scan) for scan in node.evidence]
-        purge = Purge(self._memory, self._name("purge"), node, core, windows)
+        purge = Purge(self._memory, self._name("purge"), node, core, windows, not only_coming and not is_monotone(node))
+        self.holders += purge.holders
         self.gauges.top.counts.append(purge.__len__)
 
         def join(step: Step) -> Deltas:
-            came = [node(step) for node in events]
-            allowed = purge.learn([node(step) for node in evidence], came, step.until)
+            came = [events(step) for _, events in parts]
+            allowed = purge.learn([rows(step) for rows in evidence], came, step.until)
             found, times, signs, rows = core.step(allowed)
             purge.step(came, found)
             return Deltas(times, signs, rows).in_order()
 
         return join
 
+    def _forgetting_window(self, scan: Relation) -> tuple[ForgettingWindow, EventNode]:
+        """A window of one reader, who may forget its rows."""
+        assert isinstance(scan, Scan)
+        with self.gauges.building(scan) as gauge:
+            window, events = self._own_window(scan)
+        return cast(ForgettingWindow, window), measured(events, gauge)
+
     def _semi_join(self, relation: SemiJoin | AntiJoin) -> DeltaNode:
         sides = (relation.left, relation.right)
-        core, events = self._core(Join(sides, relation.on), lambda number: self.events(sides[number]))
+        parts = [self.events(side) for side in sides]
+        core = self._core(Join(sides, relation.on), (), parts)
         wants_match = isinstance(relation, SemiJoin)
         operator = SemiJoinOperator(self._memory, self._name("semijoin"), core, wants_match)
-        return lambda step: operator.step([node(step) for node in events])
+        return lambda step: operator.step([events(step) for _, events in parts])
 
     def _core(
         self,
-        join: Join | PurgingJoin,
-        events_of: Callable[[int], tuple[RowStore, EventNode]],
+        join: Join,
+        columns: Schema,
+        parts: Sequence[tuple[RowStore, EventNode]],
+        *,
+        only_coming: bool = False,
         looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
-    ) -> tuple[JoinCore, list[EventNode]]:
-        inputs, nodes = [], []
+    ) -> JoinCore:
+        inputs = []
         variables = join_variables(join)
-        for number, operand in enumerate(join.operands):
-            store, events = events_of(number)
+        for number, (operand, (store, _)) in enumerate(zip(join.operands, parts, strict=True)):
             own = (variable[number] for variable in variables)
             positions = tuple(None if column is None else operand.schema.index(column) for column in own)
             inputs.append(JoinInput(store, len(operand.schema), positions))
-            nodes.append(events)
         residual = tuple(expr for expr in join.on if not _is_indexed(expr, variables))
         predicate = compile_predicate(residual, join.schema) if residual else None
         test = (lambda rows: predicate(rows, self._dictionary)) if predicate is not None else None
-        return JoinCore(self._memory, self._name("join"), tuple(inputs), test, looked_up), nodes
+        shown = tuple(map(join.schema.index, columns))
+        name = self._name("join")
+        return JoinCore(self._memory, name, tuple(inputs), test, shown, only_coming=only_coming, looked_up=looked_up)
 
     def _aggregate(self, relation: Aggregate) -> DeltaNode:
-        below = self.deltas(relation.input)
         arguments = tuple(a.argument for a in relation.aggregations if a.argument is not None)
         keys = tuple(key.expr for key in relation.keys)
-        project = projection(keys + arguments, relation.input.schema)
+        below = self._project(relation.input, keys + arguments)
         specs = tuple(
             AggregationSpec(a.function, None if a.argument is None else a.argument.type, a.distinct)
             for a in relation.aggregations
@@ -365,12 +367,7 @@ class _Builder:
         self.holders.append(operator)
         self.gauges.top.counts.append(operator.state_rows)
 
-        def aggregate(step: Step) -> Deltas:
-            deltas = below(step)
-            rows = project(deltas.rows, self._dictionary)
-            return operator.step([Deltas(deltas.ts, deltas.weight, rows)], step.until)
-
-        return aggregate
+        return lambda step: operator.step([below(step)], step.until)
 
     def _counting(self, function: int, sides: tuple[Relation, ...]) -> DeltaNode:
         nodes = [self.deltas(side) for side in sides]
@@ -383,6 +380,30 @@ class _Builder:
     def _union_all(self, left: Relation, right: Relation) -> DeltaNode:
         nodes = [self.deltas(left), self.deltas(right)]
         return lambda step: merged([node(step) for node in nodes], len(left.schema))
+
+
+Out = TypeVar("Out", Deltas, Events)
+
+
+def measured(node: Callable[[Step], Out], gauge: Gauge) -> Callable[[Step], Out]:
+    """The node, whose rows its gauge counts."""
+
+    def asked(step: Step) -> Out:
+        out = node(step)
+        gauge.stepped(step.inputs, len(out))
+        return out
+
+    return asked
+
+
+def root_join(root: Relation) -> Join | None:
+    """The join whose results are those of a fragment, but for what is done to each by itself."""
+    match root:
+        case Join():
+            return root
+        case Select(below) | Project(below) | Keep(below):
+            return root_join(below)
+    return None
 
 
 def same_rows(route: Route) -> Hashable:

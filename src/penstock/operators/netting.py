@@ -14,7 +14,8 @@ def netted(deltas: Deltas) -> Deltas:
 
 def inserted(deltas: Deltas) -> Deltas:
     """ISTREAM: what came."""
-    return deltas.take(deltas.weight > 0)
+    came = deltas.weight > 0
+    return deltas if came.all() else deltas.take(came)
 
 
 def deleted(deltas: Deltas) -> Deltas:

@@ -21,6 +21,7 @@ from penstock.kernels.pointers import address
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
+from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.joins import join_variables
 from penstock.plan.physical import Scan
@@ -70,9 +71,17 @@ class Purge:
     """The purge of one join. `windows` are those of the inputs whose rows may be forgotten."""
 
     def __init__(
-        self, memory: Memory, name: str, node: PurgingJoin, core: JoinCore, windows: Mapping[int, ForgettingWindow]
+        self,
+        memory: Memory,
+        name: str,
+        node: PurgingJoin,
+        core: JoinCore,
+        windows: Mapping[int, ForgettingWindow],
+        retracts: bool,
     ) -> None:
         self._memory, self._name, self._node, self._core, self._windows = memory, name, node, core, windows
+        #: Whether results are taken back, so that rows that are in one must stay.
+        self._retracts = retracts
         self._knows = Knowledge(memory, name, node)
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self._punctuations = PunctuationPurge(node, core, self._knows)
@@ -84,6 +93,16 @@ class Purge:
     def __len__(self) -> int:
         """Entries of evidence, and of who waits for more of it."""
         return len(self._knows) + len(self._watches)
+
+    @property
+    def holders(self) -> list[Holder]:
+        """What holds codes of interned values."""
+        return [
+            RowsHolder(entries.store.held_column, self._node.evidence[rule.evidence].schema)
+            for number, rule in enumerate(self._node.rules)
+            if isinstance(rule, ByPunctuation | ByCluster)
+            for entries in [self._knows.evidence[number]]
+        ]
 
     @property
     def violations(self) -> int:
@@ -187,7 +206,7 @@ class Purge:
         wakes = np.array([(0, 0) if own is None else tuple(map(address, own)) for own in waits], np.int64)
         rules, variables = self._rules()
         gone, watching, hashes = kernel.examine(
-            *chosen, self._node.retracts, *tables, rules, variables, self._knows.clocks, self._reaches, wakes
+            *chosen, self._retracts, *tables, rules, variables, self._knows.clocks, self._reaches, wakes
         )
         self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
         return Rows(chosen.inputs[gone], chosen.slots[gone])

@@ -36,6 +36,7 @@ def fragments_json(plan: Plan) -> list[Json]:
                 for number, node in enumerate(walk_relations(fragment.root))
             ],
             "sends_to": _receivers(plan, fragment),
+            **({"comes_once": True} if plan.comes_once and fragment is plan.last else {}),
         }
         for fragment in plan.fragments
     ]
@@ -53,7 +54,7 @@ def _emission(plan: Plan, fragment: Fragment) -> str:
     if receivers := _receivers(plan, fragment):
         return f", sends to {', '.join(f'fragment {number}' for number in receivers)}"
     kind = plan.kind.value if isinstance(plan.kind, StreamKind) else "the change log"
-    return f", gives {kind}"
+    return f", gives {kind}" + (", each row comes once" if plan.comes_once else "")
 
 
 def _receivers(plan: Plan, fragment: Fragment) -> list[Json]:
@@ -129,5 +130,5 @@ def _operator_text(relation: Relation) -> str:
             return f"table {_leaf_name(relation)}"
         case PurgingJoin(operands, forgets=forgets):
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
-            return f"{_operator_text(relation.join)}, forgets rows of {names}"
+            return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}"
     return plan_text(relation).partition("\n")[0]

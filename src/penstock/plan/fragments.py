@@ -8,8 +8,8 @@ cell just once, whatever the join graph. With one cell nothing is exchanged and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
@@ -33,6 +33,7 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog
 from penstock.plan.joins import is_monotone, join_variables
+from penstock.plan.keys import comes_once, decided
 from penstock.plan.physical import Keep, Received, Scan, physical
 from penstock.plan.purging import with_purging
 from penstock.plan.rules import PurgingJoin
@@ -40,6 +41,8 @@ from penstock.plan.rules import PurgingJoin
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
 Dimension = tuple[Expr, ...] | None
 Leaf = Scan | Table | Received
+
+_NOTHING_DECLARED = Catalog()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,32 +76,61 @@ class Plan:
     query: Query
     fragments: tuple[Fragment, ...]
     kind: StreamKind | None
+    #: Whether no row of the result is there twice or comes again: then there is nothing to net (`keys`).
+    comes_once: bool = False
 
     @property
     def last(self) -> Fragment:
         return self.fragments[-1]
 
 
-def plan(query: Query, catalog: Catalog, cells: int = 1) -> Plan:
+def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     relation = with_purging(physical(query.relation), catalog)
+    once = comes_once(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
-        return Plan(query, (Fragment(0, relation, routes, ()),), kind)
-    cutter = _Cutter(cells)
+        return Plan(query, (Fragment(0, relation, routes, ()),), kind, once)
+    cutter = _Cutter(cells, catalog)
     piece = cutter.piece(relation)
     if kind is StreamKind.RSTREAM:
         piece = cutter.received(piece, (None,), (1,))
-    elif not is_monotone(relation):
+    elif not once and not is_monotone(relation):
         # Rows that are equal must net in one cell.
         piece = cutter.partitioned(piece, piece.relation.schema)
     cutter.finish(piece)
-    return Plan(query, tuple(cutter.fragments), kind)
+    return Plan(query, tuple(cutter.fragments), kind, once)
 
 
 def _leaves(relation: Relation) -> tuple[Leaf, ...]:
     return tuple(node for node in walk_relations(relation) if isinstance(node, (Scan, Table, Received)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the rows of a piece are partitioned by, where all of that can be read off them."""
+
+    #: The relation whose rows were partitioned, and under which of its names the piece has its columns.
+    relation: Relation
+    names: Mapping[Column, Column]
+    #: Of each expression that its rows are partitioned by, the columns that hold the same value.
+    by: tuple[frozenset[Column], ...]
+
+    def decided_by(self, given: Iterable[Expr], catalog: Catalog) -> bool:
+        """Whether rows that agree on all of these agree on what they are partitioned by."""
+        own = frozenset(self.names[expr] for expr in given if isinstance(expr, Column) and expr in self.names)
+        known = decided(self.relation, own, catalog)
+        return bool(self.by) and all(same & known for same in self.by)
+
+    def renamed(self, names: Iterable[tuple[Column, Expr]]) -> _Seen:
+        """The same under other names: of each new one the expression that it stands for."""
+        kept = {new: self.names[old] for new, old in names if isinstance(old, Column) and old in self.names}
+        return replace(self, names=kept)
+
+
+def _seen(relation: Relation, by: Iterable[frozenset[Column]]) -> _Seen:
+    return _Seen(relation, {column: column for column in relation.schema}, tuple(by))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,24 +140,14 @@ class _Piece:
     relation: Relation
     routes: tuple[Route, ...] = ()
     shares: tuple[int, ...] | None = None
-    #: Of each expression that its rows are partitioned by, the columns that hold the same value.
-    seen: tuple[frozenset[Column], ...] = ()
-
-    def keeps_together(self, by: Iterable[Expr]) -> bool:
-        """Whether rows that agree on all of these are in one cell already."""
-        given = frozenset(expr for expr in by if isinstance(expr, Column))
-        return self.shares is not None and (
-            self.shares in ((), (1,)) or (bool(self.seen) and all(own & given for own in self.seen))
-        )
+    seen: _Seen | None = None
 
     def under(self, relation: Relation) -> _Piece:
         """The piece with an operator on top that works on each row by itself."""
         seen = self.seen
-        if isinstance(relation, Project):
-            seen = tuple(frozenset(o.column for o in relation.outputs if o.expr in own) for own in seen)
-        elif isinstance(relation, Keep):
-            seen = tuple(own & frozenset(relation.columns) for own in seen)
-        return _Piece(relation.with_inputs((self.relation,)), self.routes, self.shares, seen)
+        if seen is not None and isinstance(relation, Project):
+            seen = seen.renamed((output.column, output.expr) for output in relation.outputs)
+        return replace(self, relation=relation.with_inputs((self.relation,)), seen=seen)
 
 
 def _columns(exprs: Iterable[Expr | None]) -> tuple[frozenset[Column], ...]:
@@ -133,8 +155,9 @@ def _columns(exprs: Iterable[Expr | None]) -> tuple[frozenset[Column], ...]:
 
 
 class _Cutter:
-    def __init__(self, cells: int) -> None:
+    def __init__(self, cells: int, catalog: Catalog) -> None:
         self.cells = cells
+        self.catalog = catalog
         self.fragments: list[Fragment] = []
 
     def piece(self, relation: Relation) -> _Piece:
@@ -142,18 +165,18 @@ class _Cutter:
             case Scan(spec=Rows()):
                 return _Piece(relation, (Route(relation, (None,)),), (1,))
             case Scan(spec=PartitionRows(by=by)):
-                return _Piece(relation, (Route(relation, (by,)),), (self.cells,), _columns(by))
+                return _Piece(relation, (Route(relation, (by,)),), (self.cells,), _seen(relation, _columns(by)))
             case Scan() | Table():
                 return _Piece(relation)
             case Select() | Project() | Keep():
                 return self.piece(relation.inputs[0]).under(relation)
-            case Join() | PurgingJoin():
+            case Join():
                 return self._join(relation)
             case SemiJoin(left, right, on) | AntiJoin(left, right, on):
                 return self._semi_join(relation, self.piece(left), self.piece(right), on)
             case Aggregate(keys=keys):
                 placed = self.partitioned(self.piece(relation.input), tuple(key.expr for key in keys))
-                seen = tuple(frozenset(key.column for key in keys if key.expr in own) for own in placed.seen)
+                seen = placed.seen and placed.seen.renamed((key.column, key.expr) for key in keys)
                 return _Piece(relation.with_inputs((placed.relation,)), placed.routes, placed.shares, seen)
             case Distinct():
                 placed = self.partitioned(self.piece(relation.input), relation.schema)
@@ -162,18 +185,25 @@ class _Cutter:
                 sides = [self._place(self.piece(side), side.schema) for side in relation.inputs]
                 routes = tuple(route for side in sides for route in side.routes)
                 inputs = tuple(side.relation for side in sides)
-                return _Piece(relation.with_inputs(inputs), routes, sides[0].shares, _columns(relation.schema))
+                seen = _seen(relation, _columns(relation.schema))
+                return _Piece(relation.with_inputs(inputs), routes, sides[0].shares, seen)
         raise AssertionError(f"cannot cut {relation}")
 
     def received(self, piece: _Piece, dimensions: tuple[Dimension, ...], shares: tuple[int, ...]) -> _Piece:
         """The piece as a fragment of its own, and its rows received in another."""
         leaf = Received(self.finish(piece), piece.relation.schema, is_monotone(piece.relation))
         seen = _columns(expr for dimension in dimensions for expr in dimension or ())
-        return _Piece(leaf, (Route(leaf, dimensions),), shares, seen)
+        return _Piece(leaf, (Route(leaf, dimensions),), shares, _seen(leaf, seen))
 
     def partitioned(self, piece: _Piece, by: tuple[Expr, ...]) -> _Piece:
         """A piece in which rows that agree on all of these are in one cell."""
-        return piece if piece.keeps_together(by) else self._place(piece, by)
+        return piece if self._keeps_together(piece, by) else self._place(piece, by)
+
+    def _keeps_together(self, piece: _Piece, by: tuple[Expr, ...]) -> bool:
+        """Whether rows that agree on all of these are in one cell already."""
+        if piece.shares in ((), (1,)):
+            return True
+        return piece.seen is not None and piece.seen.decided_by(by, self.catalog)
 
     def finish(self, piece: _Piece) -> int:
         """Makes a piece a fragment and gives its number."""
@@ -192,7 +222,7 @@ class _Cutter:
         if piece.shares is None:
             (leaf,) = _leaves(piece.relation)
             own = None if dimension is None else tuple(_at_leaf(expr, piece.relation) for expr in dimension)
-            return _Piece(piece.relation, (Route(leaf, (own,)),), shares, _columns(by))
+            return _Piece(piece.relation, (Route(leaf, (own,)),), shares, _seen(piece.relation, _columns(by)))
         return self.received(piece, (dimension,), shares)
 
     def _grid(self, pieces: list[_Piece], dimensions: list[list[Expr | None]], shares: tuple[int, ...]) -> list[_Piece]:
@@ -208,7 +238,7 @@ class _Cutter:
                 placed.append(self.received(piece, route, shares))
         return placed
 
-    def _join(self, relation: Join | PurgingJoin) -> _Piece:
+    def _join(self, relation: Join) -> _Piece:
         variables = join_variables(relation)
         pieces = [self.piece(operand) for operand in relation.operands]
         shares = choose_shares(
@@ -225,7 +255,7 @@ class _Cutter:
             ]
         placed = self._grid(pieces, own, grid)
         routes = tuple(route for piece in placed for route in piece.routes)
-        seen = tuple(frozenset(column for column in v if column is not None) for v, _ in chosen)
+        seen = _seen(relation, (frozenset(column for column in v if column is not None) for v, _ in chosen))
         return _Piece(relation.with_inputs(tuple(piece.relation for piece in placed)), routes, grid, seen)
 
     def _semi_join(self, relation: Relation, left: _Piece, right: _Piece, on: tuple[Expr, ...]) -> _Piece:
@@ -235,7 +265,7 @@ class _Cutter:
         placed = self._grid([left, right], own, (self.cells,) if pairs else (1,))
         routes = tuple(route for piece in placed for route in piece.routes)
         inputs = tuple(piece.relation for piece in placed)
-        return _Piece(relation.with_inputs(inputs), routes, placed[0].shares, _columns(own[0]))
+        return _Piece(relation.with_inputs(inputs), routes, placed[0].shares, _seen(relation, _columns(own[0])))
 
 
 def _equal_columns(on: tuple[Expr, ...], left: Relation, right: Relation) -> list[tuple[Column, Column]]:

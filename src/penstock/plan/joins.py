@@ -16,10 +16,9 @@ from penstock.algebra.relations import (
     Unbounded,
 )
 from penstock.plan.physical import Keep, Received, Scan
-from penstock.plan.rules import PurgingJoin
 
 
-def join_variables(join: Join | PurgingJoin) -> list[tuple[Column | None, ...]]:
+def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
     """The classes of columns that a join's equalities make equal: of each input one column, or None.
 
     An input with two columns in one class keeps the first; their equality stays a predicate.
@@ -46,10 +45,10 @@ def is_monotone(relation: Relation) -> bool:
             return True
         case Received():
             return relation.is_monotone
-        case Select() | Project() | Keep() | Join() | SemiJoin() | Distinct():
-            return all(is_monotone(node) for node in relation.inputs)
-        case PurgingJoin():
-            return not relation.retracts
+        case Join(operands):
+            return all(map(is_monotone, operands))
+        case Select() | Project() | Keep() | SemiJoin() | Distinct():
+            return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
-            return all(is_monotone(node) for node in relation.inputs)
+            return all(map(is_monotone, relation.inputs))
     return False

@@ -26,7 +26,7 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
-from penstock.plan.joins import is_monotone, join_variables
+from penstock.plan.joins import join_variables
 from penstock.plan.physical import Scan
 from penstock.plan.rules import (
     AfterRows,
@@ -55,8 +55,7 @@ def _purging(join: Join, catalog: Catalog) -> Relation:
     )
     if not forgets:
         return join
-    retracts = not all(map(is_monotone, join.operands))
-    return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets, retracts)
+    return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets)
 
 
 def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: _Rules) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Expr
-from penstock.algebra.relations import Join, Relation, Schema
+from penstock.algebra.relations import Join, Relation
 from penstock.catalog import WithinRows, WithinTime
 
 
@@ -89,20 +89,12 @@ Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByCluster | ByOrder
 
 
 @dataclass(frozen=True, slots=True)
-class PurgingJoin(Relation):
-    """A join that forgets: `forgets` are the inputs whose rows go when no rule lets them join anything new."""
+class PurgingJoin(Join):
+    """A join that forgets: `forgets` are the inputs whose rows go when by the rules they join nothing new."""
 
-    operands: tuple[Relation, ...]
-    on: tuple[Expr, ...]
     rules: tuple[Rule, ...]
     evidence: tuple[Relation, ...]
     forgets: tuple[int, ...]
-    #: Whether a result that has come may have to be taken back.
-    retracts: bool
-
-    @property
-    def schema(self) -> Schema:
-        return tuple(column for operand in self.operands for column in operand.schema)
 
     @property
     def inputs(self) -> tuple[Relation, ...]:
@@ -111,10 +103,6 @@ class PurgingJoin(Relation):
     def with_inputs(self, inputs: tuple[Relation, ...]) -> PurgingJoin:
         count = len(self.operands)
         return replace(self, operands=inputs[:count], evidence=inputs[count:])
-
-    @property
-    def join(self) -> Join:
-        return Join(self.operands, self.on)
 
     def evidence_along(self, number: int, variables: Iterable[int]) -> list[Expr | None]:
         """The columns by which evidence is partitioned along these variables. What lacks one goes to all cells.

@@ -30,10 +30,12 @@ def ddl(folder: Path) -> str:
     """Declarations of the four streams, with their files in a folder."""
     source = "TIMESTAMP BY ts\nUSING parquet OPTIONS (path '{}');"
     satellites = (
-        f"CREATE STREAM {name} (id BIGINT, key BIGINT, ts BIGINT) {source.format(folder / name)}" for name in SATELLITES
+        f"CREATE STREAM {name} (id BIGINT, key BIGINT, ts BIGINT, UNIQUE (id)) {source.format(folder / name)}"
+        for name in SATELLITES
     )
     hub = ", ".join(f"{name} BIGINT" for name in SATELLITES)
-    return "\n".join((f"CREATE STREAM hub (id BIGINT, {hub}, ts BIGINT) {source.format(folder / 'hub')}", *satellites))
+    center = f"CREATE STREAM hub (id BIGINT, {hub}, ts BIGINT, UNIQUE (id)) {source.format(folder / 'hub')}"
+    return "\n".join((center, *satellites))
 
 
 def write(folder: Path, rows: int, files: int = 1, seed: int = 0) -> None:

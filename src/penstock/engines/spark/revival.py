@@ -125,5 +125,4 @@ def _private(path: str, flags: int) -> int:
 
 def _machine(work: Work, address: int, memory: Memory, dictionary: Dictionary) -> Machine:
     number, _ = work.addresses.cells[address]
-    fragment = work.plan.fragments[number]
-    return Machine(fragment, memory, dictionary, fragment is work.plan.last, work.plan.kind)
+    return Machine(work.plan, work.plan.fragments[number], memory, dictionary)
