@@ -38,11 +38,11 @@ def test_a_machine_goes_on_from_its_pages(case: Case, cells: int, seed: int) -> 
     for name, rows in batches(case, engine, catalog, Random(seed)):
         engine.push(name, rows)
         log += logged(engine.advance(), query)
-        _restart(engine, pages)
+        restart(engine, pages)
     assert log + logged(engine.finish(), query) == expected(case, query, catalog)
 
 
-def _restart(engine: EmbeddedEngine, pages: dict[tuple[int, int], dict[str, bytes]]) -> None:
+def restart(engine: EmbeddedEngine, pages: dict[tuple[int, int], dict[str, bytes]]) -> None:
     """Puts in place of each machine one that was made from what the old one had persisted."""
     for number, machines in enumerate(engine._machines):
         for cell, machine in enumerate(machines):

@@ -19,8 +19,10 @@ from penstock.synopsis.memory import Memory
 class Gauge:
     name: str
     relation: Relation
+    #: Since the machine's step began, and in the last part of it.
     rows_in: int = 0
     rows_out: int = 0
+    latest: int = 0
     below: list[Gauge] = field(default_factory=list)
     #: The number of the leaf that it reads.
     leaf: int | None = None
@@ -28,10 +30,14 @@ class Gauge:
     arrays: list[str] = field(default_factory=list)
     counts: list[Callable[[], int]] = field(default_factory=list)
 
+    def begin(self) -> None:
+        self.rows_in = self.rows_out = 0
+
     def stepped(self, inputs: Mapping[int, Deltas], rows_out: int) -> None:
-        came = sum(gauge.rows_out for gauge in self.below)
-        self.rows_in = came if self.leaf is None else came + len(inputs[self.leaf])
-        self.rows_out = rows_out
+        came = sum(gauge.latest for gauge in self.below)
+        self.rows_in += came if self.leaf is None else came + len(inputs[self.leaf])
+        self.rows_out += rows_out
+        self.latest = rows_out
 
     def state_rows(self) -> int:
         return sum(count() for count in self.counts)

@@ -91,6 +91,15 @@ class Machine:
 
         `arrivals` are the instants at which rows of any input stream arrived, for RSTREAM.
         """
+        for gauge in self.gauges:
+            gauge.begin()
+        parts = slices(inputs, until) if self._builder.purges else [(inputs, until)]
+        results = []
+        for number, (part, end) in enumerate(parts):
+            results.append(self._step(part, end, arrivals if number == 0 else None))
+        return merged(results, len(self.fragment.root.schema))
+
+    def _step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None) -> Deltas:
         changes = self._root(Step(dict(enumerate(inputs)), until))
         result = self._finished(changes, until, arrivals) if self._last else changes
         self._builder.end_step()
@@ -147,6 +156,7 @@ class _Builder:
         #: All that stores codes.
         self.holders: list[Holder] = []
         self.gauges = Gauges()
+        self.purges: list[Purge] = []
 
     def end_step(self) -> None:
         for store in self._stores:
@@ -305,6 +315,7 @@ class _Builder:
         evidence = [self.deltas(scan) for scan in node.evidence]
         purge = Purge(self._memory, self._name("purge"), node, core, windows, not only_coming and not is_monotone(node))
         self.holders += purge.holders
+        self.purges.append(purge)
         self.gauges.top.counts.append(purge.__len__)
 
         def join(step: Step) -> Deltas:
@@ -380,6 +391,31 @@ class _Builder:
     def _union_all(self, left: Relation, right: Relation) -> DeltaNode:
         nodes = [self.deltas(left), self.deltas(right)]
         return lambda step: merged([node(step) for node in nodes], len(left.schema))
+
+
+#: Rows in a part of a step, where rows are forgotten within it.
+SLICE = 1 << 14
+
+
+def slices(inputs: Sequence[Deltas], until: int) -> list[tuple[Sequence[Deltas], int]]:
+    """A step in parts, each up to an instant, so that rows which can go soon are not all there at once."""
+    count = sum(map(len, inputs)) // SLICE
+    if not count:
+        return [(inputs, until)]
+    ordered = [deltas.in_order() for deltas in inputs]
+    times = np.sort(np.concatenate([deltas.ts for deltas in ordered]))
+    cuts = np.unique(times[SLICE * np.arange(1, count + 1) - 1] + 1)
+    ends = [*cuts[cuts < until].tolist(), until]
+    parts: list[tuple[Sequence[Deltas], int]] = []
+    starts = [0] * len(ordered)
+    for end in ends:
+        stops = [
+            len(deltas) if end == until else int(np.searchsorted(deltas.ts, end, side="left")) for deltas in ordered
+        ]
+        part = [deltas.take(slice(*range_)) for deltas, *range_ in zip(ordered, starts, stops, strict=True)]
+        parts.append((part, end))
+        starts = stops
+    return parts
 
 
 Out = TypeVar("Out", Deltas, Events)

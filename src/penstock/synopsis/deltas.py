@@ -40,7 +40,7 @@ class Deltas:
     def __len__(self) -> int:
         return len(self.ts)
 
-    def take(self, index: Bools | Ints) -> Deltas:
+    def take(self, index: Bools | Ints | slice) -> Deltas:
         return Deltas(self.ts[index], self.weight[index], self.rows[index])
 
     def in_order(self) -> Deltas:
