@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.algebra.relations import Query, Relation, StreamKind, Table
+from penstock.algebra.relations import Query, Relation, StreamKind, Table, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, TableDef
 from penstock.engines.ingest import Ingest, Sent
@@ -25,6 +25,7 @@ from penstock.operators.machine import Machine
 from penstock.operators.sweep import Holder, RowsHolder, sweep
 from penstock.plan.fragments import Fragment, Plan, plan
 from penstock.plan.physical import Received, Scan
+from penstock.plan.rules import PurgingJoin
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas
 from penstock.synopsis.dictionary import Dictionary
@@ -84,6 +85,12 @@ class EmbeddedEngine:
         newest = max((ingest.progress.newest for ingest in self.streams.values()), default=0)
         horizon = max(newest, 0) if self._horizon is None else self._horizon
         return self._step(max(self._until, horizon + 1))
+
+    @property
+    def forgets(self) -> bool:
+        """Whether joins forget rows before they leave their windows."""
+        nodes = (node for fragment in self.plan.fragments for node in walk_relations(fragment.root))
+        return any(isinstance(node, PurgingJoin) for node in nodes)
 
     @property
     def watermark(self) -> int:

@@ -1,7 +1,8 @@
 """The loop of the embedded engine: streams are read side by side, and each batch is pushed and its results taken.
 
 The stream that is read next is the one that holds the others up: whose closed instants are the fewest. So few rows wait
-for other streams. A stream is read once, for all queries that run together.
+for other streams. Where joins forget rows, fewer still: a batch is pushed only as far as the other streams have come. A
+stream is read once, for all queries that run together.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.algebra.relations import Query, Table, Window, walk_relations
+from penstock.algebra.relations import Query, Table
+from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
-from penstock.engines.lateness import Progress, earliest
+from penstock.engines.lateness import NEVER, Progress, earliest
+from penstock.plan.fragments import plan
+from penstock.plan.physical import Scan
+
+#: Rows that are pushed at least, where a batch is not pushed at once.
+FEW_ROWS = 1 << 13
 
 #: The batches of a stream; None says that there is nothing for now.
 Batches = Iterator[pa.RecordBatch | None]
@@ -36,6 +43,20 @@ class _Stream:
     batches: Batches
     engines: list[EmbeddedEngine]
     idle: bool = field(default=False)
+    #: What was read and not pushed yet.
+    left: pa.RecordBatch | None = None
+
+    def take(self, until: int) -> pa.RecordBatch | None:
+        """The next rows: where rows are forgotten those up to an instant, or some more; else a whole batch."""
+        batch = next(self.batches) if self.left is None else self.left
+        self.left = None
+        if batch is None or not any(engine.forgets for engine in self.engines):
+            return batch
+        later = self.engines[0].streams[self.name].times(batch) > until
+        count = max(FEW_ROWS, int(later.argmax()) if later.any() else len(later))
+        if count < batch.num_rows:
+            self.left = batch.slice(count)
+        return batch.slice(0, count)
 
     @property
     def progress(self) -> Progress:
@@ -67,8 +88,9 @@ class EmbeddedRun:
                     stream.idle = False
                 continue
             stream = min(ready, key=_Stream.closed)
+            others = [other.closed() for other in open_streams if other is not stream]
             try:
-                batch = next(stream.batches)
+                batch = stream.take(min(others, default=NEVER))
             except StopIteration:
                 open_streams.remove(stream)
                 for engine in stream.engines:
@@ -120,14 +142,14 @@ def open_run(
 
 
 def read_by(queries: Iterable[Query], catalog: Catalog) -> tuple[list[StreamDef], list[TableDef]]:
-    """The streams and tables that queries read, each once."""
+    """The streams and tables that queries read, each once; streams of punctuations too."""
     names: dict[str, None] = {}
     for query in queries:
-        for node in walk_relations(query.relation):
-            if isinstance(node, Window):
-                names[node.stream.name] = None
-            elif isinstance(node, Table):
-                names[node.name] = None
+        for route in plan(normalise(query), 1, catalog).last.routes:
+            if isinstance(route.leaf, Scan):
+                names[route.leaf.stream.name] = None
+            elif isinstance(route.leaf, Table):
+                names[route.leaf.name] = None
     definitions = [catalog.get(name) for name in names]
     streams = [definition for definition in definitions if isinstance(definition, StreamDef)]
     return streams, [definition for definition in definitions if isinstance(definition, TableDef)]

@@ -59,6 +59,11 @@ class Ingest:
         """The columns that somebody reads."""
         return [attribute.name for attribute in self._attributes]
 
+    def times(self, batch: pa.RecordBatch) -> Ints:
+        """The timestamps of a batch; 0 where there is none."""
+        (attribute,) = (a for a in self._attributes if a.name == self.definition.timestamp)
+        return encode_column(_column(batch, attribute.name, self.definition), attribute.type, self._dictionary)[0]
+
     def take(self, batch: pa.RecordBatch, progress: Progress | None = None) -> tuple[list[Sent], Ints]:
         """The rows of a batch for every leaf, and the timestamps of the rows that are on time.
 

@@ -30,8 +30,9 @@ ROWS, STARTS, LIVES, WIDTH = range(4)
 #: bits the variables that its columns hold.
 STORE, COLUMNS, HEADS, LINKS, MASK, VARIABLES = range(6)
 #: Columns of the table of rules: what it is, of which input, by a row of which other, how much, by which clock, the
-#: index to look in, how many variables it wants, and the address of what is noted with the source's rows.
-KIND, TARGET, SOURCE, LIMIT, CLOCK, INDEX, KEYS, STAMPS = range(8)
+#: index to look in, how many values it wants, the address of what is noted with the source's rows, and as bits the
+#: variables that must be known, so that the rule applies and rows of the target can be found.
+KIND, TARGET, SOURCE, LIMIT, CLOCK, INDEX, KEYS, STAMPS, NEEDS = range(9)
 
 #: Kinds of rules. No more row of the target joins ...
 STATIC = 0  # ... at all.
@@ -59,16 +60,13 @@ def value_of(variable: int, bound: Ints, stores: Ints, columns: Ints) -> int:
 
 
 @lean
-def knows(variables: int, bound: Ints, columns: Ints) -> bool:
-    """Whether a binding has values of all these variables."""
-    for v in range(columns.shape[1]):
-        if (variables >> v) & 1:
-            known = False
-            for n in range(len(bound)):
-                known |= bound[n] >= 0 and columns[n, v] >= 0
-            if not known:
-                return False
-    return True
+def known_variables(bound: Ints, has: Ints) -> int:
+    """As bits, the variables of which a binding has values; `has` are those of each input."""
+    known = 0
+    for n in range(len(bound)):
+        if bound[n] >= 0:
+            known |= has[n]
+    return known
 
 
 @lean
@@ -87,12 +85,12 @@ def joins(target: int, slot: int, bound: Ints, stores: Ints, columns: Ints) -> b
 
 
 @lean
-def usable_index(target: int, bound: Ints, indexes: Ints, columns: Ints) -> int:
-    """The index of an input whose columns the binding knows, the one of the most columns; -1 if there is none."""
+def usable_index(target: int, known: int, indexes: Ints) -> int:
+    """The index of an input whose columns hold known variables, the one of the most columns; -1 if there is none."""
     best = -1
     for i in range(len(indexes)):
-        is_better = indexes[i, STORE] == target and (best < 0 or indexes[i, COLUMNS] > indexes[best, COLUMNS])
-        if is_better and knows(indexes[i, VARIABLES], bound, columns):
+        is_better = best < 0 or indexes[i, COLUMNS] > indexes[best, COLUMNS]
+        if is_better and indexes[i, STORE] == target and indexes[i, VARIABLES] & ~known == 0:
             best = i
     return best
 
@@ -149,6 +147,7 @@ def closed_input(
     indexes: Ints,
     index_columns: Ints,
     columns: Ints,
+    has: Ints,
     rules: Ints,
     rule_variables: Ints,
     clocks: Ints,
@@ -161,12 +160,15 @@ def closed_input(
     `waits` is then [clock, value, number of hashes in `watched`].
     """
     waits[0], waits[1], waits[2] = -1, NEVER, 0
+    known = known_variables(bound, has)
     for r in range(len(rules)):
         target, source, kind = rules[r, TARGET], rules[r, SOURCE], rules[r, KIND]
-        if bound[target] >= 0 or usable_index(target, bound, indexes, columns) < 0:
+        if bound[target] >= 0 or rules[r, NEEDS] & ~known != 0:
             continue
         if kind == STATIC:
-            return int(target)
+            if usable_index(target, known, indexes) >= 0:
+                return int(target)
+            continue
         if kind <= AFTER_ROWS:
             if bound[source] < 0:
                 continue
@@ -175,11 +177,7 @@ def closed_input(
                 return int(target)
             _wait_for(rules[r, CLOCK], noted + rules[r, LIMIT], waits)
             continue
-        known, count = True, rules[r, KEYS]
-        for c in range(count):
-            known &= knows(1 << rule_variables[r, c], bound, columns)
-        if not known:
-            continue
+        count = rules[r, KEYS]
         for c in range(count):
             key[0, c] = value_of(rule_variables[r, c], bound, stores, columns)
         if kind == ORDERED:
@@ -212,6 +210,7 @@ def is_purgeable(
     index_columns: Ints,
     index_variables: Ints,
     columns: Ints,
+    has: Ints,
     rules: Ints,
     rule_variables: Ints,
     clocks: Ints,
@@ -246,12 +245,12 @@ def is_purgeable(
                 entering = False
                 continue
             target = closed_input(
-                bound, stores, indexes, index_columns, columns, rules, rule_variables, clocks, key, waits, watched
+                bound, stores, indexes, index_columns, columns, has, rules, rule_variables, clocks, key, waits, watched
             )
             if target < 0:
                 return False
             path[0, depth] = target
-            path[1, depth] = usable_index(target, bound, indexes, columns)
+            path[1, depth] = usable_index(target, known_variables(bound, has), indexes)
             candidate = first_by(path[1, depth], bound, stores, indexes, index_variables, columns, key)
         else:
             target = path[0, depth]
@@ -285,6 +284,7 @@ def examine(
     index_columns: Ints,
     index_variables: Ints,
     columns: Ints,
+    has: Ints,
     rules: Ints,
     rule_variables: Ints,
     clocks: Ints,
@@ -311,6 +311,7 @@ def examine(
             index_columns,
             index_variables,
             columns,
+            has,
             rules,
             rule_variables,
             clocks,
@@ -350,17 +351,22 @@ def partners(
     indexes: Ints,
     index_variables: Ints,
     columns: Ints,
+    has: Ints,
 ) -> tuple[Ints, Ints]:
     """The rows of the wanted inputs that join one of these rows directly. Some may come twice."""
     width, most = columns.shape[0], index_variables.shape[1] + 2
-    bound, key = np.empty(width, np.int64), np.zeros((1, most), np.int64)
+    bound, key = np.full(width, -1, np.int64), np.zeros((1, most), np.int64)
+    by = np.full((width, width), -1, np.int64)
+    for n in range(width):
+        for target in range(width):
+            if n != target and wanted[target]:
+                by[n, target] = usable_index(target, has[n], indexes)
     found_inputs, found = np.empty(64, np.int64), np.empty(64, np.int64)
     count = 0
     for i in range(len(slots)):
-        bound[:] = -1
         bound[inputs[i]] = slots[i]
         for target in range(width):
-            index = usable_index(target, bound, indexes, columns) if target != inputs[i] and wanted[target] else -1
+            index = by[inputs[i], target]
             if index < 0 or indexes[index, COLUMNS] == 0:
                 continue
             slot = first_by(index, bound, stores, indexes, index_variables, columns, key)
@@ -371,7 +377,26 @@ def partners(
                     found_inputs[count], found[count] = target, slot
                     count += 1
                 slot = following(indexes[index, LINKS], slot)
+        bound[inputs[i]] = -1
     return found_inputs[:count], found[:count]
+
+
+@kernel
+def each_once(inputs: Ints, slots: Ints, notes: Ints, turn: int) -> tuple[Ints, Ints]:
+    """The rows that are in the join, each once.
+
+    Of each input `notes` has the addresses of two words per slot: its life, and the turn in which it was last chosen.
+    An input without them is not wanted.
+    """
+    chosen_inputs, chosen = np.empty(len(slots), np.int64), np.empty(len(slots), np.int64)
+    count = 0
+    for i in range(len(slots)):
+        lives, turns = notes[inputs[i], 0], notes[inputs[i], 1]
+        if lives != 0 and peek(lives + 8 * slots[i]) != 0 and peek(turns + 8 * slots[i]) != turn:
+            poke(turns + 8 * slots[i], turn)
+            chosen_inputs[count], chosen[count] = inputs[i], slots[i]
+            count += 1
+    return chosen_inputs[:count], chosen[:count]
 
 
 @kernel

@@ -7,7 +7,7 @@ what is stored. The rules are those of `plan/rules.py`, and `kernels/purge.py` c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +65,7 @@ class _Tables(NamedTuple):
     index_columns: Ints
     index_variables: Ints
     columns: Ints
+    has: Ints
 
 
 class Purge:
@@ -85,9 +86,12 @@ class Purge:
         self._knows = Knowledge(memory, name, node)
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self._punctuations = PunctuationPurge(node, core, self._knows)
+        self._held = holders_of(node)
         lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
         self._columns = np.array(lines, np.int64).reshape(len(core.inputs), -1)
         self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
+        self._has = np.array([sum(1 << v for v, c in enumerate(line) if c >= 0) for line in lines], np.int64)
+        self._turn = memory.array(f"{name}.turn", 1)
         self._woken = Rows(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def __len__(self) -> int:
@@ -186,18 +190,18 @@ class Purge:
             own = events[number]
             came = own.slots[own.signs > 0]
             outside = came[self._core.lives(number)[came] == 0]
-            outside = np.setdiff1d(outside, own.slots[own.signs < 0])
             if len(outside):
-                window.forget(outside)
+                window.forget(np.setdiff1d(outside, own.slots[own.signs < 0]))
 
-    def _alive(self, todo: Iterable[Rows]) -> Rows:
+    def _alive(self, todo: Sequence[Rows]) -> Rows:
         """Each row once, of those that are in the join and may be forgotten."""
-        rows = [_rows(0, np.zeros(0, np.int64))]
-        together = list(todo)
+        self._turn[0] += 1
+        notes = np.zeros((len(self._core.inputs), 2), np.int64)
         for number in self._windows:
-            slots = np.unique(np.concatenate([part.of(number) for part in together]))
-            rows.append(_rows(number, slots[self._core.lives(number)[slots] != 0]))
-        return Rows(*(np.concatenate(parts) for parts in zip(*rows, strict=True)))
+            turns = self._memory.array(f"{self._name}.turns{number}", self._core.inputs[number].store.capacity)
+            notes[number] = address(self._core.lives(number)), address(turns)
+        inputs, slots = (np.concatenate(parts) for parts in zip(*todo, strict=True))
+        return Rows(*kernel.each_once(inputs, slots, notes, int(self._turn[0])))
 
     def _examine(self, chosen: Rows, tables: _Tables) -> Rows:
         capacities = self._capacities()
@@ -244,13 +248,13 @@ class Purge:
                 variables[n, : len(held)] = [self._core.variable(store, column) for column in held]
             bits = sum(1 << v for v in variables[n, : len(held)].tolist() if v >= 0)
             indexes[n] = (store, len(held), index.heads, index.links, index.mask, bits)
-        return _Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns)
+        return _Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
 
     def _rules(self) -> tuple[Ints, Ints]:
         """The rules as the kernel reads them."""
         rules = self._node.rules
         most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, ByKey | ByPunctuation | ByCluster))])
-        lines, variables = np.zeros((len(rules), 8), np.int64), np.zeros((len(rules), most), np.int64)
+        lines, variables = np.zeros((len(rules), 9), np.int64), np.zeros((len(rules), most), np.int64)
         for number, rule in enumerate(rules):
             line = lines[number]
             line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
@@ -259,6 +263,7 @@ class Purge:
                 line[kernel.KEYS] = len(rule.variables)
                 variables[number, : len(rule.variables)] = rule.variables
                 line[kernel.INDEX] = self._index_number(number, rule)
+            line[kernel.NEEDS] = sum(1 << v for v in wanted_variables(rule, self._held))
             match rule:
                 case InTime(_, source, reach):
                     line[kernel.SOURCE], line[kernel.LIMIT] = source, reach + 1
@@ -355,16 +360,27 @@ class PunctuationPurge:
 
 def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
     """By which variables the purge looks for rows of which inputs."""
-    held = [{n for n, column in enumerate(columns) if column is not None} for columns in join_variables(node)]
-    wanted = set()
+    held = holders_of(node)
+    wanted = {(rule.target, wanted_variables(rule, held)) for rule in node.rules if not isinstance(rule, Static)}
     for rule in node.rules:
-        match rule:
-            case InTime(target, source) | AfterRows(target, source):
-                wanted.add((target, tuple(v for v, own in enumerate(held) if {target, source} <= own)))
-            case ByKey() | ByPunctuation() | ByCluster() | ByOrder():
-                having = set.intersection(*(held[v] for v in rule.variables))
-                wanted |= {(n, rule.variables) for n in having}
+        if isinstance(rule, ByPunctuation):
+            wanted |= {(n, rule.variables) for n in set.intersection(*(held[v] for v in rule.variables))}
     return wanted
+
+
+def holders_of(node: PurgingJoin) -> list[set[int]]:
+    """Of each variable the inputs that have it."""
+    return [{n for n, column in enumerate(columns) if column is not None} for columns in join_variables(node)]
+
+
+def wanted_variables(rule: Rule, held: Sequence[set[int]]) -> tuple[int, ...]:
+    """The variables that must be known for a rule, by which rows of its target are then found."""
+    match rule:
+        case InTime(target, source) | AfterRows(target, source):
+            return tuple(v for v, own in enumerate(held) if {target, source} <= own)
+        case Static():
+            return ()
+    return rule.variables
 
 
 def _reach(operand: Relation) -> int:

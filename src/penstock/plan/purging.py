@@ -101,6 +101,7 @@ class _Rules:
         """Those that hold soonest first."""
         yield from (Static(n) for n, operand in enumerate(self._join.operands) if isinstance(operand, Table))
         yield from self._by_time()
+        yield from self._by_rows()
         for number, scan in self._scans.items():
             definition = self._definition(scan)
             for constraint in definition.constraints:
@@ -108,8 +109,6 @@ class _Rules:
 
     def _rules(self, number: int, scan: Scan, definition: StreamDef, constraint: object) -> Iterator[Rule]:
         match constraint:
-            case Reference():
-                yield from self._references(number, constraint)
             case Unique(columns):
                 if (variables := self._named(number, columns)) is not None:
                     yield ByKey(number, variables)
@@ -126,18 +125,20 @@ class _Rules:
                     evidence = self._values(definition, (column,))
                     yield ByOrder(number, variables, evidence, within, self._ticks(definition, within))
 
-    def _references(self, number: int, reference: Reference) -> Iterator[Rule]:
-        own = self._named(number, reference.columns)
-        for target, scan in self._scans.items():
-            if own is None or target == number or scan.stream.name.lower() != reference.parent.lower():
-                continue
-            if self._named(target, reference.parent_columns) != own:
-                continue
-            match reference.within:
-                case WithinTime(microseconds) if _is_plain(self._scans[number]):
-                    yield InTime(target, number, microseconds)
-                case WithinRows(k):
-                    yield AfterRows(target, number, k, self._ticks(self._definition(scan), reference.within) or 0)
+    def _references(self) -> Iterator[tuple[int, int, Reference]]:
+        """Inputs whose rows refer to rows of another that they join: number, the other's number, the reference."""
+        for (number, scan), (target, other) in product(self._scans.items(), self._scans.items()):
+            for constraint in self._definition(scan).constraints if number != target else ():
+                if isinstance(constraint, Reference) and other.stream.name.lower() == constraint.parent.lower():
+                    own = self._named(number, constraint.columns)
+                    if own is not None and own == self._named(target, constraint.parent_columns):
+                        yield number, target, constraint
+
+    def _by_rows(self) -> Iterator[AfterRows]:
+        for number, target, reference in self._references():
+            if isinstance(reference.within, WithinRows):
+                ticks = self._values(self._definition(self._scans[target]), ())
+                yield AfterRows(target, number, reference.within.k, ticks)
 
     def _punctuated(
         self, number: int, scan: Scan, scheme: Punctuated, variables: tuple[int, ...]
@@ -160,14 +161,21 @@ class _Rules:
         for (one, scan), other in product(timed.items(), self._scans):
             if one != other and isinstance(scan.spec, Range):
                 reach[one, other] = scan.spec.width
-        for later, earlier, by in self._differences():
+        for later, earlier, by in (*self._differences(), *self._times_of_references()):
             if earlier in timed:
                 reach[earlier, later] = min(by, reach.get((earlier, later), by))
         for middle, one, other in product(self._scans, self._scans, self._scans):
             if one != other and (one, middle) in reach and (middle, other) in reach:
                 by = reach[one, middle] + reach[middle, other]
                 reach[one, other] = min(by, reach.get((one, other), by))
-        yield from (InTime(other, one, by) for (one, other), by in reach.items())
+        soonest = sorted(reach.items(), key=lambda found: found[1])
+        yield from (InTime(other, one, by) for (one, other), by in soonest)
+
+    def _times_of_references(self) -> Iterator[tuple[int, int, int]]:
+        """RIDS in time: a row that is referred to comes at most so much later."""
+        for number, target, reference in self._references():
+            if isinstance(reference.within, WithinTime):
+                yield target, number, reference.within.microseconds
 
     def _differences(self) -> Iterator[tuple[int, int, int]]:
         """`later - earlier <= by` between the times of inputs."""

@@ -61,10 +61,22 @@ def generate(rows: int, seed: int = 0) -> dict[str, Packets]:
     return {"c": c, "b": b, "o": o}
 
 
-def ddl(folder: Path, format_: str = "parquet") -> str:
-    """Declarations of the three streams, with their files in a folder."""
+#: What a network's operator knows: packets pass the links in one order, and within 100 ms from link to link.
+CONSTRAINTS = {
+    "c": "UNIQUE (pid), FOREIGN KEY (pid) REFERENCES b (pid) WITHIN 100 MILLISECONDS",
+    "b": (
+        "UNIQUE (pid), FOREIGN KEY (pid) REFERENCES c (pid) WITHIN 0 SECONDS, "
+        "FOREIGN KEY (pid) REFERENCES o (pid) WITHIN 100 MILLISECONDS"
+    ),
+    "o": "UNIQUE (pid), FOREIGN KEY (pid) REFERENCES b (pid) WITHIN 0 SECONDS",
+}
+
+
+def ddl(folder: Path, format_: str = "parquet", *, constrained: bool = False) -> str:
+    """Declarations of the three streams, with their files in a folder, with the constraints or without."""
+    constraints = {link: f", {text}" if constrained else "" for link, text in CONSTRAINTS.items()}
     return "\n".join(
-        f"CREATE STREAM {link} (pid BIGINT, size BIGINT, ts BIGINT) TIMESTAMP BY ts\n"
+        f"CREATE STREAM {link} (pid BIGINT, size BIGINT, ts BIGINT{constraints[link]}) TIMESTAMP BY ts\n"
         f"USING {format_} OPTIONS (path '{folder / link}');"
         for link in SHARES
     )
