@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "workloads": LANGUAGE,
     "cli": (*LANGUAGE, "register", "elimination", "plan", "engines", "monitor", "session", "workloads", "__init__"),
     # What `import penstock` offers.
-    "__init__": (*LANGUAGE, "register", "verdicts", "session"),
+    "__init__": (*LANGUAGE, "register", "plan", "verdicts", "session"),
 }
 
 #: Libraries from outside, and the only rooms that may import them.

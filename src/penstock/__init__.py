@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.algebra.printing import plan_text
     from penstock.errors import PenstockError, SqlError, SqlErrors
-    from penstock.register import UnsafeQuery, UnusedProof, Verdict
+    from penstock.plan.exploited import UnusedProof
+    from penstock.register import UnsafeQuery, Verdict
     from penstock.session import Session
     from penstock.sql import Script, bind_text
     from penstock.sql.formatting import format_text
@@ -36,7 +37,7 @@ _HOME = {
     "SqlError": "penstock.errors",
     "SqlErrors": "penstock.errors",
     "UnsafeQuery": "penstock.register",
-    "UnusedProof": "penstock.register",
+    "UnusedProof": "penstock.plan.exploited",
     "Verdict": "penstock.register",
     "bind_text": "penstock.sql",
     "check": "penstock.verdicts",

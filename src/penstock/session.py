@@ -18,8 +18,9 @@ from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.errors import Origin, PenstockError
 from penstock.plan.explain import fragments_text
+from penstock.plan.exploited import UnusedProof, unused_proof
 from penstock.plan.fragments import plan
-from penstock.register import UnusedProof, Verdict, check_query, refuse_unsafe, unused_proof
+from penstock.register import Verdict, check_query, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.types import Type, duration_text

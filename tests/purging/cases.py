@@ -101,9 +101,9 @@ def ordered(stream: str, column: str, k: int, in_time: bool) -> Declared:
         mine = [other for other in past if other.stream == stream]
         for place, other in enumerate(mine):
             before = getattr(other, column)
-            if before is not None and before > value:
-                if not holds(k, in_time, len(mine) - place, row.ts - other.ts):
-                    return False
+            is_before = before is None or before <= value
+            if not is_before and not holds(k, in_time, len(mine) - place, row.ts - other.ts):
+                return False
         return True
 
     return Declared(stream, f"ORDERED BY {column} {within(k, in_time)}", allows)

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 import penstock
-from penstock.register import Action, Theory, check_query, unused_proof
+from penstock.plan.exploited import unused_proof
+from penstock.register import Action, Theory, check_query
 from penstock.register.report import action_texts
 
 DECLARATIONS = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;"

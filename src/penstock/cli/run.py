@@ -12,7 +12,8 @@ from penstock.algebra.relations import Query
 from penstock.cli.arguments import at_least_one, instant
 from penstock.cli.files import read_sql, shown_name
 from penstock.errors import PenstockError
-from penstock.register import check_query, refuse_unsafe, unused_proof
+from penstock.plan.exploited import unused_proof
+from penstock.register import check_query, refuse_unsafe
 from penstock.sql import Script, bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 

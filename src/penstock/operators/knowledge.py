@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from penstock.catalog import WithinRows
 from penstock.kernels import purge as kernel
 from penstock.plan.rules import ByCluster, ByOrder, ByPunctuation, PurgingJoin
 from penstock.synopsis.deltas import Deltas, is_null
@@ -54,10 +53,10 @@ class Knowledge:
                     if lifespan is not None:
                         self.evidence[number].forget_before(until - lifespan)
                     yield number, keys
-                case ByCluster(evidence=source, within=within, ticks=ticks):
+                case ByCluster(evidence=source, ticks=ticks):
                     ts, keys = whole[source]
                     since = ts if ticks is None else self.count_at(ticks, ts)
-                    self.evidence[number].note(keys, since, again=isinstance(within, WithinRows))
+                    self.evidence[number].note(keys, since, again=int(ticks is not None))
                     yield number, keys
                 case ByOrder():
                     self._pass(number, rule, *whole[rule.evidence])
@@ -92,10 +91,9 @@ class Knowledge:
 
     def _oldest(self, rule: ByOrder) -> int:
         """Rows up to this one, or this time, have nothing smaller to come."""
-        if isinstance(rule.within, WithinRows):
-            assert rule.ticks is not None
-            return int(self.clocks[1 + rule.ticks]) - rule.within.k
-        return int(self.clocks[kernel.TIME]) - rule.within.microseconds - 1
+        if rule.ticks is not None:
+            return int(self.clocks[1 + rule.ticks]) - rule.k
+        return int(self.clocks[kernel.TIME]) - rule.k - 1
 
 
 def _without_nulls(deltas: Deltas, columns: int) -> tuple[Ints, Ints]:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.algebra.relations import Range, Relation
-from penstock.catalog import WithinRows
 from penstock.kernels import purge as kernel
 from penstock.kernels.evidence import watch_hashes
 from penstock.kernels.pointers import address
@@ -270,9 +269,8 @@ class Purge:
                 case AfterRows(_, source, rows):
                     line[kernel.SOURCE], line[kernel.LIMIT] = source, rows
                     line[kernel.STAMPS] = address(self._stamps(number, rule))
-                case ByCluster(within=within):
-                    k = within.k if isinstance(within, WithinRows) else within.microseconds
-                    line[kernel.LIMIT] = k + 1
+                case ByCluster():
+                    line[kernel.LIMIT] = rule.k + 1
         return lines, variables
 
     def _index_number(self, number: int, rule: Rule) -> int:

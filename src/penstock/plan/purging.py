@@ -77,9 +77,39 @@ def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: 
     return False
 
 
+def always_forgets(join: PurgingJoin, number: int) -> bool:
+    """Whether each row of an input goes in the end: from it the rules reach all inputs (004, theorem 3).
+
+    A key closes an input once its row has come. So it counts behind the first step only, where a row refers to it.
+    """
+    held = [{n for n, column in enumerate(columns) if column is not None} for columns in join_variables(join)]
+    reached, before = {number}, set[int]()
+    while reached != before:
+        before = set(reached)
+        known = {v for v, holders in enumerate(held) if holders & before}
+        reached |= {rule.target for rule in join.rules if _applies(rule, before, known, first=before == {number})}
+    return len(reached) == len(join.operands)
+
+
+def _applies(rule: Rule, reached: set[int], known: set[int], first: bool) -> bool:
+    match rule:
+        case Static():
+            return True
+        case InTime(_, source) | AfterRows(_, source):
+            return source in reached
+        case ByPunctuation(_, variables) | ByOrder(_, variables):
+            return known.issuperset(variables)
+        case ByKey(_, variables) | ByCluster(_, variables):
+            return not first and known.issuperset(variables)
+
+
 def _is_plain(scan: Scan) -> bool:
     """Whether a row is in its window from its own time on, and leaves it in time or never."""
     return isinstance(scan.spec, Unbounded) or (isinstance(scan.spec, Range) and scan.spec.slide is None)
+
+
+def _k(within: WithinRows | WithinTime) -> int:
+    return within.k if isinstance(within, WithinRows) else within.microseconds
 
 
 def _widened(expr: Expr) -> Expr:
@@ -118,12 +148,12 @@ class _Rules:
             case Clustered(columns, WithinRows() | WithinTime() as within):
                 if (variables := self._named(number, columns)) is not None:
                     evidence = self._values(definition, columns)
-                    yield ByCluster(number, variables, evidence, within, self._ticks(definition, within))
+                    yield ByCluster(number, variables, evidence, _k(within), self._ticks(definition, within))
             case Ordered(column, WithinRows() | WithinTime() as within):
                 variables = self._named(number, (column,))
                 if variables is not None and self._is_whole(number, variables[0]):
                     evidence = self._values(definition, (column,))
-                    yield ByOrder(number, variables, evidence, within, self._ticks(definition, within))
+                    yield ByOrder(number, variables, evidence, _k(within), self._ticks(definition, within))
 
     def _references(self) -> Iterator[tuple[int, int, Reference]]:
         """Inputs whose rows refer to rows of another that they join: number, the other's number, the reference."""

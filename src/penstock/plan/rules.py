@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Expr
 from penstock.algebra.relations import Join, Relation
-from penstock.catalog import WithinRows, WithinTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +59,26 @@ class ByKey:
 
 @dataclass(frozen=True, slots=True)
 class ByCluster:
-    """CA(k): values that have come, and since then more than k others, or `time`, do not come again.
+    """CA(k): values that have come, and since then more than k others, do not come again.
 
-    `evidence` has all rows of the stream, for which no filter counts; `ticks` count them.
+    `evidence` has all rows of the stream, for which no filter counts; `ticks` count them. Without, k is a time.
     """
 
     target: int
     variables: tuple[int, ...]
     evidence: int
-    within: WithinRows | WithinTime
+    k: int
     ticks: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class ByOrder:
-    """OA(k): no value comes that is smaller than one of a row that is more than k rows, or `time`, old."""
+    """OA(k): no value comes that is smaller than one of a row that is more than k rows old; without `ticks`, a time."""
 
     target: int
     variables: tuple[int, ...]
     evidence: int
-    within: WithinRows | WithinTime
+    k: int
     ticks: int | None
 
 

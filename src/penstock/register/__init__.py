@@ -32,7 +32,6 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `witness.py`           | input that defeats every plan                                               |
 | `report.py`            | verdicts as messages and as JSON                                            |
 | `refusal.py`           | what is not safe does not run                                               |
-| `exploited.py`         | what is proved, and not yet made use of in a run                            |
 | `memo.py`              | what is worked out once for all advice                                      |
 | `declarations.py`      | declarations as they are written                                            |
 | `arithmetic/`          | the theory of bounded memory                                                |
@@ -41,7 +40,6 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 """
 
 from penstock.register.bounds import Bound, Kind
-from penstock.register.exploited import UnusedProof, unused_proof
 from penstock.register.refusal import UnsafeQuery, refuse_unsafe
 from penstock.register.report import verdict_json, verdict_text
 from penstock.register.states import State, Theory
@@ -55,11 +53,9 @@ __all__ = [
     "State",
     "Theory",
     "UnsafeQuery",
-    "UnusedProof",
     "Verdict",
     "check_query",
     "refuse_unsafe",
-    "unused_proof",
     "verdict_json",
     "verdict_text",
 ]
