@@ -1,0 +1,49 @@
+"""Joins forget rows on Spark as they do elsewhere, and go on forgetting after a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests.engines.comparing import bound, expected
+from tests.engines.spark.running import begin, on_spark, results, write_files
+from tests.generators import Case
+from tests.purging.cases import purging_case
+
+DDL = """
+CREATE STREAM item (id BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+CREATE STREAM closed (auction BIGINT, ts BIGINT) TIMESTAMP BY ts;
+CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT,
+    PUNCTUATED BY (auction) FROM closed (auction)) TIMESTAMP BY ts;
+"""
+QUERY = "SELECT i.id, b.price FROM item i, bid b WHERE i.id = b.auction"
+ITEMS = 40
+#: An item comes every ten instants, has three bids, and is closed.
+DATA = {
+    "item": [(i, 10 * i) for i in range(ITEMS)],
+    "bid": [(i, price, 10 * i + price) for i in range(ITEMS) for price in (1, 2, 3)],
+    "closed": [(i, 10 * i + 5) for i in range(ITEMS)],
+}
+
+
+def test_an_auction_holds_its_open_items(spark: SparkSession, tmp_path: Path) -> None:
+    case = Case(DDL, QUERY, DATA, None, "")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in", only=6)
+    running = begin(spark, case, query, catalog, tmp_path, cells=2, until_done=False)
+    assert running._query is not None
+    running._query.processAllAvailable()
+    running.stop()
+    write_files(case, catalog, tmp_path / "in")
+    again = begin(spark, case, query, catalog, tmp_path, cells=2)
+    again.await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+    last = max(line.step for line in again.metrics())
+    assert sum(line.state_rows for line in again.metrics() if line.step == last) < 6
+
+
+def test_a_random_join_gives_what_the_reference_says(spark: SparkSession, tmp_path: Path) -> None:
+    found = purging_case(7)
+    got = on_spark(spark, found.case, found.query, found.catalog, tmp_path, cells=2)
+    assert got == expected(found.case, found.query, found.catalog)
