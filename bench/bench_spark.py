@@ -1,4 +1,5 @@
-"""Penstock on Spark beside Spark's own operators: the network join, a star join of four, and a sliding aggregate.
+"""Penstock on Spark beside Spark's own operators: the network join, a star join of four, and a sliding aggregate; the
+network join with constraints, and auctions that punctuations close.
 
 Both sides read the same Parquet files in the same micro-batches on local[2] and write Parquet, each in a process of its
 own. A process first runs the query on little data, so that code is compiled and workers are up, and then several times
@@ -28,8 +29,9 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from penstock.workloads import network, sliding, star
-from penstock.workloads.spark_own import network_join, sliding_aggregate, star_join, streams
+from penstock.engines.metrics import DICTIONARY
+from penstock.workloads import auction, network, sliding, star
+from penstock.workloads.spark_own import auction_join, network_join, sliding_aggregate, star_join, streams
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,10 +53,23 @@ class Workload:
     spark: Callable[[dict[str, DataFrame]], DataFrame]
 
 
+class Constrained:
+    """The network with what is known of it declared."""
+
+    RESULTS = network.RESULTS
+    write = staticmethod(network.write)
+
+    @staticmethod
+    def ddl(folder: Path) -> str:
+        return network.ddl(folder, constrained=True)
+
+
 WORKLOADS = (
     Workload("network", 1.0, network, network_join),
     Workload("star", 0.04, star, star_join),
     Workload("sliding", 1.0, sliding, sliding_aggregate),
+    Workload("constrained", 1.0, Constrained, network_join),
+    Workload("auction", 0.5, auction, auction_join),
 )
 
 
@@ -76,11 +91,14 @@ def compare(workload: Workload) -> None:
     for side, found in (("penstock", ours), ("spark's own", theirs)):
         print(
             f"  {side:12} {rows / found['wall']:>10,.0f} rows/s  {rows / found['cpu']:>10,.0f} rows/s of CPU  "
-            f"{found['state'] / 1e6:8.1f} MB of state at most  {found['results']:,.0f} results",
+            f"{found['state'] / 1e6:8.1f} MB and {found['state_rows']:,.0f} rows of state at most  "
+            f"{found['results']:,.0f} results",
             flush=True,
         )
     ratios = (theirs["wall"] / ours["wall"], theirs["cpu"] / ours["cpu"], theirs["state"] / max(1, ours["state"]))
-    print("  penstock is {:.1f} times as fast, {:.1f} times in CPU, with 1/{:.1f} of the state".format(*ratios))
+    rows_ratio = theirs["state_rows"] / max(1, ours["state_rows"])
+    print("  penstock is {:.1f} times as fast, {:.1f} times in CPU,".format(*ratios[:2]), end=" ")
+    print(f"with 1/{ratios[2]:.1f} of the bytes and 1/{rows_ratio:.1f} of the rows of state")
 
 
 def measured(workload: Workload, side: str, folder: Path) -> Figures:
@@ -120,11 +138,15 @@ def penstock(workload: Workload, session: SparkSession, data: Path, out: Path) -
     )
     running.await_done(clock.tick)
     figures = clock.read()
-    by_step: dict[int, int] = {}
+    size: dict[int, int] = {}
+    rows: dict[int, int] = {}
     for metric in running.metrics():
-        by_step[metric.step] = by_step.get(metric.step, 0) + (metric.state_bytes or 0)
+        size[metric.step] = size.get(metric.step, 0) + metric.state_bytes
+        if metric.operator != DICTIONARY:
+            rows[metric.step] = rows.get(metric.step, 0) + metric.state_rows
     results = session.read.parquet(str(out / "out.parquet")).count()
-    return figures | {"state": max(by_step.values(), default=0), "results": results}
+    state = {"state": max(size.values(), default=0), "state_rows": max(rows.values(), default=0)}
+    return figures | state | {"results": results}
 
 
 def spark(workload: Workload, session: SparkSession, data: Path, out: Path) -> Figures:
@@ -140,9 +162,11 @@ def spark(workload: Workload, session: SparkSession, data: Path, out: Path) -> F
         clock.tick()
         running.awaitTermination(1)
     figures = clock.read()
-    state = [sum(o["memoryUsedBytes"] for o in p["stateOperators"]) for p in running.recentProgress]
+    steps = [p["stateOperators"] for p in running.recentProgress]
+    size = max((sum(o["memoryUsedBytes"] for o in step) for step in steps), default=0)
+    rows = max((sum(o["numRowsTotal"] for o in step) for step in steps), default=0)
     results = session.read.parquet(str(out / "out.parquet")).count()
-    return figures | {"state": max(state, default=0), "results": results}
+    return figures | {"state": size, "state_rows": rows, "results": results}
 
 
 class Clock:

@@ -19,6 +19,7 @@ class Counts:
     rows_out: int | None = 0
     late_rows: int = 0
     bad_rows: int = 0
+    violations: int = 0
     watermark: int = 0
     state_rows: int = 0
     state_bytes: int = 0
@@ -28,9 +29,12 @@ class Counts:
 
         >>> Counts(rows_in=1200, rows_out=7, late_rows=1).summary()
         '1,200 rows in, 7 rows out, 1 late, 0 bad'
+        >>> Counts(rows_in=1200, rows_out=7, violations=2).summary()
+        '1,200 rows in, 7 rows out, 0 late, 0 bad, 2 after their punctuation'
         """
         rows = f"{self.rows_in:,} rows in" + ("" if self.rows_out is None else f", {self.rows_out:,} rows out")
-        return f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad"
+        broken = f", {self.violations:,} after their punctuation" if self.violations else ""
+        return f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}"
 
     def line(self, seconds: float) -> str:
         rate = self.rows_in / seconds if seconds else 0.0

@@ -86,6 +86,7 @@ def _count(running: EmbeddedRun, progress: Progress) -> None:
     counts.rows_in = sum(stream.rows for stream in streams)
     counts.late_rows = sum(stream.late_rows for stream in streams)
     counts.bad_rows = sum(stream.bad_rows for stream in streams)
+    counts.violations = sum(engine.violations() for engine in running.engines)
     counts.watermark = min(engine.watermark for engine in running.engines)
     states = [engine.state() for engine in running.engines]
     counts.state_rows, counts.state_bytes = sum(rows for rows, _ in states), sum(size for _, size in states)

@@ -121,6 +121,7 @@ def _count(started: list[_Started], progress: Progress) -> None:
     counts.rows_in = sum(stream.rows for stream in streams)
     counts.late_rows = sum(stream.late_rows for stream in streams)
     counts.bad_rows = sum(stream.bad_rows for stream in streams)
+    counts.violations = sum(report.violations for report in reports)
     counts.watermark = min(report.watermark for report in reports)
     counts.state_rows = sum(report.state_rows for report in reports)
     counts.state_bytes = sum(report.state_bytes for report in reports)

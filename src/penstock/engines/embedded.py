@@ -106,8 +106,13 @@ class EmbeddedEngine:
                 for gauge in machine.gauges:
                     state = (gauge.state_rows(), machine.state_bytes(gauge))
                     rows = (gauge.rows_in, gauge.rows_out)
-                    lines.append(made(gauge.name, fragment.number, _occurrence(gauge.relation), cell, *rows, *state))
+                    of = (gauge.name, fragment.number, _occurrence(gauge.relation), cell)
+                    lines.append(made(*of, *rows, *state, violations=gauge.violations()))
         return [*lines, made(DICTIONARY, None, None, None, 0, 0, len(self._dictionary), self._dictionary.nbytes)]
+
+    def violations(self) -> int:
+        """Rows that were left out because a punctuation had ruled them out."""
+        return sum(machine.violations() for machines in self._machines for machine in machines)
 
     def state(self) -> tuple[int, int]:
         """The rows that are kept, and the bytes that they take."""

@@ -28,6 +28,8 @@ class OperatorMetrics:
     #: Rows that came later than the stream's delay allows, and rows without a time since 1970: they are left out.
     late_rows: int = 0
     bad_rows: int = 0
+    #: Rows that a join has left out since the start, because a punctuation had ruled them out.
+    violations: int = 0
 
     def as_json(self) -> dict[str, str | int | None]:
         return asdict(self)

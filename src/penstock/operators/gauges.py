@@ -29,6 +29,8 @@ class Gauge:
     #: The names under which its memory lies, and what counts the rows in it.
     arrays: list[str] = field(default_factory=list)
     counts: list[Callable[[], int]] = field(default_factory=list)
+    #: What counts the rows that it left out because a declaration had ruled them out.
+    ruled_out: list[Callable[[], int]] = field(default_factory=list)
 
     def begin(self) -> None:
         self.rows_in = self.rows_out = 0
@@ -38,6 +40,9 @@ class Gauge:
         self.rows_in += came if self.leaf is None else came + len(inputs[self.leaf])
         self.rows_out += rows_out
         self.latest = rows_out
+
+    def violations(self) -> int:
+        return sum(count() for count in self.ruled_out)
 
     def state_rows(self) -> int:
         return sum(count() for count in self.counts)

@@ -112,6 +112,10 @@ class Machine:
         for holder in self._builder.holders:
             holder.mark(marks)
 
+    def violations(self) -> int:
+        """Rows that were left out because a punctuation had ruled them out, since the start."""
+        return sum(gauge.violations() for gauge in self.gauges)
+
     def state_rows(self) -> int:
         return sum(gauge.state_rows() for gauge in self.gauges)
 
@@ -317,6 +321,7 @@ class _Builder:
         self.holders += purge.holders
         self.purges.append(purge)
         self.gauges.top.counts.append(purge.__len__)
+        self.gauges.top.ruled_out.append(purge.violations)
 
         def join(step: Step) -> Deltas:
             came = [events(step) for _, events in parts]

@@ -107,7 +107,6 @@ class Purge:
             for entries in [self._knows.evidence[number]]
         ]
 
-    @property
     def violations(self) -> int:
         """How many rows came that a punctuation had ruled out."""
         return int(self._memory.array(f"{self._name}.violations", 1)[0])

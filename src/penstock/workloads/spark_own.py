@@ -50,6 +50,14 @@ def star_join(streams: dict[str, DataFrame]) -> DataFrame:
     return joined.select("hub_id", *(f"{satellite}_id" for satellite in star.SATELLITES))
 
 
+def auction_join(streams: dict[str, DataFrame]) -> DataFrame:
+    """Items and bids of up to an hour later: without punctuations a time has to end the wait."""
+    item, bid = _marked(streams["item"], "i"), _marked(streams["bid"].where("kind = 'bid'"), "b")
+    near = "b_ts BETWEEN i_ts AND i_ts + INTERVAL 1 HOUR"
+    joined = item.join(bid, f.expr(f"i_id = b_auction AND {near}"))
+    return joined.select("i_id", "i_seller", "b_bidder", "b_price")
+
+
 def sliding_aggregate(streams: dict[str, DataFrame]) -> DataFrame:
     """A row for each window and sensor, when the watermark has passed the window."""
     rows = _marked(streams["reading"], "s")

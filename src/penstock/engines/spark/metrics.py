@@ -47,6 +47,8 @@ class QueryProgress:
     state_rows: int
     state_bytes: int
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
+    #: Rows that were left out because a punctuation had ruled them out.
+    violations: int = 0
 
 
 def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
@@ -56,7 +58,8 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
     for gauge in machine.gauges:
         state = (gauge.state_rows(), machine.state_bytes(gauge))
         rows = (gauge.rows_in, gauge.rows_out)
-        lines.append(made(gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell, *rows, *state))
+        of = (gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell)
+        lines.append(made(*of, *rows, *state, violations=gauge.violations()))
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
     told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
@@ -103,7 +106,8 @@ class History:
         # Values are no rows, but take bytes.
         rows = sum(line["state_rows"] for line in lines if line["operator"] != DICTIONARY)
         size = sum(line["state_bytes"] for line in lines)
-        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams)
+        violations = sum(line["violations"] for line in lines)
+        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams, violations)
 
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator and stream did in each micro-batch."""
