@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from penstock.synopsis.adherence import (
     OrderedAdherence,
     ReferenceAdherence,
     Required,
+    Room,
+    TooManyValues,
 )
 
 Row = tuple[int | None, int]
@@ -104,7 +107,7 @@ def test_scrambling_distances(rows: list[Row], most: int, cut: int) -> None:
 
 @given(rows_of(VALUES | st.integers(0, 40), 60), st.integers(0, 6), st.integers(1, 9))
 def test_clustering_distances(rows: list[Row], most: int, cut: int) -> None:
-    adherence = ClusteredAdherence(most, 1, 1 << 10)
+    adherence = ClusteredAdherence(most, 1, Room(1 << 10))
     spy = Spy(adherence)
     for piece in in_pieces(rows, cut):
         values, nulls, times = arrays(piece)
@@ -118,7 +121,7 @@ def test_clustering_distances(rows: list[Row], most: int, cut: int) -> None:
 @given(rows_of(st.none() | st.integers(0, 9), 40), rows_of(st.none() | st.integers(0, 9)), st.integers(0, 6))
 def test_join_distances(child: list[Row], parent: list[Row], most: int) -> None:
     """Observed instant by instant: all rows that refer, up to an instant, and then those referred to."""
-    values_of_child = ClusteredAdherence(most, 1, 1 << 10)
+    values_of_child = ClusteredAdherence(most, 1, Room(1 << 10))
     adherence, counter = ReferenceAdherence(), Counter(most)
     spy = Spy(adherence)
     for instant in sorted({at for _, at in child + parent}):
@@ -144,7 +147,7 @@ def test_join_distances(child: list[Row], parent: list[Row], most: int) -> None:
 def test_join_distances_of_a_stream_to_itself(own: list[Row], others: list[Row], most: int) -> None:
     size = min(len(own), len(others))
     both = [(a, b, at) for (a, at), (b, _) in zip(own[:size], others[:size], strict=True)]
-    values_of_child, adherence = ClusteredAdherence(most, 1, 1 << 10), ReferenceAdherence()
+    values_of_child, adherence = ClusteredAdherence(most, 1, Room(1 << 10)), ReferenceAdherence()
     spy = Spy(adherence)
     values, nulls, times = arrays([(a, at) for a, _, at in both])
     values_of_child.observe(values[:, None], nulls, times)
@@ -178,8 +181,19 @@ def test_the_k_of_all_rows_but_some(required: list[int], broken: int) -> None:
 
 @given(rows_of(st.integers(0, 3), 40), st.integers(0, 6))
 def test_values_of_several_words(rows: list[Row], most: int) -> None:
-    adherence = ClusteredAdherence(most, 2, 1 << 10)
+    adherence = ClusteredAdherence(most, 2, Room(1 << 10))
     spy = Spy(adherence)
     values, nulls, times = arrays(rows)
     adherence.observe(np.stack([values // 2, values % 2], axis=1), nulls, times)
     agrees(spy.noted, clustered(rows), most)
+
+
+def test_without_room_for_digests_nothing_is_said() -> None:
+    room = Room(100)
+    adherence = ClusteredAdherence(5, 1, room)
+    nulls = np.zeros(200, np.bool_)
+    with pytest.raises(TooManyValues):
+        adherence.observe(np.arange(200)[:, None], nulls, np.arange(200))
+    assert room.words < 100
+    adherence.close()
+    assert room.words >= 100

@@ -85,14 +85,27 @@ class TooManyValues(Exception):
     """There is no memory for more values."""
 
 
+@dataclass(slots=True)
+class Room:
+    """Words that are left for digests; many may take of one room."""
+
+    words: int
+
+    def take(self, words: int) -> bool:
+        if words > self.words:
+            return False
+        self.words -= words
+        return True
+
+
 class ClusteredAdherence(Adherence):
     """CA(k), and with it uniqueness and the first row of each value. Every k up to `most` rows is found exactly.
 
     A value that falls out of the ring was followed by `most` + 1 others. Its digest stays, so that it is known when it
-    comes again; `most_digests` bounds how many are kept.
+    comes again. Without room for it `observe` raises TooManyValues, and nothing more can be said.
     """
 
-    def __init__(self, most: int, width: int, most_digests: int) -> None:
+    def __init__(self, most: int, width: int, room: Room) -> None:
         super().__init__()
         size = most + 1
         self._keys = np.zeros((size + 1, width), np.int64)
@@ -101,7 +114,7 @@ class ClusteredAdherence(Adherence):
         self._heads = np.zeros(1 << size.bit_length(), np.int64)
         self._digests = np.zeros(16, np.int64)
         self._registers = np.zeros(kernels.FIRST_REGISTERS, np.int64)
-        self._most_digests = most_digests
+        self._room = room
         #: Rows with values that an earlier row has.
         self.repeated = 0
 
@@ -137,18 +150,17 @@ class ClusteredAdherence(Adherence):
     def has_null(self) -> bool:
         return bool(self._firsts[0, kernels.COUNT])
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes in use: of the rings, as far as they have been filled."""
-        held = min(int(self._registers[kernels.INSERTED]), len(self._keys))
-        return self._digests.nbytes + 8 * held * (self._keys.shape[1] + 3 + 1 + 2)
+    def close(self) -> None:
+        """Gives back the room for digests."""
+        self._room.words += len(self._digests)
+        self._digests = self._digests[:0]
 
     @property
     def _state(self) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
         return self._keys, self._firsts, self._links, self._heads, self._digests, self._registers
 
     def _grow(self) -> None:
-        if 2 * len(self._digests) > self._most_digests:
+        if not self._room.take(len(self._digests)):
             raise TooManyValues
         larger = np.zeros(2 * len(self._digests), np.int64)
         kernels.put_digests(self._digests, larger)

@@ -1,0 +1,123 @@
+"""Which references and keys of two columns are worth a look: those that a first sample of the rows does not rule out.
+
+Every pair of columns could refer, and every set could be a key. A value is looked up for each candidate and row, so
+candidates are few: a sample of the rows, from the start and the same time of all streams, shows which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from penstock.catalog import Attribute
+from penstock.profiling.arrivals import Rows
+from penstock.profiling.words import Words, beside
+from penstock.synopsis.memory import Ints
+from penstock.types import Kind, Type
+
+#: Rows of a stream that are enough of a sample.
+SAMPLE_ROWS = 1 << 14
+
+#: Of the values that refer, one in so many must be found in the sample at least.
+_FOUND = 10
+#: Values of a column that are looked up.
+_LOOKED_UP = 256
+_MOST_REFERENCES = 64
+
+#: One in so many rows of the sample may repeat a key: it still counts as one.
+_REPEATED = 100
+
+#: What nobody joins on is no key of two columns either, unless it is the time.
+_KEYED = (Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.STRING, Kind.BINARY, Kind.TIMESTAMP)
+_REFERRING = (Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.STRING, Kind.BINARY)
+_MOST_KEYED = 12
+_MOST_KEYS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A reference from a column to another, by the numbers of their streams."""
+
+    child: int
+    child_column: str
+    parent: int
+    parent_column: str
+
+    def turned(self) -> Candidate:
+        return Candidate(self.parent, self.parent_column, self.child, self.child_column)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the sample: its distinct values without NULL, and whether it is a key of its rows."""
+
+    stream: int
+    name: str
+    type: Type
+    values: Ints
+    is_key: bool
+
+
+def columns_of(stream: int, attributes: Sequence[Attribute], rows: Rows) -> Iterator[Column]:
+    """The columns that may refer or be referred to."""
+    for attribute, words in zip(attributes, rows.columns, strict=True):
+        if attribute.type.kind in _REFERRING:
+            values = np.unique(_alone(words)[~words.nulls])
+            is_key = len(values) * _REPEATED >= len(rows) * (_REPEATED - 1)
+            yield Column(stream, attribute.name, attribute.type, values, is_key)
+
+
+def references(columns: Sequence[Column], without: Mapping[int, str]) -> list[Candidate]:
+    """References to keys that hold the values which refer, those first of which most are found.
+
+    `without` are the columns of times, by stream: they refer to nothing.
+    """
+    found = []
+    for key in columns:
+        for child in columns if key.is_key and len(key.values) else ():
+            same = (child.stream, child.name) == (key.stream, key.name)
+            is_time = without[child.stream] == child.name or without[key.stream] == key.name
+            if same or is_time or not _comparable(child.type, key.type) or not len(child.values):
+                continue
+            looked_up = child.values[:: -(-len(child.values) // _LOOKED_UP)]
+            hits = int(np.isin(looked_up, key.values).sum())
+            if hits * _FOUND >= len(looked_up):
+                found.append((-hits / len(looked_up), Candidate(child.stream, child.name, key.stream, key.name)))
+    found.sort(key=lambda pair: pair[0])
+    return [candidate for _, candidate in found[:_MOST_REFERENCES]]
+
+
+def keys_of_two(attributes: Sequence[Attribute], rows: Rows) -> list[tuple[str, str]]:
+    """Pairs of columns that are a key of the sample, where no column is one by itself."""
+    if len(rows) == 0:
+        return []
+    keyed = [
+        (attribute.name, words)
+        for attribute, words in zip(attributes, rows.columns, strict=True)
+        if attribute.type.kind in _KEYED
+    ][:_MOST_KEYED]
+    if any(_distinct(words) == len(rows) for _, words in keyed):
+        return []
+    pairs = (
+        (name, other)
+        for (name, words), (other, others) in combinations(keyed, 2)
+        if _distinct(beside((words, others))) == len(rows)
+    )
+    return [pair for pair, _ in zip(pairs, range(_MOST_KEYS), strict=False)]
+
+
+def _comparable(left: Type, right: Type) -> bool:
+    """Whether equal values of two types have equal words."""
+    return left == right or (left.is_integer and right.is_integer)
+
+
+def _alone(words: Words) -> Ints:
+    return words.words[:, 0]
+
+
+def _distinct(words: Words) -> int:
+    rows = words.words if not words.nulls.any() else beside((words,)).words
+    return len(np.unique(rows, axis=0)) if rows.shape[1] > 1 else len(np.unique(rows))
