@@ -23,6 +23,8 @@ from penstock.types import duration_text
 
 #: Rows that are held back of a stream whose delay is not known: no row may be overtaken by more.
 HELD_BACK = 1 << 18
+#: Rows of a stream that are taken at once, but for those of one instant.
+STEP_ROWS = 1 << 15
 #: Rows of a stream that may be in memory at one time.
 MOST_HELD = 1 << 22
 
@@ -93,9 +95,17 @@ class Arrivals:
         )
         self._hold(rows, batch.column(self._clock.name))
 
+    def step_to(self, bound: int) -> int:
+        """An instant up to which there are not too many rows, and no later than the bound."""
+        self._sort()
+        times = self._held.times[: STEP_ROWS + 1]
+        if len(times) <= STEP_ROWS:
+            return bound
+        # Behind the first instant at least.
+        return min(bound, max(int(times[-1]), int(times[0]) + 1))
+
     def take_before(self, instant: int) -> Rows | None:
         """All rows with earlier times, in order, once the frontier has reached that instant."""
-        self._sort()
         cut = int(np.searchsorted(self._held.times, instant, side="left"))
         if cut == 0:
             return None
@@ -159,8 +169,8 @@ def in_step(streams: Sequence[Arrivals], read: Callable[[], None] = lambda: None
             last.read()
             read()
         bound = min(stream.frontier for stream in streams)
-        if bound > taken:
-            taken = bound
-            rows = [stream.take_before(bound) for stream in streams]
+        while taken < bound:
+            taken = min(stream.step_to(bound) for stream in streams)
+            rows = [stream.take_before(taken) for stream in streams]
             if any(part is not None for part in rows):
                 yield rows

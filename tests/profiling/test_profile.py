@@ -1,0 +1,243 @@
+"""Profiles of random streams, against the definitions; and the DDL that is printed, read back and tried on the data."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from decimal import Decimal
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.catalog import Attribute, Catalog, Reference, StreamDef, Unique
+from penstock.errors import PenstockError
+from penstock.profiling import arrivals, candidates, profiler
+from penstock.profiling.arrivals import Profiled
+from penstock.profiling.ddl import profile_ddl
+from penstock.profiling.findings import SHARES, Finding, Ks, Profile
+from penstock.profiling.profiler import profile
+from penstock.sql import bind_text
+from penstock.synopsis.codes import arrow_type
+from penstock.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal
+from tests.profiling.definitions import Row, by_time, holds, lateness, repeated, required
+
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+TYPES: dict[Type, st.SearchStrategy[object]] = {
+    BIGINT: st.integers(0, 5) | st.integers(-(2**63), 2**63 - 1),
+    INT: st.integers(0, 5),
+    STRING: st.sampled_from(["", "a", "b", "ab", "a" * 9]),
+    DOUBLE: st.sampled_from([0.0, -0.0, 1.5, -1.5, float("nan"), float("inf")]),
+    BOOLEAN: st.booleans(),
+    decimal(6, 2): st.integers(-3, 3).map(lambda n: Decimal(n) / 4),
+    decimal(30, 1): st.sampled_from([Decimal(0), Decimal(2) ** 64, Decimal(-1), Decimal(2) ** 64 + 1]),
+    DATE: st.dates(datetime.date(2000, 1, 1), datetime.date(2000, 1, 4)),
+    TIMESTAMP: st.integers(0, 4).map(lambda us: EPOCH + datetime.timedelta(microseconds=us)),
+}
+
+
+@st.composite
+def streams(draw: st.DrawFn, in_order: bool = False) -> dict[str, tuple[list[Attribute], list[Row]]]:
+    """One to three streams with a few columns, whose values come again, or go up, or are all there is."""
+    made = {}
+    for name in ["item", "bid", "seller"][: draw(st.integers(1, 3))]:
+        types = draw(st.lists(st.sampled_from(list(TYPES)), min_size=1, max_size=3))
+        attributes = [Attribute(f"{name[0]}{number}", type_) for number, type_ in enumerate(types)]
+        count = draw(st.integers(0, 14))
+        columns = [draw(column(attribute.type, count)) for attribute in attributes]
+        times = draw(st.lists(st.integers(0, 40), min_size=count, max_size=count))
+        if in_order:
+            times.sort()
+        rows = [
+            (at, dict(zip([a.name for a in attributes], values, strict=True)))
+            for at, *values in zip(times, *columns, strict=True)
+        ]
+        made[name] = (attributes, rows)
+    return made
+
+
+def column(type_: Type, count: int) -> st.SearchStrategy[list[object]]:
+    values = st.lists(st.none() | TYPES[type_], min_size=count, max_size=count)
+    if type_ not in (BIGINT, INT):
+        return values
+    nearby = st.lists(st.integers(-2, 2), min_size=count, max_size=count).map(
+        lambda offsets: [place + offset for place, offset in enumerate(offsets)]
+    )
+    return values | nearby | st.permutations(range(count))
+
+
+def batches(attributes: list[Attribute], rows: list[Row], cut: int) -> Iterator[pa.RecordBatch]:
+    for start in range(0, len(rows), cut):
+        piece = rows[start : start + cut]
+        arrays = [pa.array([values[a.name] for _, values in piece], arrow_type(a.type)) for a in attributes]
+        times = pa.array([at for at, _ in piece], pa.int64())
+        yield pa.RecordBatch.from_arrays([*arrays, times], names=[*(a.name for a in attributes), "ts"])
+
+
+def profiled(
+    data: dict[str, tuple[list[Attribute], list[Row]]], most: int, cut: int, catalog: Catalog | None = None
+) -> Profile:
+    given_streams, read = [], []
+    for name, (attributes, rows) in data.items():
+        definition = StreamDef(name, (*attributes, Attribute("ts", BIGINT)), "ts")
+        if catalog is not None:
+            found = catalog.get(name)
+            assert isinstance(found, StreamDef)
+            definition = found
+        given_streams.append(Profiled(definition, attributes, None))
+        read.append(batches(attributes, rows, cut))
+    return profile(given_streams, read, most)
+
+
+def agree(ks: Ks, needed: list[int], rows: int) -> None:
+    """The k that a finding has for all rows, and for some, is what they require, unless it is not known."""
+    if ks.exact is None:
+        return
+    assert ks.exact == max(needed, default=0)
+    for k, one_in in zip(ks.shares, SHARES.values(), strict=True):
+        assert k is not None
+        assert sum(each > k for each in needed) <= rows // one_in
+        assert k <= ks.exact
+
+
+@given(streams(), st.sampled_from([0, 1, 3, 100]), st.integers(1, 5))
+def test_a_profile_agrees_with_the_definitions(
+    data: dict[str, tuple[list[Attribute], list[Row]]], most: int, cut: int
+) -> None:
+    found = profiled(data, most, cut)
+    ordered = {name: by_time(rows) for name, (_, rows) in data.items()}
+    for stream in found.streams:
+        name = stream.definition.name
+        attributes, rows = data[name]
+        assert (stream.rows, stream.delay) == (len(rows), lateness(rows))
+        assert {key.columns for key in stream.keys} >= {(a.name,) for a in attributes}
+        for key in stream.keys:
+            assert key.repeated == repeated(rows, key.columns)
+        for finding in stream.findings:
+            check(finding, name, ordered, found)
+
+
+def check(finding: Finding, name: str, ordered: dict[str, list[Row]], found: Profile) -> None:
+    each = required(finding.constraint, name, ordered)
+    needed = [k for k in each if k is not None]
+    agree(finding.rows, [rows for rows, _ in needed], len(each))
+    agree(finding.time, [span for _, span in needed], len(each))
+    if isinstance(finding.constraint, Reference):
+        # It is not known either if more values than were looked for came in between, of those who refer.
+        assert found.most < 100 or finding.rows.exact is not None
+    else:
+        assert (finding.rows.exact is None) <= (max(rows for rows, _ in needed or [(-1, -1)]) > found.most)
+
+
+@given(streams(), st.sampled_from([0, 2, 100]), st.integers(1, 5))
+def test_what_is_printed_can_be_read_and_holds(
+    data: dict[str, tuple[list[Attribute], list[Row]]], most: int, cut: int
+) -> None:
+    """Also where only the first rows of each stream choose what is looked at."""
+    with patch.object(candidates, "SAMPLE_ROWS", 3), patch.object(profiler, "SAMPLE_ROWS", 3):
+        found = profiled(data, most, cut)
+    script = bind_text(profile_ddl(found))
+    assert script.errors == ()
+    ordered = {name: by_time(rows) for name, (_, rows) in data.items()}
+    for stream in script.catalog.streams:
+        assert stream.delay == lateness(data[stream.name][1])
+        assert [(a.name, a.type) for a in stream.attributes[:-1]] == [(a.name, a.type) for a in data[stream.name][0]]
+        for constraint in stream.constraints:
+            assert holds(constraint, stream.name, ordered), constraint
+
+
+@given(streams(in_order=True), st.integers(1, 5), st.integers(1, 4))
+def test_how_rows_are_cut_and_held_back_changes_nothing(
+    data: dict[str, tuple[list[Attribute], list[Row]]], cut: int, held_back: int
+) -> None:
+    whole = profiled(data, 100, 100)
+    with patch.object(arrivals, "HELD_BACK", held_back):
+        assert profiled(data, 100, cut) == whole
+
+
+def made_bids(rows: int, late: int) -> dict[str, tuple[list[Attribute], list[Row]]]:
+    """Items, and bids for them from 2 before to 30 after they come."""
+    random = np.random.default_rng(7)
+    items: list[Row] = [(10 * number, {"id": number, "seller": int(random.integers(0, 9))}) for number in range(rows)]
+    times = [(at + int(random.integers(-2, 30)), values["id"]) for at, values in items for _ in range(3)]
+    bids: list[Row] = [
+        (max(at, 0), {"auction": auction, "price": int(random.integers(1, 10**6))}) for at, auction in times
+    ]
+    bids.sort(key=lambda row: row[0] + int(random.integers(0, late + 1)))
+    item = [Attribute("id", BIGINT), Attribute("seller", BIGINT)]
+    bid = [Attribute("auction", BIGINT), Attribute("price", BIGINT)]
+    return {"item": (item, items), "bid": (bid, bids)}
+
+
+def test_a_join_on_what_was_found_is_safe() -> None:
+    data = made_bids(300, late=4)
+    query = "CREATE QUERY gain AS SELECT i.id, b.price FROM item i, bid b WHERE i.id = b.auction;"
+    from penstock.register import check_query
+
+    bare = "CREATE STREAM item (id BIGINT, ts BIGINT) TIMESTAMP BY ts;"
+    bare += "CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT) TIMESTAMP BY ts;"
+    for declarations, safe in ((bare, False), (profile_ddl(profiled(data, 1000, 64)), True)):
+        script = bind_text(f"{declarations}\n{query}").checked()
+        assert [check_query(q, script.catalog).safe for q in script.queries] == [safe]
+
+
+def test_references_are_found_both_ways_and_prices_are_none() -> None:
+    found = profiled(made_bids(300, late=0), 1000, 64)
+    text = profile_ddl(found)
+    assert text.count("FOREIGN KEY") == 4
+    assert "FOREIGN KEY (auction) REFERENCES item (id) WITHIN 1 ROW" in text
+    assert "FOREIGN KEY (auction) REFERENCES item (id) WITHIN 2 MICROSECONDS" in text
+    assert "FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 29 MICROSECONDS" in text
+
+
+def test_two_columns_are_a_key_where_none_is_alone() -> None:
+    rows: list[Row] = [(n, {"sensor": n % 7, "round": n // 7, "celsius": n % 3}) for n in range(140)]
+    attributes = [Attribute(name, BIGINT) for name in ("sensor", "round", "celsius")]
+    found = profiled({"reading": (attributes, rows)}, 1000, 64)
+    assert "UNIQUE (sensor, round)" in profile_ddl(found)
+    assert "UNIQUE (sensor, celsius)" not in profile_ddl(found)
+
+
+def test_what_holds_for_most_rows_is_a_comment() -> None:
+    rows: list[Row] = [(n, {"a": n if n != 900 else 1}) for n in range(2000)]
+    text = profile_ddl(profiled({"s": ([Attribute("a", BIGINT)], rows)}, 1000, 64))
+    assert "-- 99.9% of rows: UNIQUE (a)" in text
+    assert "-- 99.9% of rows: ORDERED BY a WITHIN 0 ROWS" in text
+    assert not bind_text(text).checked().catalog.streams[0].constraints
+
+
+def test_declared_constraints_are_compared_with_the_data() -> None:
+    sql = """CREATE STREAM s (a BIGINT, b BIGINT, ts BIGINT, UNIQUE (a), UNIQUE (b), CLUSTERED BY (a, b) WITHIN 3 ROWS,
+    ORDERED BY a WITHIN 1 ROW, ORDERED BY a WITHIN 500 ROWS, PUNCTUATED BY (a), RATE 5 PER SECOND) TIMESTAMP BY ts"""
+    rows: list[Row] = [(n, {"a": n if n != 90 else 1, "b": n}) for n in range(200)]
+    attributes = [Attribute("a", BIGINT), Attribute("b", BIGINT)]
+    text = profile_ddl(profiled({"s": (attributes, rows)}, 1000, 64, bind_text(sql).checked().catalog))
+    assert "-- declared, but broken: UNIQUE (a)" in text
+    assert "-- declared, but broken: ORDERED BY a WITHIN 1 ROW" in text
+    kept = bind_text(text).checked().catalog.streams[0].constraints
+    assert Unique(("b",)) in kept
+    assert Unique(("a",)) not in kept
+    assert "  ORDERED BY a WITHIN 500 ROWS" in text
+    assert "PUNCTUATED BY (a), " in text
+    assert "CLUSTERED BY (a, b) WITHIN 3 ROWS, -- as declared; it holds" in text
+
+
+def test_rows_that_come_too_late_to_be_put_in_order_are_an_error() -> None:
+    rows: list[Row] = [(n, {"a": n}) for n in [*range(1, 50), 0]]
+    with patch.object(arrivals, "HELD_BACK", 10), pytest.raises(PenstockError, match="49 MICROSECONDS late"):
+        profiled({"s": ([Attribute("a", BIGINT)], rows)}, 100, 7)
+
+
+def test_too_many_values_are_said_to_be() -> None:
+    rows: list[Row] = [(n, {"a": n, "b": n % 2}) for n in range(1000)]
+    attributes = [Attribute("a", BIGINT), Attribute("b", BIGINT)]
+    with patch.object(profiler, "ROOM", 64), patch.object(profiler.Profiler.__init__, "__defaults__", (64,)):
+        found = profiled({"s": (attributes, rows)}, 10, 50)
+    assert found.streams[0].unknown == (("a",),)
+    assert "-- a: too many values to tell whether they come again" in profile_ddl(found)
+    assert "UNIQUE" not in profile_ddl(found)
+    assert "ORDERED BY a WITHIN 0 ROWS" in profile_ddl(found)
