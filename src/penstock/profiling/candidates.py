@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
 from penstock.catalog import Attribute
+from penstock.kernels.hashing import row_hashes
 from penstock.profiling.arrivals import Rows
-from penstock.profiling.words import Words, beside
+from penstock.profiling.words import Bools, Words, beside
 from penstock.synopsis.memory import Ints
 from penstock.types import Kind, Type
 
@@ -83,7 +84,7 @@ def references(columns: Sequence[Column], without: Mapping[int, str]) -> list[Ca
             if same or is_time or not _comparable(child.type, key.type) or not len(child.values):
                 continue
             looked_up = child.values[:: -(-len(child.values) // _LOOKED_UP)]
-            hits = int(np.isin(looked_up, key.values).sum())
+            hits = int(np.count_nonzero(_are_in(looked_up, key.values)))
             if hits * _FOUND >= len(looked_up):
                 found.append((-hits / len(looked_up), Candidate(child.stream, child.name, key.stream, key.name)))
     found.sort(key=lambda pair: pair[0])
@@ -92,21 +93,20 @@ def references(columns: Sequence[Column], without: Mapping[int, str]) -> list[Ca
 
 def keys_of_two(attributes: Sequence[Attribute], rows: Rows) -> list[tuple[str, str]]:
     """Pairs of columns that are a key of the sample, where no column is one by itself."""
-    if len(rows) == 0:
-        return []
+    rows = rows.take(slice(0, SAMPLE_ROWS))
     keyed = [
         (attribute.name, words)
         for attribute, words in zip(attributes, rows.columns, strict=True)
         if attribute.type.kind in _KEYED
     ][:_MOST_KEYED]
-    if any(_distinct(words) == len(rows) for _, words in keyed):
+    if any(_distinct((words,)) == len(rows) for _, words in keyed):
         return []
     pairs = (
         (name, other)
         for (name, words), (other, others) in combinations(keyed, 2)
-        if _distinct(beside((words, others))) == len(rows)
+        if _distinct((words, others)) == len(rows)
     )
-    return [pair for pair, _ in zip(pairs, range(_MOST_KEYS), strict=False)]
+    return list(islice(pairs, _MOST_KEYS))
 
 
 def _comparable(left: Type, right: Type) -> bool:
@@ -115,9 +115,15 @@ def _comparable(left: Type, right: Type) -> bool:
 
 
 def _alone(words: Words) -> Ints:
+    """One word per value: all of it, or as much of a hash as a sample needs."""
     return words.words[:, 0]
 
 
-def _distinct(words: Words) -> int:
-    rows = words.words if not words.nulls.any() else beside((words,)).words
-    return len(np.unique(rows, axis=0)) if rows.shape[1] > 1 else len(np.unique(rows))
+def _are_in(values: Ints, sorted_: Ints) -> Bools:
+    places = np.minimum(np.searchsorted(sorted_, values), len(sorted_) - 1)
+    return np.asarray(sorted_[places] == values)
+
+
+def _distinct(columns: Sequence[Words]) -> int:
+    words = beside(columns).words
+    return len(np.unique(row_hashes(words, np.arange(len(words)), np.arange(words.shape[1]))))

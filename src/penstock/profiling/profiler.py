@@ -14,7 +14,8 @@ from penstock.profiling.arrivals import Arrivals, Profiled, Rows, in_step, toget
 from penstock.profiling.candidates import SAMPLE_ROWS, Candidate, Column, columns_of, keys_of_two, references
 from penstock.profiling.findings import Finding, Profile
 from penstock.profiling.observer import ANY, Observer, finding_of
-from penstock.synopsis.adherence import ReferenceAdherence, Room
+from penstock.profiling.telling import like
+from penstock.synopsis.adherence import ClusteredAdherence, ReferenceAdherence, Room
 from penstock.synopsis.memory import Ints
 
 #: Words for the digests of values that came long ago, of all columns: 256 MB.
@@ -59,9 +60,18 @@ class _Link:
     """Two columns that have values in common: the one refers to the other, and the other way round."""
 
     candidate: Candidate
-    declared: bool
     forth: ReferenceAdherence = field(default_factory=ReferenceAdherence)
     back: ReferenceAdherence = field(default_factory=ReferenceAdherence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """How many values two columns have, how many of the first are found in the second, and whether that is no chance."""
+
+    values: int
+    keys: int
+    found: int
+    stands: bool
 
 
 class Profiler:
@@ -108,10 +118,10 @@ class Profiler:
                 columns += columns_of(number, observer.attributes, sampled)
                 observer.look_at(keys_of_two(observer.attributes, sampled))
         times = {number: stream.definition.timestamp for number, stream in enumerate(self._streams)}
-        links = {candidate: _Link(candidate, True) for candidate in self._declared()}
-        for candidate in references(columns, times):
-            if candidate.turned() not in links:
-                links.setdefault(candidate, _Link(candidate, False))
+        links: dict[Candidate, _Link] = {}
+        for candidate in [*self._declared(), *references(columns, times)]:
+            if candidate not in links and candidate.turned() not in links:
+                links[candidate] = _Link(candidate)
         self._links = list(links.values())
         for rows in sample:
             self._show(rows)
@@ -139,7 +149,7 @@ class Profiler:
     def _refer(self, candidate: Candidate, adherence: ReferenceAdherence, all_rows: Sequence[Rows | None]) -> None:
         """Shows rows to a reference to them. All rows of these instants that refer have been observed."""
         rows = all_rows[candidate.parent]
-        referring = self._observers[candidate.child].values_of(candidate.child_column)
+        referring = self._referring(candidate)
         if rows is None or referring is None:
             return
         parent = self._observers[candidate.parent]
@@ -152,42 +162,46 @@ class Profiler:
             adherence.observe(first_times, rows.times, places, parent.counter)
 
     def _references(self) -> Iterator[tuple[int, Finding]]:
-        """The references that stand, both ways, each with the number of the stream that refers.
+        """The references that stand, both ways, and those that are declared; each with the stream that refers.
 
         A column may have values of several keys. It is taken to refer to the smallest of them.
         """
-        standing: dict[tuple[int, str], tuple[int, list[tuple[int, Finding]]]] = {}
-        for link in self._links:
-            ends = self._ends(link)
-            if ends is None:
-                continue
-            size, findings = ends
-            if link.declared:
-                yield from findings
-                continue
-            child = (link.candidate.child, link.candidate.child_column)
-            if child not in standing or size < standing[child][0]:
-                standing[child] = (size, findings)
-        for _, findings in standing.values():
-            yield from findings
+        judged = [(link, common) for link in self._links if (common := self._common(link.candidate)) is not None]
+        smallest: dict[tuple[int, str], int] = {}
+        for link, common in judged:
+            if common.stands:
+                child = (link.candidate.child, link.candidate.child_column)
+                smallest[child] = min(common.keys, smallest.get(child, common.keys))
+        for link, common in judged:
+            least = smallest.get((link.candidate.child, link.candidate.child_column))
+            for number, finding in self._both_ways(link, common):
+                if (common.stands and common.keys == least) or self._is_declared(number, finding):
+                    yield number, finding
 
-    def _ends(self, link: _Link) -> tuple[int, list[tuple[int, Finding]]] | None:
-        """How many values the key of a link has, and the references both ways; None if the link does not stand."""
-        one = link.candidate
-        child, parent = self._observers[one.child], self._observers[one.parent]
-        referring, referred = child.values_of(one.child_column), parent.values_of(one.parent_column)
+    def _common(self, one: Candidate) -> _Common | None:
+        """What two columns have in common, if their values are known."""
+        referring, referred = self._referring(one), self._referring(one.turned())
         if referring is None or referred is None:
             return None
         values, keys = referring.values(), referred.values()
         found = int(np.isin(values, keys).sum())
         contained = found > 0 and found * 100 >= len(values) * _CONTAINED
-        stands = contained and parent.is_key(one.parent_column, _REPEATED) and not self._is_chance(one, values, keys)
-        if not (stands or link.declared):
-            return None
-        there = Reference((one.child_column,), parent.definition.name, (one.parent_column,), ANY)
-        back = Reference((one.parent_column,), child.definition.name, (one.child_column,), ANY)
-        forth = (one.child, finding_of(there, link.forth, len(values), found))
-        return len(keys), [forth, (one.parent, finding_of(back, link.back, len(keys), found))]
+        is_key = self._observers[one.parent].is_key(one.parent_column, _REPEATED)
+        stands = contained and is_key and not self._is_chance(one, values, keys)
+        return _Common(len(values), len(keys), found, stands)
+
+    def _both_ways(self, link: _Link, common: _Common) -> Iterator[tuple[int, Finding]]:
+        forth, back = link.candidate, link.candidate.turned()
+        for one, adherence, count in ((forth, link.forth, common.values), (back, link.back, common.keys)):
+            parent = self._observers[one.parent].definition.name
+            constraint = Reference((one.child_column,), parent, (one.parent_column,), ANY)
+            yield one.child, finding_of(constraint, adherence, count, common.found)
+
+    def _is_declared(self, number: int, finding: Finding) -> bool:
+        return any(like(finding.constraint, c) for c in self._streams[number].definition.constraints)
+
+    def _referring(self, one: Candidate) -> ClusteredAdherence | None:
+        return self._observers[one.child].values_of(one.child_column)
 
     def _is_chance(self, one: Candidate, values: Ints, keys: Ints) -> bool:
         """Whether small numbers are found in a key that has all numbers: any would be, be it a price or a count."""

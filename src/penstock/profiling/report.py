@@ -60,4 +60,5 @@ def _finding(finding: Finding) -> dict[str, Json]:
 
 
 def _ks(ks: Ks) -> dict[str, Json]:
-    return {"exact": ks.exact, **dict(zip(SHARES, ks.shares, strict=True))}
+    """For all rows; for 99.9% of them, "p99.9"; and so on."""
+    return {"exact": ks.exact, **{f"p{s.rstrip('%')}": k for s, k in zip(SHARES, ks.shares, strict=True)}}

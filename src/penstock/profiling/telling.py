@@ -108,6 +108,8 @@ def _units(finding: Finding) -> tuple[tuple[Unit, Ks], ...]:
 
 def _tells(within: WithinRows | WithinTime, finding: Finding, stream: StreamProfile, profile: Profile) -> bool:
     counted_in = profile.counted_in(finding, stream)
+    if isinstance(finding.constraint, Reference) and finding.found == 0:
+        return False
     match within:
         case WithinRows(k):
             return k <= profile.most and _TELLING * k <= counted_in.rows
