@@ -204,3 +204,31 @@ def test_a_terminal_sees_a_bar(
     bar.show(50)
     bar.clear()
     assert "[###############...............] 50%  50 rows, " in capsys.readouterr().err
+
+
+def test_a_row_that_does_not_fit_the_first_ones(penstock: Penstock) -> None:
+    rows = [f"{n},2024-05-06 00:00:00\n" for n in range(200_000)]
+    penstock.file("s.csv", "".join(["a,ts\n", *rows, "1.5,2024-05-06 00:00:00\n"]))
+    done = penstock("profile", "s.csv")
+    assert done.code == 2
+    assert done.err.startswith("s.csv:200002: '1.5' in column a is no BIGINT\nhint: columns and types were taken from")
+
+
+def test_a_table_of_no_rows(penstock: Penstock) -> None:
+    pq.write_table(table(0), penstock.folder / "s.parquet")
+    done = penstock("profile", "s.parquet")
+    assert (done.code, done.out.splitlines()[0]) == (0, "-- s: no rows")
+    assert bind_text(done.out).checked().catalog.streams[0].constraints == ()
+
+
+def test_references_of_other_types_are_not_looked_at(penstock: Penstock) -> None:
+    """The values of a DECIMAL and a BIGINT are compared by a join, but have other words."""
+    penstock.file("item.csv", ITEMS)
+    penstock.file("bid.csv", BIDS)
+    sql = """
+    CREATE STREAM item (id BIGINT, ts TIMESTAMP) TIMESTAMP BY ts USING csv OPTIONS (path 'item.csv', header 'true');
+    CREATE STREAM bid (auction DECIMAL(9, 2), at TIMESTAMP, FOREIGN KEY (auction) REFERENCES item (id) WITHIN 1 ROW)
+    TIMESTAMP BY at USING csv OPTIONS (path 'bid.csv', header 'true');
+    """
+    penstock.file("shop.sql", sql)
+    assert "REFERENCES item (id) WITHIN 1 ROW -- as declared; not looked at" in penstock("profile", "shop.sql").out

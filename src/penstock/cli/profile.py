@@ -49,42 +49,48 @@ def run(args: argparse.Namespace) -> int:
     from penstock.profiling.ddl import profile_ddl  # noqa: PLC0415
     from penstock.profiling.profiler import profile_files  # noqa: PLC0415
     from penstock.profiling.report import profile_json  # noqa: PLC0415
-    from penstock.profiling.sources import about_how_many  # noqa: PLC0415
+    from penstock.profiling.sources import about_how_many, name_of, stream_of  # noqa: PLC0415
 
-    streams = _streams(args)
-    chosen = _chosen(args.columns, [definition for definition, _ in streams])
-    profiled = [Profiled(definition, chosen[definition.name], delay) for definition, delay in streams]
-    bar = Bar([about_how_many(definition) for definition, _ in streams])
+    declared, found = _declared(args.data), []
+    for path in args.data:
+        if path not in declared:
+            stream = stream_of(path, _time_of(name_of(path), args.time))
+            found.append(replace(stream, delay=args.delay or 0))
+    streams = [*(stream for some in declared.values() for stream in some), *found]
+    _check_names(streams)
+    columns = _chosen(args.columns, streams)
+    profiled = [
+        Profiled(stream, columns[stream.name], args.delay if stream in found else stream.delay, stream in found)
+        for stream in streams
+    ]
+    bar = Bar([about_how_many(stream) for stream in streams])
     try:
-        found = profile_files(profiled, args.most, bar.show)
+        profile = profile_files(profiled, args.most, bar.show)
     finally:
         bar.clear()
     if args.json:
-        print(json.dumps({"schema": JSON_SCHEMA, **profile_json(found)}, indent=2, ensure_ascii=False))
+        print(json.dumps({"schema": JSON_SCHEMA, **profile_json(profile)}, indent=2, ensure_ascii=False))
     else:
-        print(profile_ddl(found))
+        print(profile_ddl(profile))
     return 0
 
 
-def _streams(args: argparse.Namespace) -> list[tuple[StreamDef, int | None]]:
-    """The streams, and how late their rows may come; None if that is to be found out."""
-    from penstock.profiling.sources import name_of, stream_of  # noqa: PLC0415
-
-    streams: list[tuple[StreamDef, int | None]] = []
-    for path in args.data:
+def _declared(data: Sequence[str]) -> dict[str, tuple[StreamDef, ...]]:
+    """The streams that SQL files declare, by file."""
+    declared = {}
+    for path in data:
         if path.lower().endswith(".sql"):
-            found = bind_text(read_sql(path), path).checked().catalog.streams
-            if not found:
+            declared[path] = bind_text(read_sql(path), path).checked().catalog.streams
+            if not declared[path]:
                 raise PenstockError(f"{path}: no stream is declared", "write CREATE STREAM ... USING ...")
-            streams += [(definition, definition.delay) for definition in found]
-        else:
-            definition = stream_of(path, _time_of(name_of(path), args.time))
-            streams.append((replace(definition, delay=args.delay or 0), args.delay))
-    counts = Counter(definition.name.lower() for definition, _ in streams)
+    return declared
+
+
+def _check_names(streams: Sequence[StreamDef]) -> None:
+    counts = Counter(stream.name.lower() for stream in streams)
     if twice := [name for name, count in counts.items() if count > 1]:
         hint = "rename a file, or declare the streams in a SQL file; the files of one stream stand in one folder"
         raise PenstockError(f"two streams are named {twice[0]}", hint)
-    return streams
 
 
 def _time_of(stream: str, times: Sequence[str]) -> str | None:

@@ -39,6 +39,8 @@ class Profiled:
     definition: StreamDef
     columns: Sequence[Attribute]
     delay: int | None
+    #: Whether its types are not declared, but taken from the first rows.
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def references(columns: Sequence[Column], without: Mapping[int, str]) -> list[Ca
         for child in columns if key.is_key and len(key.values) else ():
             same = (child.stream, child.name) == (key.stream, key.name)
             is_time = without[child.stream] == child.name or without[key.stream] == key.name
-            if same or is_time or not _comparable(child.type, key.type) or not len(child.values):
+            if same or is_time or not comparable(child.type, key.type) or not len(child.values):
                 continue
             looked_up = child.values[:: -(-len(child.values) // _LOOKED_UP)]
             hits = int(np.count_nonzero(_are_in(looked_up, key.values)))
@@ -109,7 +109,7 @@ def keys_of_two(attributes: Sequence[Attribute], rows: Rows) -> list[tuple[str, 
     return list(islice(pairs, _MOST_KEYS))
 
 
-def _comparable(left: Type, right: Type) -> bool:
+def comparable(left: Type, right: Type) -> bool:
     """Whether equal values of two types have equal words."""
     return left == right or (left.is_integer and right.is_integer)
 

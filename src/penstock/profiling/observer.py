@@ -17,6 +17,7 @@ from penstock.synopsis.adherence import (
     Room,
     TooManyValues,
 )
+from penstock.types import Type
 
 #: What stands in the place of k until it is found.
 ANY = WithinRows(0)
@@ -46,13 +47,11 @@ class Observer:
         self._first = self._last = 0
         declared = [c.columns for c in self.definition.constraints if isinstance(c, Unique | Clustered)]
         self.look_at((name,) for name in self._numbers if name != time)
-        self.look_at(names for names in declared if all(map(self.has, names)))
+        self.look_at(names for names in declared if self._numbers.keys() >= set(names))
 
-    def has(self, name: str) -> bool:
-        return name in self._numbers
-
-    def is_integer(self, name: str) -> bool:
-        return self.attributes[self._numbers[name]].type.is_integer
+    def type_of(self, name: str) -> Type | None:
+        """The type of a column that is looked at."""
+        return self.attributes[self._numbers[name]].type if name in self._numbers else None
 
     def look_at(self, sets: Iterable[Names]) -> None:
         """Looks also for keys and clusters of these columns, from the first row on."""

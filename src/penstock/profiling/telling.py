@@ -114,7 +114,7 @@ def _tells(within: WithinRows | WithinTime, finding: Finding, stream: StreamProf
         case WithinRows(k):
             return k <= profile.most and _TELLING * k <= counted_in.rows
         case WithinTime(time):
-            return _TELLING * time <= counted_in.span
+            return _TELLING * time <= counted_in.span and counted_in.span > 0
 
 
 def _is_said(unit: Unit, finding: Finding) -> bool:
