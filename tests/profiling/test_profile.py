@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.catalog import Attribute, Catalog, Reference, StreamDef, Unique
+from penstock.catalog import Attribute, Catalog, Constraint, Reference, StreamDef, Unique
 from penstock.errors import PenstockError
 from penstock.profiling import arrivals, candidates, profiler
 from penstock.profiling.arrivals import Profiled
@@ -232,12 +233,42 @@ def test_rows_that_come_too_late_to_be_put_in_order_are_an_error() -> None:
         profiled({"s": ([Attribute("a", BIGINT)], rows)}, 100, 7)
 
 
+def with_room(words: int) -> Any:
+    """Profiles with room for so many digests."""
+    return patch.object(profiler.Profiler.__init__, "__defaults__", (words,))
+
+
 def test_too_many_values_are_said_to_be() -> None:
-    rows: list[Row] = [(n, {"a": n, "b": n % 2}) for n in range(1000)]
+    rows: list[Row] = [(n, {"a": n * 7919 % 10007, "b": n % 2}) for n in range(1000)]
     attributes = [Attribute("a", BIGINT), Attribute("b", BIGINT)]
-    with patch.object(profiler, "ROOM", 64), patch.object(profiler.Profiler.__init__, "__defaults__", (64,)):
+    with with_room(64):
         found = profiled({"s": (attributes, rows)}, 10, 50)
     assert found.streams[0].unknown == (("a",),)
     assert "-- a: too many values to tell whether they come again" in profile_ddl(found)
     assert "UNIQUE" not in profile_ddl(found)
-    assert "ORDERED BY a WITHIN 0 ROWS" in profile_ddl(found)
+
+
+def declared(text: str) -> list[Constraint]:
+    return [constraint for stream in bind_text(text).checked().catalog.streams for constraint in stream.constraints]
+
+
+def test_values_that_go_up_are_never_too_many() -> None:
+    data = made_bids(3000, late=4)
+    with with_room(64), patch.object(profiler, "SAMPLE_ROWS", 100), patch.object(arrivals, "STEP_ROWS", 10):
+        text = profile_ddl(profiled(data, 100, 50))
+    alone = [c for c in declared(profile_ddl(profiled(data, 100_000, 50))) if c != Unique(("auction", "price"))]
+    assert declared(text) == alone
+    assert "FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 29 MICROSECONDS" in text
+    assert "-- by values of the first rows" in text
+
+
+@given(streams(), st.sampled_from([0, 2, 100]), st.integers(1, 5))
+def test_what_is_printed_holds_where_room_is_short(
+    data: dict[str, tuple[list[Attribute], list[Row]]], most: int, cut: int
+) -> None:
+    with with_room(0), patch("penstock.synopsis.adherence._FEW", 4):
+        found = profiled(data, most, cut)
+    ordered = {name: by_time(rows) for name, (_, rows) in data.items()}
+    for stream in bind_text(profile_ddl(found)).checked().catalog.streams:
+        for constraint in stream.constraints:
+            assert holds(constraint, stream.name, ordered), constraint

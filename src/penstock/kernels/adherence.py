@@ -7,7 +7,8 @@ the rows at which a new largest value came.
 
 Both are remembered in rings of bounded size. What falls out of a ring is not forgotten without a trace: of an order
 the largest value that fell out, of values a 64-bit digest each. A row that asks for more than the ring knows is
-`BEYOND`: it requires more than the ring has places, and nobody knows how much.
+`BEYOND`: it requires more than the ring has places, and nobody knows how much. Where there is no memory for digests,
+the largest word that fell out stands for them: a larger one never came before. So values that go up need no digests.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ ORDER_REGISTERS = 5
 
 # Of first rows: their columns, and their registers. Slot 0 is that of NULL, which stays.
 FIRST_PLACE, FIRST_TIME, COUNT = 0, 1, 2
-INSERTED, DIGESTS, ZERO_DIGEST, SEEN_ROWS = 0, 1, 2, 3
-FIRST_REGISTERS = 4
+INSERTED, DIGESTS, ZERO_DIGEST, SEEN_ROWS, LARGEST_LEFT, WITHOUT = 0, 1, 2, 3, 4, 5
+FIRST_REGISTERS = 6
 
 
 @lean
@@ -94,18 +95,22 @@ def clustering(
     """CA: the rows with other values, and the time, since the first row with its values, for each row from `start` on.
 
     `keys`, `firsts` and `links` are a ring of the values that came last, in slots from 1 on, and `heads` its hash
-    buckets. Gives the row for which `digests` has no room: the caller makes room and goes on there.
+    buckets. Gives the row for which `digests` has no room: the caller makes room and goes on there, or goes on
+    `WITHOUT` digests. Then it is the row of which nobody knows whether its value came before.
     """
     size = len(keys) - 1
     for i in range(start, len(words)):
         slot = 0 if nulls[i] else _find(words, i, keys, links, heads)
         if slot < 0:
-            if has_digest(words, i, digests, registers):
+            if has_left(words, i, digests, registers):
+                if registers[WITHOUT]:
+                    return i
                 rows[i] = BEYOND
                 spans[i] = BEYOND
                 registers[SEEN_ROWS] += 1
                 continue
-            if registers[INSERTED] >= size and 4 * (registers[DIGESTS] + 1) > 3 * len(digests):
+            is_full = registers[INSERTED] >= size and 4 * (registers[DIGESTS] + 1) > 3 * len(digests)
+            if is_full and not registers[WITHOUT]:
                 return i
             slot = _take(words, i, keys, firsts, links, heads, digests, registers)
         place = registers[SEEN_ROWS]
@@ -142,7 +147,7 @@ def first_rows(
             places[i] = firsts[slot, FIRST_PLACE]
             times[i] = firsts[slot, FIRST_TIME]
         else:
-            past = not nulls[i] and has_digest(words, i, digests, registers)
+            past = not nulls[i] and has_left(words, i, digests, registers)
             places[i] = BEYOND if past else NONE
             times[i] = BEYOND if past else NONE
 
@@ -156,8 +161,10 @@ def digest(words: Ints, row: int) -> int:
 
 
 @lean
-def has_digest(words: Ints, row: int, digests: Ints, registers: Ints) -> bool:
-    """Whether values fell out of the ring. Two that differ may have one digest, if they have several words."""
+def has_left(words: Ints, row: int, digests: Ints, registers: Ints) -> bool:
+    """Whether values fell out of the ring, or may have. Values of several words that differ may have one digest."""
+    if registers[WITHOUT]:
+        return words[row, 0] <= registers[LARGEST_LEFT]  # type: ignore[no-any-return]
     sought = digest(words, row)
     if sought == 0:
         return registers[ZERO_DIGEST] == 1  # type: ignore[no-any-return]
@@ -174,7 +181,7 @@ def put_digests(old: Ints, digests: Ints) -> None:
 
 @lean
 def all_digests(keys: Ints, digests: Ints, registers: Ints, out: Ints) -> int:
-    """The digests of all values that came, NULL left out. Gives their number."""
+    """The digests of all values that came, NULL left out; of those in the ring if there are no others. And how many."""
     count = 0
     for slot in range(1, 1 + min(registers[INSERTED], len(keys) - 1)):
         out[count] = digest(keys, slot)
@@ -183,7 +190,7 @@ def all_digests(keys: Ints, digests: Ints, registers: Ints, out: Ints) -> int:
         if digests[i] != 0:
             out[count] = digests[i]
             count += 1
-    if registers[ZERO_DIGEST]:
+    if registers[ZERO_DIGEST] and not registers[WITHOUT]:
         out[count] = 0
         count += 1
     return count
@@ -216,8 +223,12 @@ def _take(
     slot = 1 + registers[INSERTED] % size
     if registers[INSERTED] >= size:
         _leave(slot, keys, links, heads)
+        if registers[INSERTED] == size or keys[slot, 0] > registers[LARGEST_LEFT]:
+            registers[LARGEST_LEFT] = keys[slot, 0]
         left = digest(keys, slot)
-        if left == 0:
+        if registers[WITHOUT]:
+            registers[DIGESTS] += 1
+        elif left == 0:
             registers[ZERO_DIGEST] = 1
         else:
             digests[_place(left, digests)] = left

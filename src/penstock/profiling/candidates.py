@@ -7,7 +7,7 @@ candidates are few: a sample of the rows, from the start and the same time of al
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, islice
 
 import numpy as np
@@ -24,6 +24,8 @@ SAMPLE_ROWS = 1 << 14
 
 #: Of the values that refer, one in so many must be found in the sample at least.
 _FOUND = 10
+#: Of the values that refer, so many in a hundred are to be found in the end.
+CONTAINED = 90
 #: Values of a column that are looked up.
 _LOOKED_UP = 256
 _MOST_REFERENCES = 64
@@ -46,6 +48,8 @@ class Candidate:
     child_column: str
     parent: int
     parent_column: str
+    #: Whether nearly all values that refer are found in the sample.
+    likely: bool = field(default=False, compare=False)
 
     def turned(self) -> Candidate:
         return Candidate(self.parent, self.parent_column, self.child, self.child_column)
@@ -79,14 +83,17 @@ def references(columns: Sequence[Column], without: Mapping[int, str]) -> list[Ca
     found = []
     for key in columns:
         for child in columns if key.is_key and len(key.values) else ():
-            same = (child.stream, child.name) == (key.stream, key.name)
+            # A key of the same stream is the column itself, or another name of its rows.
+            same = child.stream == key.stream and (child.name == key.name or child.is_key)
             is_time = without[child.stream] == child.name or without[key.stream] == key.name
             if same or is_time or not comparable(child.type, key.type) or not len(child.values):
                 continue
             looked_up = child.values[:: -(-len(child.values) // _LOOKED_UP)]
             hits = int(np.count_nonzero(_are_in(looked_up, key.values)))
             if hits * _FOUND >= len(looked_up):
-                found.append((-hits / len(looked_up), Candidate(child.stream, child.name, key.stream, key.name)))
+                likely = hits * 100 >= len(looked_up) * CONTAINED
+                candidate = Candidate(child.stream, child.name, key.stream, key.name, likely)
+                found.append((-hits / len(looked_up), candidate))
     found.sort(key=lambda pair: pair[0])
     return [candidate for _, candidate in found[:_MOST_REFERENCES]]
 

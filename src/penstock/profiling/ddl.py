@@ -109,6 +109,8 @@ def _comment(holds: Holds) -> str:
 def _found(finding: Finding) -> str:
     if not isinstance(finding.constraint, Reference) or finding.found == finding.values:
         return ""
+    if finding.found is None:
+        return "by values of the first rows"
     return f"{finding.found:,} of {finding.values:,} values found"
 
 

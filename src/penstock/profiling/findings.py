@@ -36,9 +36,9 @@ class Finding:
     constraint: KConstraint
     rows: Ks
     time: Ks
-    #: Of a reference: how many values refer, and how many of them are those of a row referred to.
+    #: Of a reference: how many values refer, and how many of them are those of a row referred to; None: too many.
     values: int = 0
-    found: int = 0
+    found: int | None = 0
 
 
 def with_k(constraint: KConstraint, within: Within) -> KConstraint:

@@ -9,16 +9,14 @@ import numpy as np
 
 from penstock.catalog import Reference
 from penstock.profiling.arrivals import Rows
-from penstock.profiling.candidates import Candidate
+from penstock.profiling.candidates import CONTAINED, Candidate
 from penstock.profiling.findings import Finding
 from penstock.profiling.observer import ANY, Observer, finding_of
 from penstock.profiling.telling import like
 from penstock.synopsis.adherence import ClusteredAdherence, ReferenceAdherence
 from penstock.synopsis.memory import Ints
 
-#: Of the values that refer, so many in a hundred are to be found.
-_CONTAINED = 90
-#: And of the rows that they refer to one in so many may repeat another's value.
+#: Of the rows that are referred to one in so many may repeat another's value.
 _REPEATED = 100
 #: Numbers are dense if one in so many is there.
 _DENSE = 2
@@ -35,11 +33,14 @@ class _Link:
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """How many values two columns have, how many of the first are in the second, and whether that is no chance."""
+    """How many values two columns have, how many of the first are in the second, and whether that is no chance.
+
+    `found` is None where there are too many to know, and the first rows have to tell.
+    """
 
     values: int
     keys: int
-    found: int
+    found: int | None
     stands: bool
 
 
@@ -97,11 +98,13 @@ class Links:
         if referring is None or referred is None:
             return None
         values, keys = referring.values(), referred.values()
-        found = int(np.isin(values, keys).sum())
-        contained = found > 0 and found * 100 >= len(values) * _CONTAINED
+        found, contained = None, one.likely
+        if referring.knows_all and referred.knows_all:
+            found = int(np.isin(values, keys).sum())
+            contained = found > 0 and found * 100 >= len(values) * CONTAINED
         is_key = self._observers[one.parent].is_key(one.parent_column, _REPEATED)
         stands = contained and is_key and not self._is_chance(one, values, keys)
-        return _Common(len(values), len(keys), found, stands)
+        return _Common(referring.count_values(), referred.count_values(), found, stands)
 
     def _both_ways(self, link: _Link, common: _Common) -> Iterator[tuple[int, Finding]]:
         forth, back = link.candidate, link.candidate.turned()

@@ -113,7 +113,7 @@ class Observer:
 
 
 def finding_of(
-    constraint: Clustered | Ordered | Reference, adherence: Adherence, values: int = 0, found: int = 0
+    constraint: Clustered | Ordered | Reference, adherence: Adherence, values: int = 0, found: int | None = 0
 ) -> Finding:
     return Finding(constraint, _ks(adherence.rows), _ks(adherence.time), values, found)
 

@@ -17,6 +17,9 @@ from penstock.synopsis.memory import Ints
 
 Bools = NDArray[np.bool_]
 
+#: Digests for which there is always room.
+_FEW = 16
+
 
 @dataclass(slots=True)
 class Required:
@@ -102,7 +105,8 @@ class ClusteredAdherence(Adherence):
     """CA(k), and with it uniqueness and the first row of each value. Every k up to `most` rows is found exactly.
 
     A value that falls out of the ring was followed by `most` + 1 others. Its digest stays, so that it is known when it
-    comes again. Without room for it `observe` raises TooManyValues, and nothing more can be said.
+    comes again. Without room for digests only values that go up, but for those in the ring, can be told from old ones.
+    When another comes, `observe` raises TooManyValues, and nothing more can be said.
     """
 
     def __init__(self, most: int, width: int, room: Room) -> None:
@@ -112,7 +116,7 @@ class ClusteredAdherence(Adherence):
         self._firsts = np.zeros((size + 1, 3), np.int64)
         self._links = np.zeros(size + 1, np.int64)
         self._heads = np.zeros(1 << size.bit_length(), np.int64)
-        self._digests = np.zeros(16, np.int64)
+        self._digests = np.zeros(_FEW, np.int64)
         self._registers = np.zeros(kernels.FIRST_REGISTERS, np.int64)
         self._room = room
         #: Rows with values that an earlier row has.
@@ -125,7 +129,7 @@ class ClusteredAdherence(Adherence):
             start = kernels.clustering(words, nulls, times, start, *self._state, rows, spans)
             if start == len(words):
                 break
-            self._grow()
+            self._make_room()
         self.repeated += int(np.count_nonzero(rows != kernels.NONE))
         self.note(rows, spans)
 
@@ -136,15 +140,18 @@ class ClusteredAdherence(Adherence):
         return places, times
 
     def values(self) -> Ints:
-        """Digests of all values that came but NULL: of one word, the values themselves."""
-        out = np.empty(self.count_values(), np.int64)
-        count = kernels.all_digests(self._keys, self._digests, self._registers, out)
-        assert count == len(out)
-        return out
+        """Digests of all values that came but NULL, or of the last ones: of one word, the values themselves."""
+        out = np.empty(len(self._keys) + len(self._digests), np.int64)
+        return out[: kernels.all_digests(self._keys, self._digests, self._registers, out)]
 
     def count_values(self) -> int:
         held = min(int(self._registers[kernels.INSERTED]), len(self._keys) - 1)
         return held + int(self._registers[kernels.DIGESTS] + self._registers[kernels.ZERO_DIGEST])
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether `values` are all that came."""
+        return not self._registers[kernels.WITHOUT]
 
     @property
     def has_null(self) -> bool:
@@ -152,19 +159,26 @@ class ClusteredAdherence(Adherence):
 
     def close(self) -> None:
         """Gives back the room for digests."""
-        self._room.words += len(self._digests)
-        self._digests = self._digests[:0]
+        self._room.words += len(self._digests) - _FEW
+        self._digests = np.zeros(_FEW, np.int64)
 
     @property
     def _state(self) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
         return self._keys, self._firsts, self._links, self._heads, self._digests, self._registers
 
-    def _grow(self) -> None:
-        if not self._room.take(len(self._digests)):
+    def _make_room(self) -> None:
+        """For digests; or goes on without them, if words are values and can be compared."""
+        if self._registers[kernels.WITHOUT]:
             raise TooManyValues
-        larger = np.zeros(2 * len(self._digests), np.int64)
-        kernels.put_digests(self._digests, larger)
-        self._digests = larger
+        if self._room.take(len(self._digests)):
+            larger = np.zeros(2 * len(self._digests), np.int64)
+            kernels.put_digests(self._digests, larger)
+            self._digests = larger
+        elif self._keys.shape[1] == 1:
+            self._registers[kernels.WITHOUT] = 1
+            self.close()
+        else:
+            raise TooManyValues
 
 
 class Counter:
