@@ -61,6 +61,23 @@ def streams(draw: st.DrawFn, in_order: bool = False) -> dict[str, tuple[list[Att
     return made
 
 
+@st.composite
+def referring_streams(draw: st.DrawFn) -> dict[str, tuple[list[Attribute], list[Row]]]:
+    """A stream with a key, columns of it and of another stream that have its values, and some that are NULL."""
+    type_ = draw(st.sampled_from([BIGINT, STRING]))
+    keys: list[object] = list(draw(st.permutations(range(draw(st.integers(1, 12))))))
+    if type_ is STRING:
+        keys = [f"key {key}" for key in keys]
+    some = st.none() | st.sampled_from(keys)
+    at = st.integers(0, 25)
+    items = [(draw(at), {"id": key, "reply": draw(some)}) for key in keys]
+    bids = [(time, {"auction": auction}) for time, auction in draw(st.lists(st.tuples(at, some), max_size=20))]
+    return {
+        "item": ([Attribute("id", type_), Attribute("reply", type_)], items),
+        "bid": ([Attribute("auction", type_)], bids),
+    }
+
+
 def column(type_: Type, count: int) -> st.SearchStrategy[list[object]]:
     values = st.lists(st.none() | TYPES[type_], min_size=count, max_size=count)
     if type_ not in (BIGINT, INT):
@@ -120,6 +137,22 @@ def test_a_profile_agrees_with_the_definitions(
             assert key.repeated == repeated(rows, key.columns)
         for finding in stream.findings:
             check(finding, name, ordered, found)
+
+
+@given(referring_streams(), st.sampled_from([1, 3, 100]), st.integers(1, 5))
+def test_references_agree_with_the_definitions(
+    data: dict[str, tuple[list[Attribute], list[Row]]], most: int, cut: int
+) -> None:
+    found = profiled(data, most, cut)
+    ordered = {name: by_time(rows) for name, (_, rows) in data.items()}
+    auctions = {row["auction"] for _, row in ordered["bid"]} - {None}
+    references = [f for f in found.streams[1].findings if isinstance(f.constraint, Reference)]
+    if data["bid"][0][0].type == STRING:  # that a few numbers are found may be chance
+        assert bool(references) == bool(auctions)
+    assert all((finding.values, finding.found) == (len(auctions), len(auctions)) for finding in references)
+    for stream in found.streams:
+        for finding in stream.findings:
+            check(finding, stream.definition.name, ordered, found)
 
 
 def check(finding: Finding, name: str, ordered: dict[str, list[Row]], found: Profile) -> None:
