@@ -176,10 +176,13 @@ def test_bad_arguments(penstock: Penstock) -> None:
         ("--time", "when"): "item.csv: there is no column when for the time",
         ("--columns", "idd"): "there is no column idd\nhint: did you mean id?",
         ("item.csv",): "two streams are named item",
+        ("--time", "items.ts"): "there is no stream items\nhint: did you mean item?",
     }.items():
         done = penstock("profile", "item.csv", *arguments)
         assert (done.code, done.out) == (2, "")
         assert message in done.err
+    penstock.file("shop.sql", penstock("profile", "item.csv").out)
+    assert penstock("profile", "--time", "ts", "shop.sql").err.startswith("--time and --delay are for files")
     with pytest.raises(SystemExit):
         penstock("profile", "--delay", "soon", "item.csv")
 

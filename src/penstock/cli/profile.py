@@ -52,12 +52,14 @@ def run(args: argparse.Namespace) -> int:
     from penstock.profiling.sources import about_how_many, name_of, stream_of  # noqa: PLC0415
 
     declared, found = _declared(args.data), []
+    if len(declared) == len(set(args.data)) and (args.time or args.delay is not None):
+        raise PenstockError("--time and --delay are for files that are not declared", "change the declaration")
     for path in args.data:
         if path not in declared:
             stream = stream_of(path, _time_of(name_of(path), args.time))
             found.append(replace(stream, delay=args.delay or 0))
     streams = [*(stream for some in declared.values() for stream in some), *found]
-    _check_names(streams)
+    _check_names(streams, args.time)
     columns = _chosen(args.columns, streams)
     profiled = [
         Profiled(stream, columns[stream.name], args.delay if stream in found else stream.delay, stream in found)
@@ -86,8 +88,16 @@ def _declared(data: Sequence[str]) -> dict[str, tuple[StreamDef, ...]]:
     return declared
 
 
-def _check_names(streams: Sequence[StreamDef]) -> None:
+def _check_names(streams: Sequence[StreamDef], times: Sequence[str]) -> None:
+    """That streams have names of their own, and that the times are those of some of them."""
     counts = Counter(stream.name.lower() for stream in streams)
+    for time in times:
+        stream, dot, _ = time.rpartition(".")
+        if dot and stream.lower() not in counts:
+            names = [each.name for each in streams]
+            raise PenstockError(
+                f"there is no stream {stream}", did_you_mean(stream, names) or f"there are {listed(names)}"
+            )
     if twice := [name for name, count in counts.items() if count > 1]:
         hint = "rename a file, or declare the streams in a SQL file; the files of one stream stand in one folder"
         raise PenstockError(f"two streams are named {twice[0]}", hint)

@@ -119,6 +119,6 @@ def _nearly(ks: Ks, unit: Unit) -> str:
     parts, before = [], ks.exact
     for share, k in zip(SHARES, ks.shares, strict=True):
         if k is not None and k != before:
-            parts.append(f"{share}: {within_text(unit(k))}")
+            parts.append(f"{share}{' of rows' * (not parts)} within {within_text(unit(k))}")
             before = k
-    return f"of rows {', '.join(parts)}" if parts else ""
+    return ", ".join(parts)

@@ -7,6 +7,7 @@ error when it is read. A csv file has a header.
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,7 +38,10 @@ def stream_of(path: str, time: str | None) -> StreamDef:
     first = next((file for file in files if file.stat().st_size), files[0])
     attributes = tuple(Attribute(name, type_) for name, type_ in _columns(first, format_))
     if not attributes:
-        raise PenstockError(f"{first}: there are no rows", "give data with at least one row")
+        raise PenstockError(f"{first}: there is no column that can be declared", "give data with simple types")
+    for name, count in Counter(attribute.name.lower() for attribute in attributes).items():
+        if count > 1:
+            raise PenstockError(f"{first}: has {count} columns {name}", "rename one: upper and lower case are alike")
     options = (("path", path), *([("header", "true")] if format_ == "csv" else []))
     timestamp = _timestamp(path, attributes, time)
     return StreamDef(name_of(path), attributes, timestamp, connector=Connector(format_, options))
