@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
@@ -14,17 +16,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.catalog import Attribute, Catalog, Constraint, Reference, StreamDef, Unique
+from penstock.catalog import (
+    Attribute,
+    Catalog,
+    Clustered,
+    Constraint,
+    Ordered,
+    Reference,
+    StreamDef,
+    Unique,
+    Within,
+    WithinRows,
+    WithinTime,
+)
 from penstock.errors import PenstockError
 from penstock.profiling import arrivals, candidates, profiler
 from penstock.profiling.arrivals import Profiled
 from penstock.profiling.ddl import profile_ddl
 from penstock.profiling.findings import SHARES, Finding, Ks, Profile
 from penstock.profiling.profiler import profile
+from penstock.register.kconstraints import (
+    ClusteredArrival,
+    Extent,
+    JoinQuery,
+    OrderedArrival,
+    Rids,
+    Rows,
+    Stream,
+    Time,
+)
 from penstock.sql import bind_text
 from penstock.synopsis.codes import arrow_type
 from penstock.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal
 from tests.profiling.definitions import Row, by_time, holds, lateness, repeated, required
+from tests.register.kconstraints.model import Event, is_admissible
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -305,3 +330,51 @@ def test_what_is_printed_holds_where_room_is_short(
     for stream in bind_text(profile_ddl(found)).checked().catalog.streams:
         for constraint in stream.constraints:
             assert holds(constraint, stream.name, ordered), constraint
+
+
+@given(referring_streams(), st.randoms(use_true_random=False))
+def test_the_register_admits_the_data_whichever_stream_comes_first(
+    data: dict[str, tuple[list[Attribute], list[Row]]], random: Random
+) -> None:
+    """By the model that the register's own tests have of k-constraints, in which rows come one by one."""
+    number = {None: -1} | {row["id"]: place for place, (_, row) in enumerate(data["item"][1])}
+    whole = {name: ([replace(a, type=BIGINT) for a in some], rows) for name, (some, rows) in data.items()}
+    for _, rows in whole.values():
+        rows[:] = [(at, {name: number[value] for name, value in row.items()}) for at, row in rows]
+    catalog = bind_text(profile_ddl(profiled(whole, 100, 5))).checked().catalog
+    query = model_query(catalog)
+    arrived = sorted(
+        ((at, random.random(), name, place) for name, (_, rows) in whole.items() for place, (at, _) in enumerate(rows))
+    )
+    queues = {name: by_time(rows) for name, (_, rows) in whole.items()}
+    past: list[Event] = []
+    for _, _, name, _ in arrived:
+        at, values = queues[name].pop(0)
+        event = Event(name, at, values)
+        assert is_admissible(query, past, event)
+        past.append(event)
+
+
+def model_query(catalog: Catalog) -> JoinQuery:
+    streams, constraints = [], []
+    for stream in catalog.streams:
+        keys = tuple(frozenset(c.columns) for c in stream.constraints if isinstance(c, Unique))
+        streams.append(Stream(stream.name, tuple(a.name for a in stream.attributes[:-1]), keys=keys))
+        for constraint in stream.constraints:
+            match constraint:
+                case Clustered(columns, within):
+                    constraints.append(ClusteredArrival(stream.name, columns, extent(within)))
+                case Ordered(column, within):
+                    constraints.append(OrderedArrival(stream.name, column, extent(within)))
+                case Reference(columns, parent, parent_columns, within) if parent != stream.name:
+                    constraints.append(Rids(stream.name, columns, parent, parent_columns, extent(within)))
+    return JoinQuery(tuple(streams), (), tuple(constraints))
+
+
+def extent(within: Within) -> Extent:
+    match within:
+        case WithinRows(k):
+            return Rows(k)
+        case WithinTime(microseconds):
+            return Time(microseconds)
+    raise AssertionError(within)

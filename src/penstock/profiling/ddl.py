@@ -116,7 +116,8 @@ def _found(finding: Finding) -> str:
 
 def _nearly(ks: Ks, unit: Unit) -> str:
     """The k of most rows, where it is less."""
-    parts, before = [], ks.exact
+    parts: list[str] = []
+    before = ks.exact
     for share, k in zip(SHARES, ks.shares, strict=True):
         if k is not None and k != before:
             parts.append(f"{share}{' of rows' * (not parts)} within {within_text(unit(k))}")
