@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from penstock.catalog import Attribute, StreamDef
 from penstock.cli.arguments import at_least_one, duration
@@ -19,6 +20,9 @@ from penstock.cli.progress import Bar
 from penstock.errors import PenstockError
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
+
+if TYPE_CHECKING:
+    from penstock.profiling.arrivals import Profiled
 
 MOST_ROWS = 100_000
 
@@ -45,29 +49,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     # Libraries for data are loaded here, which the other commands do without.
-    from penstock.profiling.arrivals import Profiled  # noqa: PLC0415
     from penstock.profiling.ddl import profile_ddl  # noqa: PLC0415
     from penstock.profiling.profiler import profile_files  # noqa: PLC0415
     from penstock.profiling.report import profile_json  # noqa: PLC0415
-    from penstock.profiling.sources import about_how_many, name_of, stream_of  # noqa: PLC0415
+    from penstock.profiling.sources import about_how_many  # noqa: PLC0415
 
-    declared, found = _declared(args.data), []
-    if len(declared) == len(set(args.data)) and (args.time or args.delay is not None):
-        raise PenstockError("--time and --delay are for files that are not declared", "change the declaration")
-    for path in args.data:
-        if path not in declared:
-            stream = stream_of(path, _time_of(name_of(path), args.time))
-            found.append(replace(stream, delay=args.delay or 0))
-    streams = [*(stream for some in declared.values() for stream in some), *found]
-    _check_names(streams, args.time)
-    columns = _chosen(args.columns, streams)
-    profiled = [
-        Profiled(stream, columns[stream.name], args.delay if stream in found else stream.delay, stream in found)
-        for stream in streams
-    ]
-    bar = Bar([about_how_many(stream) for stream in streams])
+    streams = _streams(args)
+    bar = Bar([about_how_many(stream.definition) for stream in streams])
     try:
-        profile = profile_files(profiled, args.most, bar.show)
+        profile = profile_files(streams, args.most, bar.show)
     finally:
         bar.clear()
     if args.json:
@@ -75,6 +65,23 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(profile_ddl(profile))
     return 0
+
+
+def _streams(args: argparse.Namespace) -> list[Profiled]:
+    """The streams that are declared, and those that files are."""
+    from penstock.profiling.arrivals import Profiled  # noqa: PLC0415
+    from penstock.profiling.sources import name_of, stream_of  # noqa: PLC0415
+
+    by_file = _declared(args.data)
+    files = [path for path in args.data if path not in by_file]
+    if not files and (args.time or args.delay is not None):
+        raise PenstockError("--time and --delay are for files that are not declared", "change the declaration")
+    declared = [stream for some in by_file.values() for stream in some]
+    found = [replace(stream_of(f, _time_of(name_of(f), args.time)), delay=args.delay or 0) for f in files]
+    _check_names([*declared, *found], args.time)
+    columns = _chosen(args.columns, [*declared, *found])
+    streams = [Profiled(stream, columns[stream.name], stream.delay) for stream in declared]
+    return [*streams, *(Profiled(stream, columns[stream.name], args.delay, guessed=True) for stream in found)]
 
 
 def _declared(data: Sequence[str]) -> dict[str, tuple[StreamDef, ...]]:
