@@ -28,7 +28,7 @@ _FOUND = 10
 CONTAINED = 90
 #: Values of a column that are looked up.
 _LOOKED_UP = 256
-_MOST_REFERENCES = 64
+_MOST_REFERENCES = 32
 
 #: One in so many rows of the sample may repeat a key: it still counts as one.
 _REPEATED = 100

@@ -11,7 +11,7 @@ from penstock.profiling.findings import SHARES, Finding, Ks, Profile, StreamProf
 from penstock.profiling.telling import Holds, Unit, declared, holding, like, nearly_holding
 from penstock.register.declarations import constraint_text, name_text, within_text
 from penstock.sql.formatting import connector_text
-from penstock.types import duration_text
+from penstock.types import SECOND, UNITS, duration_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,19 @@ def _comment(holds: Holds) -> str:
     if holds.ks is None or holds.finding is None:
         return ""
     unit: Unit = WithinRows if holds.ks is holds.finding.rows else WithinTime
-    return "; ".join(part for part in (_found(holds.finding), _nearly(holds.ks, unit)) if part)
+    about = _about(holds.ks.exact) if unit is WithinTime and holds.ks.exact is not None else ""
+    return "; ".join(part for part in (about, _found(holds.finding), _nearly(holds.ks, unit)) if part)
+
+
+def _about(microseconds: int) -> str:
+    """A time that is long and has many digits, in words that are read more easily.
+
+    >>> _about(3_723_456_789), _about(70_000_000), _about(1_234)
+    ('about 1.03 HOURS', '', '')
+    """
+    unit = next((unit for unit, size in UNITS.items() if microseconds >= size >= SECOND), None)
+    is_short = unit is None or duration_text(microseconds).split()[1] not in ("MICROSECONDS", "MILLISECONDS")
+    return "" if unit is None or is_short else f"about {microseconds / UNITS[unit]:.3g} {unit}S"
 
 
 def _found(finding: Finding) -> str:
