@@ -234,4 +234,4 @@ def test_references_of_other_types_are_not_looked_at(penstock: Penstock) -> None
     TIMESTAMP BY at USING csv OPTIONS (path 'bid.csv', header 'true');
     """
     penstock.file("shop.sql", sql)
-    assert "REFERENCES item (id) WITHIN 1 ROW -- as declared; not looked at" in penstock("profile", "shop.sql").out
+    assert "REFERENCES item (id) WITHIN 1 ROW -- as declared; not checked" in penstock("profile", "shop.sql").out

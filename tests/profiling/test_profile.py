@@ -35,6 +35,7 @@ from penstock.profiling.arrivals import Profiled
 from penstock.profiling.ddl import profile_ddl
 from penstock.profiling.findings import SHARES, Finding, Ks, Profile
 from penstock.profiling.profiler import profile
+from penstock.profiling.telling import declared as checked
 from penstock.register.kconstraints import (
     ClusteredArrival,
     Extent,
@@ -283,6 +284,16 @@ def test_declared_constraints_are_compared_with_the_data() -> None:
     assert "  ORDERED BY a WITHIN 500 ROWS" in text
     assert "PUNCTUATED BY (a), " in text
     assert "CLUSTERED BY (a, b) WITHIN 3 ROWS, -- as declared; it holds" in text
+
+
+def test_a_declared_k_that_is_more_than_was_looked_for_is_not_known() -> None:
+    sql = """CREATE STREAM s (a BIGINT, ts BIGINT, CLUSTERED BY (a) WITHIN 5 ROWS, CLUSTERED BY (a) WITHIN 50 ROWS,
+    CLUSTERED BY (a) WITHIN 1 HOUR) TIMESTAMP BY ts"""
+    rows: list[Row] = [(n, {"a": n % 100}) for n in range(200)]
+    found = profiled({"s": ([Attribute("a", BIGINT)], rows)}, 10, 64, bind_text(sql).checked().catalog)
+    assert [known for _, known in checked(found.streams[0], found)] == [False, None, None]
+    found = profiled({"s": ([Attribute("a", BIGINT)], rows)}, 100, 64, bind_text(sql).checked().catalog)
+    assert [known for _, known in checked(found.streams[0], found)] == [False, False, True]
 
 
 def test_rows_that_come_too_late_to_be_put_in_order_are_an_error() -> None:

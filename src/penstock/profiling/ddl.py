@@ -47,10 +47,10 @@ def _constraints(stream: StreamProfile, profile: Profile) -> Iterator[Line]:
     said = list(holding(stream, profile))
     for holds in said:
         yield Line(constraint_text(holds.constraint), _comment(holds))
-    for constraint, adheres in declared(stream):
+    for constraint, adheres in declared(stream, profile):
         text = constraint_text(constraint)
         if adheres is None:
-            yield Line(text, "as declared; not looked at")
+            yield Line(text, "as declared; not checked")
         elif not adheres:
             yield Line(None, f"declared, but broken: {text}")
         elif not any(like(holds.constraint, constraint) for holds in said):

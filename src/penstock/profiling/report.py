@@ -32,7 +32,8 @@ def _stream(stream: StreamProfile, profile: Profile) -> dict[str, Json]:
             for nearly in nearly_holding(stream, profile)
         ],
         "declared": [
-            {"constraint": constraint_text(constraint), "holds": adheres} for constraint, adheres in declared(stream)
+            {"constraint": constraint_text(constraint), "holds": adheres}
+            for constraint, adheres in declared(stream, profile)
         ],
         "keys": [{"columns": list(key.columns), "repeated_rows": key.repeated} for key in stream.keys],
         "findings": [_finding(finding) for finding in stream.findings],

@@ -14,8 +14,6 @@ from penstock.catalog import (
     Constraint,
     Inferred,
     Ordered,
-    Punctuated,
-    Rated,
     Reference,
     Unique,
     Within,
@@ -77,10 +75,10 @@ def nearly_holding(stream: StreamProfile, profile: Profile) -> Iterator[Nearly]:
                     break
 
 
-def declared(stream: StreamProfile) -> Iterator[tuple[Constraint, bool | None]]:
-    """The declared constraints, and whether the data adhere to them; None if that was not looked for."""
+def declared(stream: StreamProfile, profile: Profile) -> Iterator[tuple[Constraint, bool | None]]:
+    """The declared constraints, and whether the data adhere to them; None if that is not known."""
     for constraint in stream.definition.constraints:
-        yield constraint, None if isinstance(constraint, Punctuated | Rated) else _adheres(constraint, stream)
+        yield constraint, _adheres(constraint, stream, profile.most)
 
 
 def like(one: Constraint, other: Constraint) -> bool:
@@ -122,18 +120,24 @@ def _is_said(unit: Unit, finding: Finding) -> bool:
     return unit is WithinTime and finding.rows.exact == 0 and not isinstance(finding.constraint, Clustered)
 
 
-def _adheres(constraint: Unique | Clustered | Ordered | Reference, stream: StreamProfile) -> bool | None:
-    if isinstance(constraint, Unique):
-        return next((key.repeated == 0 for key in stream.keys if key.columns == constraint.columns), None)
-    finding = next((finding for finding in stream.findings if like(finding.constraint, constraint)), None)
-    return None if finding is None else _is_within(finding, constraint.within)
+def _adheres(constraint: Constraint, stream: StreamProfile, most: int) -> bool | None:
+    match constraint:
+        case Unique(columns):
+            return next((key.repeated == 0 for key in stream.keys if key.columns == columns), None)
+        case Clustered(within=within) | Ordered(within=within) | Reference(within=within):
+            finding = next((finding for finding in stream.findings if like(finding.constraint, constraint)), None)
+            return None if finding is None else _is_within(finding, within, most)
+    return None
 
 
-def _is_within(finding: Finding, within: Within) -> bool:
+def _is_within(finding: Finding, within: Within, most: int) -> bool | None:
     match within:
+        case WithinRows(k) if finding.rows.exact is None:
+            # More than `most` are required; but who refers may also be forgotten because there are so many.
+            return False if k <= most and not isinstance(finding.constraint, Reference) else None
         case WithinRows(k):
             return finding.rows.exact is not None and finding.rows.exact <= k
         case WithinTime(time):
-            return finding.time.exact is not None and finding.time.exact <= time
+            return None if finding.time.exact is None else finding.time.exact <= time
         case Inferred():
             return True
