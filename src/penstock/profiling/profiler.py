@@ -9,7 +9,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.catalog import Reference
 from penstock.engines.files import FileSource
 from penstock.errors import PenstockError
-from penstock.profiling.arrivals import Arrivals, Profiled, Rows, in_step, together
+from penstock.profiling.arrivals import STEP_ROWS, Arrivals, Profiled, Rows, in_step, together
 from penstock.profiling.candidates import (
     SAMPLE_ROWS,
     Candidate,
@@ -26,6 +26,10 @@ from penstock.synopsis.adherence import Room
 
 #: Words for the digests of values that came long ago, of all columns: 256 MB.
 ROOM = 1 << 25
+
+#: Values that are remembered with their first row, if no larger k is of interest: none may fall out in the step that
+#: brings it, before the rows that it refers to are looked at.
+LEAST_REMEMBERED = 2 * STEP_ROWS
 
 #: Rows of all streams after which a sample is large enough, even if it has none of some stream.
 _SAMPLE_OF_ALL = 1 << 18
@@ -71,7 +75,8 @@ class Profiler:
         self._streams = streams
         self._most = most
         shared = Room(room)
-        self._observers = [Observer(stream, most, shared) for stream in streams]
+        remembered = max(most, LEAST_REMEMBERED)
+        self._observers = [Observer(stream, remembered, shared) for stream in streams]
         self._links = Links(self._observers, ())
         #: Rows that have not been shown yet, until it is chosen what to look at.
         self._sample: list[Sequence[Rows | None]] | None = []
