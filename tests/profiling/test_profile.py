@@ -175,7 +175,7 @@ def test_references_agree_with_the_definitions(
     auctions = {row["auction"] for _, row in ordered["bid"]} - {None}
     references = [f for f in found.streams[1].findings if isinstance(f.constraint, Reference)]
     if data["bid"][0][0].type == STRING:  # that a few numbers are found may be chance
-        assert bool(references) == bool(auctions)
+        assert bool(references) >= (len(auctions) > 1)
     for finding in references:
         others = {row[finding.constraint.parent_columns[0]] for _, row in ordered["item"]}  # type: ignore[union-attr]
         assert (finding.values, finding.found) == (len(auctions), len(auctions & others))
