@@ -120,7 +120,7 @@ class Links:
         return self._observers[one.child].values_of(one.child_column)
 
     def _is_chance(self, one: Candidate, values: Ints, keys: Ints) -> bool:
-        """Whether one value is found, or small numbers in a key that has all: any would be, be it a price or a count."""
+        """Whether one value is found, or small numbers in a key that has all: any would be, be it a price or count."""
         if len(values) == 1:
             return True
         type_ = self._observers[one.parent].type_of(one.parent_column)
