@@ -32,11 +32,23 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "operators": ("errors", "types", "algebra", "plan", "kernels", "synopsis"),
     "adaptive": ("errors", "types", "algebra", "catalog", "plan", "kernels", "synopsis", "operators"),
     "engines": (*LANGUAGE, "register", "elimination", "plan", "kernels", "synopsis", "operators", "adaptive"),
+    "profiling": (*LANGUAGE, "register", "kernels", "synopsis", "engines"),
     "monitor": (*LANGUAGE, "register", "plan", "operators", "adaptive", "engines"),
     "verdicts": (*LANGUAGE, "register", "engines"),
     "session": (*LANGUAGE, "register", "elimination", "plan", "engines", "monitor"),
     "workloads": LANGUAGE,
-    "cli": (*LANGUAGE, "register", "elimination", "plan", "engines", "monitor", "session", "workloads", "__init__"),
+    "cli": (
+        *LANGUAGE,
+        "register",
+        "elimination",
+        "plan",
+        "engines",
+        "profiling",
+        "monitor",
+        "session",
+        "workloads",
+        "__init__",
+    ),
     # What `import penstock` offers.
     "__init__": (*LANGUAGE, "register", "plan", "verdicts", "session"),
 }
@@ -46,8 +58,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "sqlglot": ("sql",),
     "numba": ("kernels",),
     "llvmlite": ("kernels",),
-    "numpy": ("kernels", "synopsis", "operators", "adaptive", "engines", "workloads"),
-    "pyarrow": ("synopsis", "operators", "engines", "workloads"),
+    "numpy": ("kernels", "synopsis", "operators", "adaptive", "engines", "profiling", "workloads"),
+    "pyarrow": ("synopsis", "operators", "engines", "profiling", "workloads"),
     "pyspark": ("engines", "workloads"),
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 from penstock import __version__
-from penstock.cli import check, explain, fmt, run
+from penstock.cli import check, explain, fmt, profile, run
 from penstock.errors import PenstockError
 
 #: Exit codes: all is well, the answer is no, and the input is bad.
@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"penstock {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (check, explain, fmt, run):
+    for command in (check, explain, fmt, profile, run):
         name = command.__name__.rpartition(".")[2]
         summary = (command.__doc__ or "").splitlines()[0].partition(": ")[2]
         subparser = commands.add_parser(name, help=summary, description=summary)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
+
+from penstock.types import UNITS
 
 
 def at_least_one(text: str) -> int:
@@ -12,6 +15,18 @@ def at_least_one(text: str) -> int:
 def instant(text: str) -> int:
     """Microseconds, from 0."""
     return _at_least(0, text)
+
+
+def duration(text: str) -> int:
+    """A time as in SQL, in microseconds.
+
+    >>> duration("5 seconds"), duration("1 HOUR")
+    (5000000, 3600000000)
+    """
+    found = re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+?)[sS]?\s*", text)
+    if found is None or found[2].upper() not in UNITS:
+        raise argparse.ArgumentTypeError(f"{text} is no time, as '5 SECONDS' is")
+    return int(found[1]) * UNITS[found[2].upper()]
 
 
 def _at_least(least: int, text: str) -> int:

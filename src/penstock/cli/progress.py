@@ -1,13 +1,18 @@
-"""What a terminal shows of a run: one line that is drawn anew, and a summary at the end, both on standard error."""
+"""What a terminal shows of a run: one line that is drawn anew, and a summary at the end, both on standard error.
+
+A reading of files, of which it is known how long they are, shows a bar.
+"""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _SECONDS_BETWEEN = 0.2
+_BAR_WIDTH = 30
 
 
 @dataclass(slots=True)
@@ -74,6 +79,43 @@ class Progress:
     def finish(self) -> None:
         self.clear()
         print(self.counts.summary(), file=sys.stderr)
+
+
+class Bar:
+    """How far a reading has come, of about so many rows per file; None for a file of which nobody knows."""
+
+    def __init__(self, totals: Sequence[int | None]) -> None:
+        self._total = None if None in totals else sum(total or 0 for total in totals)
+        self._started = time.monotonic()
+        self._drawn = 0.0
+
+    def show(self, rows: int) -> None:
+        now = time.monotonic()
+        if not sys.stderr.isatty() or now - self._drawn < _SECONDS_BETWEEN:
+            return
+        self._drawn = now
+        width = shutil.get_terminal_size().columns - 1
+        sys.stderr.write("\r\x1b[K" + bar_text(rows, self._total, now - self._started)[:width])
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def bar_text(rows: int, total: int | None, seconds: float) -> str:
+    """The line of a bar.
+
+    >>> bar_text(250_000, 1_000_000, 0.5), bar_text(250_000, None, 0.5)
+    ('[#######.......................] 25%  250,000 rows, 500,000/s', '250,000 rows, 500,000/s')
+    """
+    text = f"{rows:,} rows, {rows / seconds if seconds else 0:,.0f}/s"
+    if not total:
+        return text
+    share = min(rows / total, 1)
+    done = int(share * _BAR_WIDTH)
+    return f"[{'#' * done}{'.' * (_BAR_WIDTH - done)}] {share:.0%}  {text}"
 
 
 def bytes_text(count: int) -> str:

@@ -59,9 +59,25 @@ def within_text(within: Within) -> str:
             return "k ROWS"
 
 
+_WORDS = """
+ALTER AND AS BETWEEN CASE CREATE CROSS CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER DESCRIBE DISTINCT DROP ELSE EXCEPT
+FETCH FOR FROM GLOB GRANT HAVING ILIKE INNER INSERT INTERSECT INTO JOIN LATERAL LIKE MINUS NOT NOTNULL NULL ON OR OUTER
+PARTITIONED_BY QUALIFY REGEXP RETURNING REVOKE RLIKE ROLLBACK SELECT SERDEPROPERTIES SESSION_USER TABLESAMPLE THEN
+UNCACHE UNION USING VALUES WHEN WHERE WITH XOR
+"""
+
+#: Words that are no names, unless they stand in backquotes.
+RESERVED = frozenset(_WORDS.split())
+
+
 def name_text(name: str) -> str:
-    """A name, in backquotes where it is not one word."""
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else "`" + name.replace("`", "``") + "`"
+    """A name, in backquotes where it is not one word, or a word of the language.
+
+    >>> name_text("price"), name_text("like"), name_text("a b")
+    ('price', '`like`', '`a b`')
+    """
+    is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name) and name.upper() not in RESERVED
+    return name if is_plain else "`" + name.replace("`", "``") + "`"
 
 
 def _bounded(within: Within) -> str:

@@ -141,7 +141,7 @@ def _create_source(statement: CreateStream | CreateTable) -> str:
     if isinstance(statement, CreateStream) and statement.timestamp is not None:
         delay = f" DELAY {duration_text(statement.delay)}" if statement.delay else ""
         text, gap = f"{text} TIMESTAMP BY {_name(statement.timestamp)}{delay}", "\n"
-    return text if statement.connector is None else f"{text}{gap}{_connector(statement.connector)}"
+    return text if statement.connector is None else f"{text}{gap}{connector_text(statement.connector)}"
 
 
 def _element(element: ColumnDef | ConstraintClause) -> str:
@@ -191,7 +191,12 @@ def _within(within: Within | None) -> str:
             return f" {'LATENCY' if within.is_latency else 'WITHIN'} {duration_text(within.microseconds)}"
 
 
-def _connector(connector: Connector) -> str:
+def connector_text(connector: Connector) -> str:
+    """`USING ...`.
+
+    >>> connector_text(Connector("csv", (("path", "bid.csv"), ("header", "true"))))
+    "USING csv OPTIONS (path 'bid.csv', header 'true')"
+    """
     format_ = connector.format if _WORD.fullmatch(connector.format) else _backquoted(connector.format)
     if not connector.options:
         return f"USING {format_}"

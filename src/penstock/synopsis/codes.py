@@ -103,7 +103,7 @@ def _plain_numbers(array: pa.Array) -> Ints:
     return held.astype(np.int64, copy=False)
 
 
-def _decimal_words(array: pa.Array) -> Ints:
+def decimal_words(array: pa.Array) -> Ints:
     """Two words per DECIMAL, the low one first."""
     if len(array) == 0:
         return np.zeros((0, 2), np.int64)
@@ -114,7 +114,7 @@ def _decimal_words(array: pa.Array) -> Ints:
 _ENCODERS: dict[Kind, Callable[[pa.Array], Ints]] = {
     Kind.BOOLEAN: lambda array: array.fill_null(False).to_numpy(zero_copy_only=False).astype(np.int64),
     Kind.DOUBLE: lambda array: double_codes(_plain_numbers(array).view(np.float64)),
-    Kind.DECIMAL: lambda array: _decimal_words(array)[:, 0].copy(),
+    Kind.DECIMAL: lambda array: decimal_words(array)[:, 0].copy(),
     Kind.NULL: lambda array: np.zeros(len(array), np.int64),
 }
 
@@ -153,7 +153,7 @@ def _distinct_values(distinct: pa.Array) -> list[Interned]:
     """The values of a short array without NULLs, a DECIMAL as its unscaled integer."""
     if not pa.types.is_decimal(distinct.type):
         return distinct.to_pylist()  # type: ignore[no-any-return]
-    words = _decimal_words(distinct)
+    words = decimal_words(distinct)
     low, high = words[:, 0].view(np.uint64).tolist(), words[:, 1].tolist()
     return [(above << 64) + below for below, above in zip(low, high, strict=True)]
 

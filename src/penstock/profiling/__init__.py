@@ -1,0 +1,1 @@
+"""Which constraints hold in data, and with which k: `penstock profile`."""

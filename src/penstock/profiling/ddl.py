@@ -1,0 +1,137 @@
+"""A profile as statements to paste: what holds in the data is declared, what nearly holds stands in comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from penstock.catalog import Reference, WithinRows, WithinTime
+from penstock.profiling.findings import SHARES, Finding, Ks, Profile, StreamProfile
+from penstock.profiling.telling import Holds, Unit, declared, holding, like, nearly_holding
+from penstock.register.declarations import constraint_text, name_text, within_text
+from penstock.sql.formatting import connector_text
+from penstock.types import SECOND, UNITS, duration_text
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a declaration: an element with a comment behind it, or a comment alone."""
+
+    element: str | None
+    comment: str = ""
+
+
+def profile_ddl(profile: Profile) -> str:
+    """The statements of all streams."""
+    return "\n\n".join(_statement(stream, profile) for stream in profile.streams)
+
+
+def _statement(stream: StreamProfile, profile: Profile) -> str:
+    definition = stream.definition
+    lines = [
+        Line(f"{'VIRTUAL ' if attribute.virtual else ''}{name_text(attribute.name)} {attribute.type}")
+        for attribute in definition.attributes
+    ]
+    lines += _constraints(stream, profile)
+    delay = f" DELAY {duration_text(stream.delay)}" if stream.delay else ""
+    nearly = _nearly(stream.lateness, WithinTime) if stream.lateness is not None and stream.delay else ""
+    clock = f") TIMESTAMP BY {name_text(definition.timestamp)}{delay}"
+    source = "" if definition.connector is None else f"\n{connector_text(definition.connector)}"
+    comment = f" -- {nearly}" if nearly else ""
+    ends = f"{clock}{comment}{source};" if source else f"{clock};{comment}"
+    return f"{_title(stream)}\nCREATE STREAM {name_text(definition.name)} (\n{_laid_out(lines)}\n{ends}"
+
+
+def _constraints(stream: StreamProfile, profile: Profile) -> Iterator[Line]:
+    said = list(holding(stream, profile))
+    for holds in said:
+        yield Line(constraint_text(holds.constraint), _comment(holds))
+    for constraint, adheres in declared(stream, profile):
+        text = constraint_text(constraint)
+        if adheres is None:
+            yield Line(text, "as declared; not checked")
+        elif not adheres:
+            yield Line(None, f"declared, but broken: {text}")
+        elif not any(like(holds.constraint, constraint) for holds in said):
+            yield Line(text, "as declared; it holds")
+    for nearly in nearly_holding(stream, profile):
+        yield Line(None, f"{nearly.share} of rows: {constraint_text(nearly.constraint)}")
+    for names in stream.unknown:
+        yield Line(None, f"{', '.join(names)}: too many values to tell whether they come again")
+
+
+def _laid_out(lines: list[Line]) -> str:
+    """Lines with commas behind all elements but the last, and the comments on them one below the other."""
+    last = max(number for number, line in enumerate(lines) if line.element is not None)
+    texts = [f"  {line.element}{',' * (number < last)}" for number, line in enumerate(lines)]
+    commented = [text for text, line in zip(texts, lines, strict=True) if line.element is not None and line.comment]
+    width = max(map(len, commented), default=0)
+    shown = []
+    for text, line in zip(texts, lines, strict=True):
+        before = "  " if line.element is None else f"{text:<{width}} "
+        shown.append(f"{before}-- {line.comment}" if line.comment else text)
+    return "\n".join(shown)
+
+
+def _title(stream: StreamProfile) -> str:
+    if stream.rows == 0:
+        text = f"-- {stream.definition.name}: no rows"
+    else:
+        times = f"from {_instant(stream.first)} to {_instant(stream.last)}"
+        text = f"-- {stream.definition.name}: {stream.rows:,} row{'s' * (stream.rows != 1)}, {times}"
+    if stream.late_rows:
+        text += f"; {stream.late_rows:,} that came later than {duration_text(stream.delay)} left out"
+    if stream.bad_rows:
+        text += f"; {stream.bad_rows:,} without a time, or before 1970, left out"
+    return text
+
+
+def _instant(microseconds: int) -> str:
+    """A time, to the second.
+
+    >>> _instant(1_700_000_000_000_000), _instant(2**62)
+    ('2023-11-14 22:13:20', '4611686018427387904')
+    """
+    try:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)).strftime("%Y-%m-%d %H:%M:%S")
+    except OverflowError:
+        return str(microseconds)
+
+
+def _comment(holds: Holds) -> str:
+    if holds.ks is None or holds.finding is None:
+        return ""
+    unit: Unit = WithinRows if holds.ks is holds.finding.rows else WithinTime
+    about = _about(holds.ks.exact) if unit is WithinTime and holds.ks.exact is not None else ""
+    return "; ".join(part for part in (about, _found(holds.finding), _nearly(holds.ks, unit)) if part)
+
+
+def _about(microseconds: int) -> str:
+    """A time that is long and has many digits, in words that are read more easily.
+
+    >>> _about(3_723_456_789), _about(70_000_000), _about(1_234)
+    ('about 1.03 HOURS', '', '')
+    """
+    unit = next((unit for unit, size in UNITS.items() if microseconds >= size >= SECOND), None)
+    is_short = unit is None or duration_text(microseconds).split()[1] not in ("MICROSECONDS", "MILLISECONDS")
+    return "" if unit is None or is_short else f"about {microseconds / UNITS[unit]:.3g} {unit}S"
+
+
+def _found(finding: Finding) -> str:
+    if not isinstance(finding.constraint, Reference) or finding.found == finding.values:
+        return ""
+    if finding.found is None:
+        return "by values of the first rows"
+    return f"{finding.found:,} of {finding.values:,} values found"
+
+
+def _nearly(ks: Ks, unit: Unit) -> str:
+    """The k of most rows, where it is less."""
+    parts: list[str] = []
+    before = ks.exact
+    for share, k in zip(SHARES, ks.shares, strict=True):
+        if k is not None and k != before:
+            parts.append(f"{share}{' of rows' * (not parts)} within {within_text(unit(k))}")
+            before = k
+    return ", ".join(parts)

@@ -1,0 +1,22 @@
+-- item: 20 rows, from 2024-05-06 10:00:00 to 2024-05-06 10:19:00
+CREATE STREAM item (
+  id BIGINT,
+  ts TIMESTAMP,
+  UNIQUE (id),
+  ORDERED BY id WITHIN 0 ROWS,
+  FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 2 ROWS,
+  FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 31 SECONDS
+) TIMESTAMP BY ts
+USING csv OPTIONS (path 'item.csv', header 'true');
+
+-- bid: 40 rows, from 2024-05-06 10:00:30 to 2024-05-06 10:19:31
+CREATE STREAM bid (
+  auction BIGINT,
+  price BIGINT,
+  at TIMESTAMP,
+  ORDERED BY auction WITHIN 0 ROWS,
+  CLUSTERED BY (auction) WITHIN 0 ROWS,
+  CLUSTERED BY (auction) WITHIN 1 SECOND,
+  FOREIGN KEY (auction) REFERENCES item (id) WITHIN 0 ROWS
+) TIMESTAMP BY at
+USING csv OPTIONS (path 'bid.csv', header 'true');
