@@ -27,6 +27,7 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `proof.py`             | why                                                                         |
 | `verdict.py`           | all of it                                                                   |
 | `advice.py`            | what would make a query safe                                                |
+| `cheapest_sets.py`     | the smallest sets that suffice, cheapest first                              |
 | `steps.py`             | what advice may ask for                                                     |
 | `edits.py`             | advice as text to paste                                                     |
 | `witness.py`           | input that defeats every plan                                               |

@@ -99,6 +99,14 @@ def known_constraints(block: Block, catalog: Catalog) -> tuple[Hashable, ...]:
     return tuple((d.name, d.delay, *(c for c in d.constraints if not isinstance(c, Punctuated))) for d in found)
 
 
+def tells_more(block: Block, catalog: Catalog) -> bool:
+    """Whether the theory may bound what a purge does not: purges know of RIDS and of times, too, but not of order."""
+    windows = [operand.window for operand in block.operands if operand.window]
+    found = (definition for w in windows if isinstance(definition := catalog.get(w.stream.name), StreamDef))
+    ordered = any(isinstance(constraint, Ordered) for definition in found for constraint in definition.constraints)
+    return ordered or any(isinstance(window.spec, Rows) for window in windows)
+
+
 def _bound(part: kconstraints.Bounded) -> Bound:
     waits = " or ".join(dict.fromkeys(map(str, part.waits)))
     number = "" if part.number is None else f"{part.number} "

@@ -60,6 +60,7 @@ def is_safe(query: Query, catalog: Catalog, memo: Memo) -> bool:
 
     A memo serves one query under any declarations.
     """
+    memo.failed = None
     return all(state.is_safe for state in _Walk(catalog, ALL_THEORIES, memo).root(query.root))
 
 
