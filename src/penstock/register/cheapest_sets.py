@@ -60,7 +60,8 @@ def cheapest_sets(costs: Mapping[T, int], suffices: Suffices[T], most: int, look
             else:
                 missed = list(look(chosen))
                 if not missed:
-                    missed = [pool.difference(_grown(chosen, list(costs), suffices))]
+                    grown: frozenset[T] = _grown(chosen, list(costs), suffices)
+                    missed = [pool - grown]
                 hitting.conflicts += missed
     except Exhausted:
         return Sets(tuple(found), complete=False)
