@@ -31,6 +31,8 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `steps.py`             | what advice may ask for                                                     |
 | `edits.py`             | advice as text to paste                                                     |
 | `witness.py`           | input that defeats every plan                                               |
+| `witness_rows.py`      | its rows, of the columns' types and inside their bounds                     |
+| `witness_values.py`    | the same where a value is computed                                          |
 | `report.py`            | verdicts as messages and as JSON                                            |
 | `refusal.py`           | what is not safe does not run                                               |
 | `exploited.py`         | what is proved, and not yet made use of in a run                            |

@@ -31,7 +31,7 @@ from penstock.algebra.relations import (
     Window,
 )
 from penstock.catalog import Catalog
-from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness, entries, plus, times
+from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness, entries, least, plus, times
 from penstock.register.closing import Ending, ending
 from penstock.register.contents import (
     appends_only,
@@ -40,6 +40,7 @@ from penstock.register.contents import (
     is_static,
     partitions,
     rates_of,
+    supplying,
     values,
     window_rows,
 )
@@ -203,7 +204,7 @@ class _Walk:
                     Theory.ARITHMETIC,
                 )
             )
-        rows = content(below, self.catalog)
+        rows = least((content(below, self.catalog), supplying(keys, below, self.catalog)))
         if rows.is_safe:
             bound = groups(keys, below, self.catalog)
             options.append(_option(bound, Proof(f"a {noun} is there as long as one of {rows.words} has it")))
