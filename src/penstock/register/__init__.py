@@ -37,6 +37,7 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `refusal.py`           | what is not safe does not run                                               |
 | `exploited.py`         | what is proved, and not yet made use of in a run                            |
 | `memo.py`              | what is worked out once for all advice                                      |
+| `declared_k.py`        | k in rows, where rates and latencies are declared instead                   |
 | `declarations.py`      | declarations as they are written                                            |
 | `arithmetic/`          | the theory of bounded memory                                                |
 | `punctuation/`         | the theory of punctuation safety                                            |

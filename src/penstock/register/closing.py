@@ -55,8 +55,10 @@ from penstock.catalog import (
 )
 from penstock.register.blocks import Block, Operand, flat_block, window_differences
 from penstock.register.bounds import NONE, Bound, Kind, badness, plural, plus
-from penstock.register.contents import is_static
+from penstock.register.contents import declared_rate, is_static, rate_texts
 from penstock.register.declarations import constraint_text, within_text
+from penstock.register.declared_k import rows_from_rate
+from penstock.register.kconstraints.rates import most_rows
 from penstock.register.punctuation import (
     AtMost,
     Attribute,
@@ -629,10 +631,13 @@ def _refers(child: Window, parent: Window, reference: Reference, same: Callable[
 
 def _guard(child: str, parent: Window, reference: Reference, definition: StreamDef) -> Closer:
     name = parent.stream.occurrence
-    time = isinstance(reference.within, WithinTime)
-    words = f"rows of {child} during {within_text(reference.within)}{'' if time else f' of {name}'}"
-    leans_on = (f"{definition.name}: {constraint_text(reference)}",)
-    return Closer(Scheme(name, ()), Bound(Kind.K, words), leans_on)
+    within = reference.within
+    words = f"rows of {child} during {within_text(within)}{'' if isinstance(within, WithinTime) else f' of {name}'}"
+    leans_on: tuple[str, ...] = (f"{definition.name}: {constraint_text(reference)}",)
+    most = most_rows(declared_rate(definition), within.microseconds) if isinstance(within, WithinTime) else None
+    if most is not None:
+        words, leans_on = f"{most} {words}", leans_on + rate_texts(definition)
+    return Closer(Scheme(name, ()), Bound(Kind.K, words, most), leans_on)
 
 
 def stretch(time: int, occurrence: str) -> Bound:
@@ -664,12 +669,14 @@ def window_closers(window: Window, name: str, catalog: Catalog) -> Iterator[Clos
         scheme = Scheme(name, (), order=str(stream.timestamp))
         yield Closer(scheme, stretch(late, name), (watermark_text(definition),), late=late)
     for constraint in definition.constraints:
-        closer = _closer(constraint, window, name, definition)
+        closer = _closer(constraint, window, name, definition, catalog)
         if closer is not None:
             yield closer
 
 
-def _closer(constraint: Constraint, window: Window, name: str, definition: StreamDef) -> Closer | None:
+def _closer(
+    constraint: Constraint, window: Window, name: str, definition: StreamDef, catalog: Catalog
+) -> Closer | None:
     named = {column.name.lower(): column for column in window.stream.schema}
     match constraint:
         case Punctuated(columns) | Clustered(columns) | Unique(columns):
@@ -690,6 +697,8 @@ def _closer(constraint: Constraint, window: Window, name: str, definition: Strea
         case Unique():
             return Closer(scheme, NONE, leans_on, only_seen=True)
         case Clustered(_, within) | Ordered(_, within):
+            if (counted := rows_from_rate(constraint, definition, catalog)) is not None:
+                within, leans_on = counted.within, leans_on + counted.leans_on
             size = within.k + 1 if isinstance(within, WithinRows) else None
             words = f"{noun} of the last {within_text(within)}"
             return Closer(scheme, Bound(Kind.K, words, size), leans_on, only_seen=True)

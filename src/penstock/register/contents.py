@@ -113,6 +113,11 @@ def rates_of(window: Window, catalog: Catalog) -> tuple[str, ...]:
     definition = catalog.get(window.stream.name)
     if not isinstance(definition, StreamDef) or isinstance(window.spec, Rows):
         return ()
+    return rate_texts(definition)
+
+
+def rate_texts(definition: StreamDef) -> tuple[str, ...]:
+    """How a stream's rate was written."""
     rated = [c for c in definition.constraints if isinstance(c, Rated)]
     return tuple(f"{definition.name}: {constraint_text(c)}" for c in rated)
 

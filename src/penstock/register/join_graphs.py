@@ -30,6 +30,7 @@ from penstock.register.blocks import Block, Operand
 from penstock.register.bounds import NONE, Bound, Kind, plus
 from penstock.register.contents import declared_rate, rates_of, unique_keys
 from penstock.register.declarations import constraint_text
+from penstock.register.declared_k import rows_from_rate
 from penstock.register.kconstraints import Column, Component, JoinQuery, Stream
 from penstock.register.proof import Proof
 
@@ -162,6 +163,9 @@ def _constraints(operands: list[Operand], catalog: Catalog) -> Iterator[tuple[kc
                             mine = tuple(names[c.lower()] for c in own)
                             other = tuple(there[c.lower()] for c in theirs)
                             yield kconstraints.Rids(operand.name, mine, target.name, other, _within(within)), text
+                            if (rows := rows_from_rate(constraint, definition, catalog)) is not None:
+                                k = kconstraints.Rows(rows.within.k)
+                                yield kconstraints.Rids(operand.name, mine, target.name, other, k), text
                 case Clustered(own, within) if not isinstance(within, Inferred):
                     mine = tuple(names[c.lower()] for c in own)
                     yield kconstraints.ClusteredArrival(operand.name, mine, _within(within)), text
