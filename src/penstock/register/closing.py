@@ -688,7 +688,7 @@ def _closer(
     if isinstance(window.spec, PartitionRows) and not set(own) <= set(window.spec.by):
         return None
     scheme = Scheme(name, tuple(map(str, own)))
-    leans_on = (f"{definition.name}: {constraint_text(constraint)}",)
+    leans_on: tuple[str, ...] = (f"{definition.name}: {constraint_text(constraint)}",)
     noun = " and ".join(_plural(column) for column in own)
     match constraint:
         case Punctuated(lifespan=lifespan):

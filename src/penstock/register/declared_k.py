@@ -1,6 +1,6 @@
 """k in rows where a user declares RATE and LATENCY instead (000, A.1 to A.4; thesis 6.1.1).
 
-A time is a number of rows of the stream whose rows k counts: of the parent for RIDS, of the stream itself for CA and OA.
+A time is so many rows of the stream whose rows k counts: of the parent for RIDS, of the stream itself for CA and OA.
 RATE limits what *arrives*, so example A.2's k, which is too small where a limit on what is sent is meant, holds here.
 """
 
