@@ -408,7 +408,7 @@ def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Cata
         for some in dict.fromkeys([*((name,) for name in names), tuple(names)]):
             yield from _new(stream, Punctuated(some), catalog)
             yield from _new(stream, Clustered(some, ROWS), catalog)
-            if state.holder is Holder.DISTINCT:
+            if state.holder in (Holder.DISTINCT, Holder.AGGREGATE_VALUES):
                 yield from _new(stream, Unique(some), catalog)
 
 

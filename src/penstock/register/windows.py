@@ -178,9 +178,16 @@ class _Walk:
                     Theory.ARITHMETIC,
                 )
             )
-        end = ending(node.input, [key.expr for key in node.keys], self.catalog, at_last=True)
+        keys = [key.expr for key in node.keys]
+        end = ending(node.input, keys, self.catalog, at_last=True)
         if end is not None:
             options.append(_ended(end, f"{what} in a group"))
+        # A value that neither comes again nor leaves has been counted for good, in each group. Spark drops groups, but
+        # no value of a group.
+        forgets = aggregation.distinct and appends_only(node.input) and self.theories == ALL_THEORIES
+        once = ending(node.input, [argument], self.catalog) if forgets else None
+        if once is not None and grouped.is_safe:
+            options.append(_ended(once, f"one value of {expression_text(argument)}", scaled=grouped.bound))
         why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
         because = Proof(f"{why} keeps {what}, and nothing bounds them")
         return _best(Holder.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
