@@ -52,8 +52,9 @@ def test_an_unsafe_query_shows_what_grows_why_and_what_would_help(penstock: Pens
         "any of these would make it safe:\n"
         "  1. ALTER STREAM item ADD PUNCTUATED BY (id);\n"
         "  2. ALTER STREAM bid ADD FOREIGN KEY (auction) REFERENCES item (id) WITHIN 1 HOUR;\n"
-        "  3. b.ts BETWEEN i.ts - INTERVAL 1 HOUR AND i.ts + INTERVAL 1 HOUR\n"
-        "  4. bid [RANGE 1 HOUR] b\n"
+        "  3. ALTER STREAM item ADD ORDERED BY id WITHIN 1000 ROWS;\n"
+        "  4. b.ts BETWEEN i.ts - INTERVAL 1 HOUR AND i.ts + INTERVAL 1 HOUR\n"
+        "  5. bid [RANGE 1 HOUR] b\n"
         "\n"
         "last: safe, at most 1 row of bid\n"
     )
@@ -64,7 +65,7 @@ def test_every_action_in_json_can_be_put_behind_the_file(penstock: Penstock) -> 
     done = penstock("check", "--json", "q.sql")
     assert done.code == 1
     actions = done.json["queries"][0]["actions"]
-    assert len(actions) == 4
+    assert len(actions) == 5
     for statements in actions:
         penstock.file("again.sql", UNSAFE + "\n".join(statements))
         assert penstock("check", "again.sql").code == 0, statements

@@ -9,7 +9,7 @@ import pytest
 
 import penstock
 from penstock.plan.exploited import unused_proof
-from penstock.register import Action, Theory, check_query
+from penstock.register import Theory
 from penstock.register.report import action_texts
 
 DECLARATIONS = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;"
@@ -115,24 +115,3 @@ def test_a_range_of_times_is_proposed_where_a_join_waits() -> None:
     texts = [statement for statements in action_texts(verdict) for statement in statements]
     between = "t.ts BETWEEN s.ts - 3600000000 AND s.ts + 3600000000"
     assert f"CREATE OR REPLACE QUERY q AS SELECT s.a FROM s JOIN t ON {between} AND s.a = t.a;" in texts
-
-
-@pytest.mark.parametrize("shape", ["chain", "star", "ring"])
-def test_many_streams_have_advice_that_makes_them_safe(shape: str) -> None:
-    """Each of its steps is needed: without any one of them the query is not safe."""
-    pairs = {
-        "chain": [(i, i + 1) for i in range(11)],
-        "star": [(0, i) for i in range(1, 12)],
-        "ring": [(i, (i + 1) % 12) for i in range(12)],
-    }[shape]
-    declared = "".join(f"CREATE STREAM s{i} (x BIGINT, y BIGINT, ts BIGINT) TIMESTAMP BY ts;" for i in range(12))
-    sources = ", ".join(f"s{i}" for i in range(12))
-    (verdict,) = penstock.check(
-        f"{declared} SELECT s0.x FROM {sources} WHERE " + " AND ".join(f"s{a}.y = s{b}.x" for a, b in pairs)
-    )
-    assert verdict.actions
-    for action in verdict.actions:
-        assert check_query(*action.apply(verdict.query, verdict.catalog)).safe
-        for step in action.steps:
-            fewer = Action(tuple(each for each in action.steps if each != step))
-            assert not check_query(*fewer.apply(verdict.query, verdict.catalog)).safe, step

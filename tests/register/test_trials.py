@@ -74,11 +74,11 @@ def test_a_trial_says_what_the_verdict_says() -> None:
             continue
         (query,) = script.queries
         normal = normalise(query)
-        trials = Trials(normal)
+        trials = Trials(normal, script.catalog)
         for _ in range(12):
             action = Action(steps(random))
             said = check_query(*action.apply(query, script.catalog)).safe
-            assert trials.is_safe(*action.apply(normal, script.catalog)) is said, (text, action)
+            assert trials.is_safe(action.steps) is said, (text, action)
             safe += said
     assert safe > 25
 
@@ -94,4 +94,4 @@ def test_a_range_of_times_is_the_same_in_normal_form() -> None:
     step = AddTimeRange(left, right)
     assert step.can_be_written(query)
     assert check_query(*step.apply(query, script.catalog)).safe
-    assert Trials(normal).is_safe(*step.apply(normal, script.catalog))
+    assert Trials(normal, script.catalog).is_safe((step,))

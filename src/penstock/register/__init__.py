@@ -27,12 +27,16 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `proof.py`             | why                                                                         |
 | `verdict.py`           | all of it                                                                   |
 | `advice.py`            | what would make a query safe                                                |
+| `cheapest_sets.py`     | the smallest sets that suffice, cheapest first                              |
 | `steps.py`             | what advice may ask for                                                     |
 | `edits.py`             | advice as text to paste                                                     |
 | `witness.py`           | input that defeats every plan                                               |
+| `witness_rows.py`      | its rows, of the columns' types and inside their bounds                     |
+| `witness_values.py`    | the same where a value is computed                                          |
 | `report.py`            | verdicts as messages and as JSON                                            |
 | `refusal.py`           | what is not safe does not run                                               |
 | `memo.py`              | what is worked out once for all advice                                      |
+| `declared_k.py`        | k in rows, where rates and latencies are declared instead                   |
 | `declarations.py`      | declarations as they are written                                            |
 | `arithmetic/`          | the theory of bounded memory                                                |
 | `punctuation/`         | the theory of punctuation safety                                            |

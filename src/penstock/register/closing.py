@@ -7,7 +7,7 @@ theory answers for joins, GROUP BY and DISTINCT, with declared punctuations, wat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -55,8 +55,10 @@ from penstock.catalog import (
 )
 from penstock.register.blocks import Block, Operand, flat_block, window_differences
 from penstock.register.bounds import NONE, Bound, Kind, badness, plural, plus
-from penstock.register.contents import is_static
+from penstock.register.contents import declared_rate, is_static, rate_texts
 from penstock.register.declarations import constraint_text, within_text
+from penstock.register.declared_k import rows_from_rate
+from penstock.register.kconstraints.rates import most_rows
 from penstock.register.punctuation import (
     AtMost,
     Attribute,
@@ -71,7 +73,7 @@ from penstock.register.punctuation import (
 )
 from penstock.register.punctuation import Witness as Defeat
 from penstock.register.punctuation import witness as defeat
-from penstock.register.punctuation.forward_chaining import Rule, Rules, combined, reach, rules_of
+from penstock.register.punctuation.forward_chaining import Reach, Rule, Rules, combined, reach, rules_of
 from penstock.register.punctuation.join_classes import JoinClasses, join_classes
 from penstock.register.punctuation.purgeability import purgeability_by
 from penstock.types import BOOLEAN, duration_text
@@ -138,6 +140,14 @@ class Purging:
 
     def purge(self, operand: Operand) -> Ending | None:
         return self._translated.ending(operand.name)
+
+    def farthest(self, some: Container[str | None]) -> str:
+        """The one of some operands, or of all, that is farthest from being purged: it reaches the fewest others."""
+        return self._translated.farthest(some)
+
+    def lacking(self, operand: str, richer: Catalog) -> Iterator[frozenset[str]]:
+        """Sets of further declarations of each of which an operand's purge needs one, as their proofs name them."""
+        return self._translated.lacking(operand, self._translated.under(richer))
 
     def defeating(self, operand: Operand, size: int) -> Defeat:
         """Rows of an operand that has no purge: with their partners, and with the rows that may follow each."""
@@ -319,6 +329,7 @@ class _Translation:
         self._reaching: set[str] = set()
         #: The closers of each operand under the declarations seen so far.
         self._known_closers: dict[Hashable, tuple[Closer, ...]] = {}
+        self._known_guards: dict[Hashable, tuple[Closer, ...]] = {}
 
     def under(self, catalog: Catalog) -> _Translation:
         """The same predicates under other declarations."""
@@ -326,25 +337,66 @@ class _Translation:
         other = copy(self)
         other.catalog = catalog
         other._known_rules, other._reaching = {}, set()
-        for derived in ("closers", "guards", "_base_rules"):
+        for derived in ("closers", "guards", "_ruled", "_all_rules"):
             other.__dict__.pop(derived, None)
         return other
 
     def reaches_all(self, stream: str) -> bool:
         """Whether `ending` finds one. Who reaches a stream reaches all that it does: forward chaining only adds."""
-        closers, rules = self.closers, self._base_rules
-        while True:
-            if rules.classes.solution is None:
-                return True
-            reached = set(reach(rules, (stream,), self._inputs, stop=self._reaching).streams)
-            if len(reached) == len(self._inputs) or reached & self._reaching:
-                self._reaching.add(stream)
-                return True
-            helping = [c for child, c in self.guards if child in reached and c.scheme.stream not in reached]
-            if not helping:
-                return False
-            closers += tuple(helping)
-            rules = self._rules(closers)
+        rules = self._all_rules
+        if rules.classes.solution is None:
+            return True
+        reached = set(reach(rules, (stream,), self._inputs, stop=self._reaching).streams)
+        if len(reached) == len(self._inputs) or reached & self._reaching:
+            self._reaching.add(stream)
+            return True
+        return False
+
+    def farthest(self, some: Container[str | None]) -> str:
+        growing = [operand.name for operand in self.block.operands if not operand.is_static]
+        waiting = [name for name in growing if name in some]
+        return min(waiting or growing, key=lambda name: len(reach(self._all_rules, (name,), self._inputs).streams))
+
+    def lacking(self, stream: str, richer: _Translation) -> Iterator[frozenset[str]]:
+        """Sets of declarations that only a richer catalog has, of each of which a stream needs one to reach all others.
+
+        Let it reach all of them but one by anything: then it needs what leads to that one. There is no such set where
+        that one is reached nevertheless, by a part of what leads to it, as in a ring.
+        """
+        given, further = self._split(richer)
+        here = self._reached(stream, given).streams
+        for end in (name for name in self._inputs if name not in here):
+            others = [rule for name, rules in further.items() if name != end for rule, _ in rules]
+            wide = self._reached(stream, given + others)
+            if end not in wide.streams:
+                yield frozenset(lean for rule, lean in further.get(end, ()) if wide.lets(rule))
+
+    def _reached(self, stream: str, rules: list[Rule]) -> Reach:
+        return reach(combined(self._join_classes, rules), (stream,), self._inputs)
+
+    def _split(self, richer: _Translation) -> tuple[list[Rule], dict[str, list[tuple[Rule, str]]]]:
+        """The rules that are there, and those that a richer catalog has, by the stream that they reach."""
+        given = {lean for _, closer in self._ruled for lean in closer.leans_on}
+        here: list[Rule] = []
+        further: dict[str, list[tuple[Rule, str]]] = {}
+        for rule, closer in richer._ruled:
+            new = [lean for lean in closer.leans_on if lean not in given]
+            if not new:
+                here.append(rule)
+            else:
+                further.setdefault(rule.scheme.stream, []).append((rule, new[0]))
+        return here, further
+
+    @cached_property
+    def _ruled(self) -> list[tuple[Rule, Closer]]:
+        """All rules, those of RIDS among them: who reaches the stream that refers reaches the other."""
+        plain = [(rule, closer) for closer in self.closers if (rule := self._rule(closer)) is not None]
+        guards = [(self._rule(closer), child, closer) for child, closer in self.guards]
+        return plain + [(replace(rule, after=child), closer) for rule, child, closer in guards if rule is not None]
+
+    @cached_property
+    def _all_rules(self) -> Rules:
+        return combined(self._join_classes, [rule for rule, _ in self._ruled])
 
     @cached_property
     def _join_classes(self) -> JoinClasses:
@@ -398,10 +450,6 @@ class _Translation:
             self._known_rules[key] = closers, rules
         return self._known_rules[key][1]
 
-    @cached_property
-    def _base_rules(self) -> Rules:
-        return self._rules(self.closers)
-
     def _rule(self, closer: Closer) -> Rule | None:
         if id(closer) not in self._known_rule:
             rule = next(iter(rules_of(self._join_classes, [closer.scheme]).rules), None)
@@ -427,16 +475,32 @@ class _Translation:
 
     def _guards(self) -> Iterator[tuple[str, Closer]]:
         """Streams whose rows refer to rows of another that they join, by RIDS."""
-        same = self._leader
-        timed = [o.window for o in self.block.operands if o.window and isinstance(o.window.spec, Unbounded | Range)]
         for operand in self.block.operands:
             definition = self.catalog.get(operand.window.stream.name) if operand.window else None
-            if operand.window is None or not isinstance(definition, StreamDef):
-                continue
-            for reference in (c for c in definition.constraints if isinstance(c, Reference)):
-                for target in timed:
-                    if _refers(operand.window, target, reference, same):
-                        yield operand.name, _guard(operand.name, target, reference, definition)
+            for reference in definition.constraints if isinstance(definition, StreamDef) else ():
+                if isinstance(reference, Reference):
+                    key = operand.name, reference
+                    if key not in self._known_guards:
+                        self._known_guards[key] = tuple(self._referring(operand, reference))
+                    yield from ((operand.name, closer) for closer in self._known_guards[key])
+
+    def _referring(self, operand: Operand, reference: Reference) -> Iterator[Closer]:
+        window = operand.window
+        definition = self.catalog.get(window.stream.name) if window else None
+        assert window is not None
+        assert isinstance(definition, StreamDef)
+        for target in self._timed.get(reference.parent.lower(), ()):
+            if _refers(window, target, reference, self._leader):
+                yield _guard(operand.name, target, reference, definition)
+
+    @cached_property
+    def _timed(self) -> Mapping[str, list[Window]]:
+        """The windows that rows leave only in time, by stream."""
+        found: dict[str, list[Window]] = {}
+        for operand in self.block.operands:
+            if operand.window and isinstance(operand.window.spec, Unbounded | Range):
+                found.setdefault(operand.window.stream.name.lower(), []).append(operand.window)
+        return found
 
     @cached_property
     def _leader(self) -> Callable[[Column], object]:
@@ -557,7 +621,7 @@ def _step_text(step: Step, closer: Closer) -> str:
 
 def _refers(child: Window, parent: Window, reference: Reference, same: Callable[[Column], object]) -> bool:
     """Whether rows of two occurrences that join agree on the columns of a reference between them."""
-    if child is parent or parent.stream.name.lower() != reference.parent.lower():
+    if child is parent:
         return False
     mine = {column.name.lower(): column for column in child.stream.schema}
     theirs = {column.name.lower(): column for column in parent.stream.schema}
@@ -567,10 +631,13 @@ def _refers(child: Window, parent: Window, reference: Reference, same: Callable[
 
 def _guard(child: str, parent: Window, reference: Reference, definition: StreamDef) -> Closer:
     name = parent.stream.occurrence
-    time = isinstance(reference.within, WithinTime)
-    words = f"rows of {child} during {within_text(reference.within)}{'' if time else f' of {name}'}"
-    leans_on = (f"{definition.name}: {constraint_text(reference)}",)
-    return Closer(Scheme(name, ()), Bound(Kind.K, words), leans_on)
+    within = reference.within
+    words = f"rows of {child} during {within_text(within)}{'' if isinstance(within, WithinTime) else f' of {name}'}"
+    leans_on: tuple[str, ...] = (f"{definition.name}: {constraint_text(reference)}",)
+    most = most_rows(declared_rate(definition), within.microseconds) if isinstance(within, WithinTime) else None
+    if most is not None:
+        words, leans_on = f"{most} {words}", leans_on + rate_texts(definition)
+    return Closer(Scheme(name, ()), Bound(Kind.K, words, most), leans_on)
 
 
 def stretch(time: int, occurrence: str) -> Bound:
@@ -602,12 +669,14 @@ def window_closers(window: Window, name: str, catalog: Catalog) -> Iterator[Clos
         scheme = Scheme(name, (), order=str(stream.timestamp))
         yield Closer(scheme, stretch(late, name), (watermark_text(definition),), late=late)
     for constraint in definition.constraints:
-        closer = _closer(constraint, window, name, definition)
+        closer = _closer(constraint, window, name, definition, catalog)
         if closer is not None:
             yield closer
 
 
-def _closer(constraint: Constraint, window: Window, name: str, definition: StreamDef) -> Closer | None:
+def _closer(
+    constraint: Constraint, window: Window, name: str, definition: StreamDef, catalog: Catalog
+) -> Closer | None:
     named = {column.name.lower(): column for column in window.stream.schema}
     match constraint:
         case Punctuated(columns) | Clustered(columns) | Unique(columns):
@@ -619,7 +688,7 @@ def _closer(constraint: Constraint, window: Window, name: str, definition: Strea
     if isinstance(window.spec, PartitionRows) and not set(own) <= set(window.spec.by):
         return None
     scheme = Scheme(name, tuple(map(str, own)))
-    leans_on = (f"{definition.name}: {constraint_text(constraint)}",)
+    leans_on: tuple[str, ...] = (f"{definition.name}: {constraint_text(constraint)}",)
     noun = " and ".join(_plural(column) for column in own)
     match constraint:
         case Punctuated(lifespan=lifespan):
@@ -628,6 +697,8 @@ def _closer(constraint: Constraint, window: Window, name: str, definition: Strea
         case Unique():
             return Closer(scheme, NONE, leans_on, only_seen=True)
         case Clustered(_, within) | Ordered(_, within):
+            if (counted := rows_from_rate(constraint, definition, catalog)) is not None:
+                within, leans_on = counted.within, leans_on + counted.leans_on
             size = within.k + 1 if isinstance(within, WithinRows) else None
             words = f"{noun} of the last {within_text(within)}"
             return Closer(scheme, Bound(Kind.K, words, size), leans_on, only_seen=True)

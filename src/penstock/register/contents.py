@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.algebra.expressions import Column, Expr
+from penstock.algebra.expressions import Column, Expr, columns
 from penstock.algebra.predicates import Equality, classify
 from penstock.algebra.relations import (
     Aggregate,
@@ -113,6 +113,11 @@ def rates_of(window: Window, catalog: Catalog) -> tuple[str, ...]:
     definition = catalog.get(window.stream.name)
     if not isinstance(definition, StreamDef) or isinstance(window.spec, Rows):
         return ()
+    return rate_texts(definition)
+
+
+def rate_texts(definition: StreamDef) -> tuple[str, ...]:
+    """How a stream's rate was written."""
     rated = [c for c in definition.constraints if isinstance(c, Rated)]
     return tuple(f"{definition.name}: {constraint_text(c)}" for c in rated)
 
@@ -160,12 +165,25 @@ def groups(keys: tuple[Expr, ...], below: Relation, catalog: Catalog) -> Bound:
         return entries(1, "row")
     known = finite(below)
     numbers = values(keys, known)
-    rows = content(below, catalog)
+    rows = least((content(below, catalog), supplying(keys, below, catalog)))
     if numbers is not None:
         numbers = entries(numbers.size, "group") if numbers.size else numbers
     if rows.is_safe and rows.kind not in (Kind.CONSTANT, Kind.NONE):
         rows = Bound(Kind.KEYS, f"the groups of {rows.words}", rows.size)
     return least([bound for bound in (numbers, rows) if bound is not None])
+
+
+def supplying(keys: Iterable[Expr], below: Relation, catalog: Catalog) -> Bound:
+    """How many combinations of rows there are of those operands of a join that keys read: no more keys than these."""
+    read = frozenset(column for key in keys for column in columns(key))
+    match below:
+        case Project(inner, outputs):
+            return supplying([o.expr for o in outputs if o.column in read], inner, catalog)
+        case Join(operands):
+            return times(content(operand, catalog) for operand in operands if read & frozenset(operand.schema))
+        case Select(inner) | SemiJoin(left=inner) | AntiJoin(left=inner):
+            return supplying(read, inner, catalog)
+    return content(below, catalog)
 
 
 def unique_keys(relation: Relation, catalog: Catalog) -> tuple[frozenset[Column], ...]:

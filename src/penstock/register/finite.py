@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from penstock.algebra.expressions import (
     FALSE,
@@ -26,6 +27,7 @@ from penstock.algebra.expressions import (
     Literal,
     Operator,
     Or,
+    Value,
     columns,
     conjuncts,
 )
@@ -157,7 +159,7 @@ def contradicts(predicates: Iterable[Expr]) -> bool:
     True
     """
     predicates = tuple(predicates)
-    if FALSE in predicates:
+    if FALSE in predicates or _is_torn(predicates):
         return True
     edges = list(_all_edges(predicates))
     distances: dict[Column | None, int] = dict.fromkeys((end for edge in edges for end in edge[:2]), 0)
@@ -170,6 +172,27 @@ def contradicts(predicates: Iterable[Expr]) -> bool:
         if not changed:
             return False
     return bool(edges)
+
+
+def _is_torn(predicates: Iterable[Expr]) -> bool:
+    """Whether a column of any type would have to be above its upper bound, or equal to two constants."""
+    low: dict[Column, tuple[Any, bool]] = {}
+    high: dict[Column, tuple[Any, bool]] = {}
+    equal: dict[Column, set[Value]] = {}
+    for view in map(classify, predicates):
+        if isinstance(view, Bound) and view.op is Comparator.EQ:
+            equal.setdefault(view.column, set()).add(view.value)
+        elif isinstance(view, Bound) and view.column.type.is_numeric:
+            if view.op in (Comparator.GT, Comparator.GE):
+                bound = view.value, view.op is Comparator.GT
+                low[view.column] = max(low.get(view.column, bound), bound)
+            elif view.op in (Comparator.LT, Comparator.LE):
+                bound = view.value, view.op is Comparator.LE
+                high[view.column] = min(high.get(view.column, bound), bound)
+    crossed = (
+        low[c][0] > high[c][0] or (low[c][0] == high[c][0] and (low[c][1] or not high[c][1])) for c in low.keys() & high
+    )
+    return any(len(values) > 1 for values in equal.values()) or any(crossed)
 
 
 def _all_edges(predicates: Iterable[Expr]) -> Iterator[tuple[Column | None, Column | None, int]]:

@@ -30,6 +30,7 @@ from penstock.register.blocks import Block, Operand
 from penstock.register.bounds import NONE, Bound, Kind, plus
 from penstock.register.contents import declared_rate, rates_of, unique_keys
 from penstock.register.declarations import constraint_text
+from penstock.register.declared_k import rows_from_rate
 from penstock.register.kconstraints import Column, Component, JoinQuery, Stream
 from penstock.register.proof import Proof
 
@@ -99,6 +100,14 @@ def known_constraints(block: Block, catalog: Catalog) -> tuple[Hashable, ...]:
     return tuple((d.name, d.delay, *(c for c in d.constraints if not isinstance(c, Punctuated))) for d in found)
 
 
+def tells_more(block: Block, catalog: Catalog) -> bool:
+    """Whether the theory may bound what a purge does not: purges know of RIDS and of times, too, but not of order."""
+    windows = [operand.window for operand in block.operands if operand.window]
+    found = (definition for w in windows if isinstance(definition := catalog.get(w.stream.name), StreamDef))
+    ordered = any(isinstance(constraint, Ordered) for definition in found for constraint in definition.constraints)
+    return ordered or any(isinstance(window.spec, Rows) for window in windows)
+
+
 def _bound(part: kconstraints.Bounded) -> Bound:
     waits = " or ".join(dict.fromkeys(map(str, part.waits)))
     number = "" if part.number is None else f"{part.number} "
@@ -154,6 +163,9 @@ def _constraints(operands: list[Operand], catalog: Catalog) -> Iterator[tuple[kc
                             mine = tuple(names[c.lower()] for c in own)
                             other = tuple(there[c.lower()] for c in theirs)
                             yield kconstraints.Rids(operand.name, mine, target.name, other, _within(within)), text
+                            if (rows := rows_from_rate(constraint, definition, catalog)) is not None:
+                                k = kconstraints.Rows(rows.within.k)
+                                yield kconstraints.Rids(operand.name, mine, target.name, other, k), text
                 case Clustered(own, within) if not isinstance(within, Inferred):
                     mine = tuple(names[c.lower()] for c in own)
                     yield kconstraints.ClusteredArrival(operand.name, mine, _within(within)), text

@@ -37,7 +37,7 @@ from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness
 from penstock.register.closing import Purging
 from penstock.register.constant_synopses import ConstantSynopses, Needs
 from penstock.register.contents import appends_only, content
-from penstock.register.join_graphs import BlockAnalysis, analyse_block, known_constraints
+from penstock.register.join_graphs import BlockAnalysis, analyse_block, known_constraints, tells_more
 from penstock.register.memo import Memo
 from penstock.register.proof import Proof
 from penstock.register.states import Holder, State, Theory
@@ -108,7 +108,7 @@ def join_states(
         state = judge.state(block, operand)
         if state is not None:
             if memo is not None and not state.is_safe:
-                memo.suspect(operand.name)
+                memo.suspect(operand.name, judge.purging(block, operand))
             yield state
 
 
@@ -144,7 +144,7 @@ class _Judge:
             if _rows_of_window(operand.relation):
                 return None
             return State(self.holder, stream, held, Theory.WINDOWS, Proof(f"the join keeps {held.words}"), scope)
-        if self.memo is not None and self._purging(block, operand).is_purged(operand):
+        if self.memo is not None and self.purging(block, operand).is_purged(operand):
             return None
         found = (option for option in self._options(block, operand) if option is not None)
         options = list(found if self.memo is None else islice(found, 1))
@@ -178,7 +178,7 @@ class _Judge:
         return make() if self.memo is None else self.memo.once(self.relation, what, make)
 
     def _purged(self, block: Block, operand: Operand) -> Option | None:
-        end = self._purging(block, operand).purge(operand)
+        end = self.purging(block, operand).purge(operand)
         if end is None:
             return None
         claim = f"a row of {operand.label} goes once nothing can match it any more"
@@ -186,7 +186,7 @@ class _Judge:
         theory = Theory.K_CONSTRAINTS if end.open.kind is Kind.K else Theory.PUNCTUATION
         return end.open, Proof(claim, "theorem 3 of punctuation safety", end.leans_on, steps), theory
 
-    def _purging(self, block: Block, operand: Operand) -> Purging:
+    def purging(self, block: Block, operand: Operand) -> Purging:
         """The block whose results need an operand's rows: for the right side of a semi-join, its left taken apart."""
         if isinstance(self.relation, Join) or operand.relation is not self.relation.right or not operand.window:
             if self._shared is None:
@@ -198,6 +198,8 @@ class _Judge:
     def _timed(self, operand: Operand) -> Option | None:
         """What k-constraints say. They speak of joins: what a semi- or anti-join takes back, they do not see."""
         if operand.window is None or (not isinstance(self.relation, Join) and not appends_only(self.relation.right)):
+            return None
+        if self.memo is not None and not tells_more(block_of(self.relation), self.catalog):
             return None
         found = self._analysis.bound(operand) if self._analysis is not None else None
         return None if found is None else (*found, Theory.K_CONSTRAINTS)

@@ -7,7 +7,10 @@ them alone, stay the same. A memo keeps that by the node of the algebra that it 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from penstock.register.closing import Purging
 
 T = TypeVar("T")
 
@@ -19,10 +22,13 @@ class Memo:
         self._known: dict[tuple[Hashable, ...], tuple[object, Any]] = {}
         #: The operands of joins that were found to be unbounded, the last one last: they are asked first.
         self.suspects: dict[str, None] = {}
+        #: Where advice may look for what is missing: the join whose operand was found to be unbounded, if it was one.
+        self.failed: Purging | None = None
 
-    def suspect(self, operand: str) -> None:
+    def suspect(self, operand: str, purging: Purging) -> None:
         self.suspects.pop(operand, None)
         self.suspects[operand] = None
+        self.failed = purging
 
     def once(self, about: object, what: Hashable, make: Callable[[], T]) -> T:
         key = (id(about), what)

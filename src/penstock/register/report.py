@@ -66,8 +66,9 @@ def _advice(verdict: Verdict) -> list[str]:
     lines = ["any of these would make it safe:"]
     for number, action in enumerate(verdict.actions, start=1):
         first, *rest = _shown(action)
-        lines += [f"  {number}. {first}", *(f"     {line}" for line in rest)]
-    return lines
+        lead = f"  {number}. "
+        lines += [lead + first, *(" " * len(lead) + line for line in rest)]
+    return lines if verdict.advice.rest is None else [*lines, f"  {verdict.advice.rest}"]
 
 
 def _shown(action: Action) -> list[str]:

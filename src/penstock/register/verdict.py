@@ -14,7 +14,7 @@ from penstock.algebra.relations import Query, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.errors import Origin
-from penstock.register.advice import IsSafe, actions
+from penstock.register.advice import Advice, advice
 from penstock.register.bounds import Bound, plus
 from penstock.register.finite import contradicts, truths
 from penstock.register.states import State, Theory
@@ -28,8 +28,7 @@ def judged(query: Query, catalog: Catalog) -> tuple[State, ...]:
     return states(normalise(query), catalog)
 
 
-Judge = Callable[[Query, Catalog], tuple[State, ...]]
-Advise = Callable[[Query, Catalog, tuple[State, ...], IsSafe], tuple[Action, ...]]
+Advise = Callable[[Query, Catalog, tuple[State, ...]], Advice]
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,8 @@ class Verdict:
     states: tuple[State, ...]
     #: The text that the query was read from, for messages.
     origin: Origin | None = None
-    #: Where it runs: what is kept there, and what could be changed there.
-    judge: Judge = judged
-    advise: Advise = actions
+    #: Where it runs: what could be changed there.
+    advise: Advise = advice
 
     @property
     def name(self) -> str:
@@ -99,13 +97,14 @@ class Verdict:
         """What defeats every plan, in words."""
         return None if self.safe or self.witness is None else self.witness.words
 
-    @cached_property
+    @property
     def actions(self) -> tuple[Action, ...]:
         """The smallest sets of declarations and changes that would make it safe, cheapest assumption first."""
-        return () if self.safe else self.advise(self.query, self.catalog, self.unbounded, self._is_safe)
+        return self.advice.actions
 
-    def _is_safe(self, query: Query, catalog: Catalog) -> bool:
-        return all(state.is_safe for state in self.judge(query, catalog))
+    @cached_property
+    def advice(self) -> Advice:
+        return Advice() if self.safe else self.advise(self.query, self.catalog, self.unbounded)
 
     @cached_property
     def witness(self) -> Witness | None:

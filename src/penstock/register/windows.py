@@ -31,7 +31,7 @@ from penstock.algebra.relations import (
     Window,
 )
 from penstock.catalog import Catalog
-from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness, entries, plus, times
+from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness, entries, least, plus, times
 from penstock.register.closing import Ending, ending
 from penstock.register.contents import (
     appends_only,
@@ -40,6 +40,7 @@ from penstock.register.contents import (
     is_static,
     partitions,
     rates_of,
+    supplying,
     values,
     window_rows,
 )
@@ -60,6 +61,7 @@ def is_safe(query: Query, catalog: Catalog, memo: Memo) -> bool:
 
     A memo serves one query under any declarations.
     """
+    memo.failed = None
     return all(state.is_safe for state in _Walk(catalog, ALL_THEORIES, memo).root(query.root))
 
 
@@ -176,9 +178,16 @@ class _Walk:
                     Theory.ARITHMETIC,
                 )
             )
-        end = ending(node.input, [key.expr for key in node.keys], self.catalog, at_last=True)
+        keys = [key.expr for key in node.keys]
+        end = ending(node.input, keys, self.catalog, at_last=True)
         if end is not None:
             options.append(_ended(end, f"{what} in a group"))
+        # A value that neither comes again nor leaves has been counted for good, in each group. Spark drops groups, but
+        # no value of a group.
+        forgets = aggregation.distinct and appends_only(node.input) and self.theories == ALL_THEORIES
+        once = ending(node.input, [argument], self.catalog) if forgets else None
+        if once is not None and grouped.is_safe:
+            options.append(_ended(once, f"one value of {expression_text(argument)}", scaled=grouped.bound))
         why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
         because = Proof(f"{why} keeps {what}, and nothing bounds them")
         return _best(Holder.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
@@ -202,7 +211,7 @@ class _Walk:
                     Theory.ARITHMETIC,
                 )
             )
-        rows = content(below, self.catalog)
+        rows = least((content(below, self.catalog), supplying(keys, below, self.catalog)))
         if rows.is_safe:
             bound = groups(keys, below, self.catalog)
             options.append(_option(bound, Proof(f"a {noun} is there as long as one of {rows.words} has it")))

@@ -2,19 +2,20 @@
 
 N items come, no two of them alike; then, for each of them, rows to which it matters whether it came. So no two sets of
 items can lead to one state, and any plan needs memory that grows with N. In words for messages, as rows for
-`--witness N`.
+`--witness N`. Rows are given only where they prove it: where all that stands above the state lets it be seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr, Value
-from penstock.algebra.predicates import Bound, Difference, Equality, View, classify
+from penstock.algebra.expressions import Arithmetic, Column, Comparator, Compare, Expr, Operator, columns
+from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.predicates import Equality, classify
 from penstock.algebra.relations import (
     Aggregate,
+    Aggregation,
     AntiJoin,
     Distinct,
     Join,
@@ -22,221 +23,417 @@ from penstock.algebra.relations import (
     Project,
     Query,
     Relation,
+    Select,
     SemiJoin,
     SetOp,
     SetOperator,
     Stream,
+    StreamKind,
+    ToStream,
+    Unbounded,
     Window,
     streams,
     walk_relations,
 )
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
-from penstock.register.blocks import block_of
+from penstock.register import arithmetic
+from penstock.register.blocks import Block, Operand, block_of, flat_block
 from penstock.register.closing import Purging, solutions
-from penstock.register.finite import Interval, intervals, truths
+from penstock.register.constant_synopses import ConstantSynopses, Needs
+from penstock.register.contents import appends_only
+from penstock.register.finite import truths
 from penstock.register.states import Holder, State
-from penstock.types import Kind, Type
+from penstock.register.witness_rows import Combination, RowMaker, WitnessRow, from_zero, is_seen, plain
+from penstock.register.witness_values import changing_extreme, moving_value
 
 _JOINS = (Holder.JOIN, Holder.SEMI_JOIN, Holder.ANTI_JOIN)
-
-
-@dataclass(frozen=True, slots=True)
-class WitnessRow:
-    """A row of a stream, in the order of its attributes: of an item, or of what follows when all items are there."""
-
-    stream: str
-    item: int | None
-    ts: int
-    values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
     query: Query
     catalog: Catalog
-    state: State
+    #: The pieces of state that grow, the first in the message first.
+    states: tuple[State, ...]
 
     @property
     def words(self) -> str:
         """What comes, in the user's columns."""
-        names = ", ".join(dict.fromkeys(column.name for column in self.state.columns)) or "values"
-        of = f" of {self.state.stream}" if self.state.stream else ""
-        if self.state.holder in _JOINS:
+        state = self.states[0]
+        names = ", ".join(dict.fromkeys(column.name for column in state.columns)) or "values"
+        of = f" of {state.stream}" if state.stream else ""
+        if state.holder in _JOINS:
             return f"let N rows{of} come, each with its own {names}: a partner of any of them may come next"
         return f"let N rows come, each with its own {names}: the next may be like any of them"
 
-    def rows(self, size: int) -> tuple[WitnessRow, ...]:
-        """The rows in the order of their arrival; none where predicates are out of the theory's sight."""
-        relation = normalise(self.query).relation
-        if self.state.holder in _JOINS:
-            found = self._joined(relation, size)
-        elif self.state.holder is Holder.SET_OPERATION:
-            found = self._two_sided(relation, size)
-        else:
-            found = self._keyed(relation, size)
-        timed = _from_zero(list(found))
-        return tuple(sorted(timed, key=lambda row: (row.item is None, row.ts)))
+    def rows(self, size: int, asked: int | None = None) -> tuple[WitnessRow, ...]:
+        """The rows in the order of their arrival; none where predicates are out of the theories' sight.
 
-    def _joined(self, relation: Relation, size: int) -> Iterator[WitnessRow]:
-        """Rows of the operand, with partners that do not end their wait, and then a row that completes each result."""
-        for node in walk_relations(relation):
-            block = block_of(node) if isinstance(node, Join | SemiJoin | AntiJoin) else None
-            operand = next((o for o in block.operands if o.name == self.state.stream), None) if block else None
-            if block is None or operand is None or not all(o.window or o.is_static for o in block.operands):
-                continue
-            if not _seen(block.predicates) or _asked_once(relation, node):
-                return
-            defeat = Purging(block, self.catalog).defeating(operand, size)
-            make = _Maker({o.name: o.window.stream for o in block.operands if o.window}, intervals(block.predicates))
-            each = len(defeat.partners) // size
-            for item in range(size):
-                came = (defeat.kept[item], *defeat.partners[item * each : (item + 1) * each])
-                yield from make.rows({row.stream: dict(row.values) for row in came}, item, item)
-                yield from make.rows({row.stream: dict(row.values) for row in defeat.futures[item]}, item, None)
+        What follows asks about each item. Where a result comes once, as under DISTINCT, it asks about one item only:
+        the one that is `asked` about, or the last.
+        """
+        normal = normalise(self.query)
+        if isinstance(normal.root, ToStream) and normal.root.kind is StreamKind.DSTREAM:
+            return ()
+        asked = size - 1 if asked is None else asked
+        for state in self.states:
+            for made in map(from_zero, _Making(normal.relation, self.catalog, state, size, asked).attempts()):
+                if {row.item for row in made} == {*range(size), None} and _has_positive_sums(normal.relation, made):
+                    return made
+        return ()
+
+
+def witness(query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Witness | None:
+    return Witness(query, catalog, unbounded) if unbounded else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    relation: Relation
+    catalog: Catalog
+    state: State
+    size: int
+    asked: int
+
+    def attempts(self) -> Iterator[Iterable[WitnessRow]]:
+        waits = self.state.holder in (*_JOINS, Holder.WINDOW)
+        for shown in _shown(_Shown(self.relation, frozenset(self.relation.schema))):
+            match self.state.holder, shown.node:
+                case _, (Join() | SemiJoin() | AntiJoin()) as node if waits:
+                    yield moving_value(node, self.state, self.size)
+                    yield self._joined(shown)
+                case Holder.JOIN, Distinct(below):
+                    yield self._joined_once(below)
+                case Holder.AGGREGATE_VALUES, Aggregate() as node if self._is_own(node):
+                    yield changing_extreme(node, shown.read, self.size)
+                    yield self._keyed(node.input, _keys(node))
+                case Holder.GROUP_BY, Aggregate() as node if self._is_own(node):
+                    yield self._keyed(node.input, _keys(node))
+                case Holder.DISTINCT, Distinct(below) as node if self._is_own(node):
+                    yield self._keyed(below, frozenset(below.schema))
+                case Holder.WINDOW, (Window() | Select(Window())) as node if shown.keys is None:
+                    yield self._partitioned(node)
+                case Holder.SET_OPERATION, SetOp() as node if self._is_own(node):
+                    yield self._two_sided(node)
+                case Holder.RSTREAM, node if node is self.relation:
+                    yield self._given_again(node)
+
+    def _is_own(self, node: Relation) -> bool:
+        return node.schema[0].scope == self.state.scope
+
+    def _joined(self, shown: _Shown) -> list[WitnessRow]:
+        """Rows of the operand, with partners that do not end their wait, and then rows that complete each result."""
+        node, block = shown.node, _flat(shown.node)
+        operand = next((o for o in block.operands if o.name == self.state.stream), None)
+        if operand is None or not all(map(is_seen, block.predicates)) or not all(o.window for o in block.operands):
+            return []
+        purging = Purging(block, self.catalog)
+        if not _is_found(node, operand) or purging.is_purged(operand):
+            return []
+        defeat, make = purging.defeating(operand, self.size), RowMaker(_named(node), block.predicates)
+        partners = [row for row in defeat.partners if row.stream in make.streams]
+        if not _is_lasting(block, operand, bool(partners)):
+            return []
+        each = len(partners) // self.size
+        made: list[WitnessRow] = []
+        kept: list[Mapping[Column, Hashable]] = []
+        for item in range(self.size):
+            came = (defeat.kept[item], *partners[item * each : (item + 1) * each])
+            before = {row.stream: dict(row.values) for row in came}
+            after = {row.stream: dict(row.values) for row in defeat.futures[item]}
+            follow = make.rows_at(after, item, None, at=self.size + item)
+            if not make.holds({**before, **after}, item) or len({row.ts for row in follow}) > 1:
+                return []
+            kept.append(make.given(operand.name, before[operand.name], item))
+            made += [*make.rows_at(before, item, item, at=item), *follow]
+        timed = {stream.timestamp for stream in streams(node)}
+        own = {c for c in kept[0] if c not in timed and len({values[c] for values in kept}) == self.size}
+        return made if _tells_items(operand, own, shown, block) else []
+
+    def _joined_once(self, below: Relation) -> Iterator[WitnessRow]:
+        """Under DISTINCT, lemma A.6 of bounded memory: rows none of which can stand for another."""
+        node = below.input if isinstance(below, Project) else below
+        plainly = not isinstance(below, Project) or all(isinstance(o.expr, Column) for o in below.outputs)
+        if not isinstance(node, Join) or not plainly or not appends_only(node) or _has_twice(node):
             return
+        read = [o.expr for o in below.outputs] if isinstance(below, Project) else below.schema
+        needs = Needs(frozenset(c for c in read if isinstance(c, Column)), (), distinct=True)
+        judgement = ConstantSynopses(node, block_of(node), needs).judgement
+        if not isinstance(judgement, arithmetic.Unbounded) or judgement.witness is None:
+            return
+        family = judgement.witness.family(self.size)
+        every = frozenset(range(self.size))
+        by_name = {stream.name.lower(): stream for stream in streams(node)}
+        timed = {str(stream.timestamp) for stream in by_name.values()}
+        follow = family.separating(every, every - {self.asked})
+        if any(timed & row.values.keys() for row in (*family.items, *follow)):
+            return
+        make = RowMaker(_named(node), ())
+        for item, row in enumerate((*family.items, *follow)):
+            stream = by_name[row.stream.split(" ")[0].lower()]
+            values = {**row.values, str(stream.timestamp): item}
+            yield from make.rows({stream.occurrence: values}, item, item if item < self.size else None)
 
-    def _keyed(self, relation: Relation, size: int) -> Iterator[WitnessRow]:
-        """A row, or a combination of rows that join, for each key; and then all of them again."""
-        below = next((found for node in walk_relations(relation) if (found := self._held(node)) is not None), None)
-        below = below.input if isinstance(below, Project) else below
-        if self.state.holder is Holder.RSTREAM and isinstance(below, Aggregate):
-            # Every row of the result is given again when any row comes.
+    def _keyed(self, below: Relation, keys: frozenset[Column]) -> Iterator[WitnessRow]:
+        """A row, or a combination of rows that join, for each key; and then all of them again.
+
+        A key that tells the time does not come again, and one that is computed may be the same for several rows.
+        """
+        if isinstance(below, Project):
+            computed = {output.column: output.expr for output in below.outputs}
+            below, keys = below.input, frozenset(c for key in keys for c in columns(computed.get(key, key)))
+        while isinstance(below, AntiJoin) and _is_apart(below):
+            below = below.left
+        timed = {stream.timestamp for stream in streams(below)}
+        if keys & timed or not _is_plain(below):
+            return
+        make = RowMaker(_named(below), truths(below))
+        for item, combination in enumerate(solutions(below, self.catalog, self.size)):
+            if make.holds(combination, item):
+                yield from make.rows(combination, item, item)
+                yield from make.rows(combination, item, None, later=self.size)
+
+    def _partitioned(self, node: Relation) -> Iterator[WitnessRow]:
+        """A row of each partition, and then as many as push it out."""
+        window = node.input if isinstance(node, Select) else node
+        assert isinstance(window, Window)
+        stream = window.stream
+        if not isinstance(window.spec, PartitionRows) or stream.occurrence != self.state.stream:
+            return
+        if stream.timestamp in window.spec.by or not all(map(is_seen, truths(node))):
+            return
+        make = RowMaker({stream.occurrence: stream}, truths(node))
+        for item, combination in enumerate(solutions(node, self.catalog, self.size)):
+            if make.holds(combination, item):
+                yield from make.rows(combination, item, item)
+                for time in range(1, window.spec.count + 1):
+                    yield from make.rows(combination, item, None, later=self.size * time)
+
+    def _given_again(self, node: Relation) -> Iterator[WitnessRow]:
+        """A row of the result for each item; all of them are given again when one more comes."""
+        below: Relation = node.input if isinstance(node, Project) else node
+        keys: frozenset[Column] | None = None
+        if isinstance(below, Aggregate):
+            keys = frozenset(key.expr for key in below.keys if isinstance(key.expr, Column))
             below = below.input
-        if below is None or isinstance(below, SetOp | Aggregate | Distinct | AntiJoin) or not _seen(truths(below)):
+        elif isinstance(below, Distinct):
+            below = below.input
+            keys = frozenset(below.schema)
+        if isinstance(below, Project) and keys is not None:
+            computed = {o.column: o.expr for o in below.outputs if isinstance(o.expr, Column)}
+            below, keys = below.input, _through(keys, computed)
+        if not _is_plain(below):
             return
-        again = below.spec.count if isinstance(below, Window) and isinstance(below.spec, PartitionRows) else 1
-        named = {stream.occurrence: stream for stream in streams(below)}
-        make = _Maker(named, intervals(truths(below)))
-        for item, combination in enumerate(solutions(below, self.catalog, size)):
-            yield from make.rows(combination, item, item)
-            for time in range(again):
-                yield from make.rows(combination, item, None, later=size * (time + 1))
+        make = RowMaker(_named(below), truths(below))
+        found = solutions(below, self.catalog, self.size + 1)
+        if keys is not None and not any(_differ(make, key, found) for key in keys):
+            return
+        for item, combination in enumerate(found):
+            if make.holds(combination, item):
+                yield from make.rows(combination, item, item if item < self.size else None)
 
-    def _two_sided(self, relation: Relation, size: int) -> Iterator[WitnessRow]:
+    def _two_sided(self, node: SetOp) -> Iterator[WitnessRow]:
         """Rows of one side of a set operator, and then rows of the other that are equal to them.
 
         EXCEPT must know which rows of its right side came when their equals come on the left; the others the reverse.
         """
-        node = next(
-            (n for n in walk_relations(relation) if isinstance(n, SetOp) and _scope(n) == self.state.scope), None
-        )
-        joined = _as_join(node) if node is not None else None
-        if node is None or joined is None or not _seen(truths(joined)):
+        joined = _as_join(node)
+        if joined is None:
             return
         first, then = (node.right, node.left) if node.op is SetOperator.EXCEPT else (node.left, node.right)
-        for item, combination in enumerate(solutions(joined, self.catalog, size)):
-            for side, number, later in ((first, item, 0), (then, None, size)):
-                make = _Maker({s.occurrence: s for s in streams(side)}, intervals(truths(joined)))
-                yield from make.rows(combination, item, number, later)
-
-    def _held(self, node: Relation) -> Relation | None:
-        """The relation below the operator that holds the state."""
-        match self.state.holder, node:
-            case ((Holder.GROUP_BY | Holder.AGGREGATE_VALUES), Aggregate(below)) if (
-                node.schema[0].scope == self.state.scope
-            ):
-                return below
-            case Holder.DISTINCT, Distinct(below) if node.schema[0].scope == self.state.scope:
-                return below
-            case Holder.RSTREAM, _:
-                return node
-            case Holder.WINDOW, Window(stream, PartitionRows()) if stream.occurrence == self.state.stream:
-                return node
-        return None
+        for item, combination in enumerate(solutions(joined, self.catalog, self.size)):
+            for side, number, later in ((first, item, 0), (then, None, self.size)):
+                make = RowMaker(_named(side), truths(joined))
+                if RowMaker(_named(joined), truths(joined)).holds(combination, item):
+                    yield from make.rows(combination, item, number, later)
 
 
-def _scope(relation: Relation) -> str:
-    return relation.schema[0].scope
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A relation whose changes show in the result: all of them, or those that bring a combination of `keys`."""
+
+    node: Relation
+    #: Its columns that can be read in the result.
+    read: frozenset[Column]
+    keys: frozenset[Column] | None = None
+
+
+def _shown(found: _Shown) -> Iterator[_Shown]:
+    """What is shown, and what is below it.
+
+    As bags, rows show through any projection and through UNION ALL, and those of a left side while none come on the
+    right. Through a group they show where they are counted
+    or summed, and there and through DISTINCT where they are the first with their keys.
+    """
+    yield found
+    match found.node:
+        case Project(below, outputs):
+            computed = {o.column: o.expr for o in outputs if isinstance(o.expr, Column)}
+            yield from _shown(
+                replace(found, node=below, read=_through(found.read, computed), keys=_keyed_by(found, computed))
+            )
+        case SetOp(SetOperator.UNION, True, left, right, own) if found.keys is None:
+            for side in (left, right):
+                given = dict(zip(own, side.schema, strict=True))
+                yield from _shown(_Shown(side, _through(found.read, given)))
+        case Aggregate(below, keys, aggregations) if found.keys is None:
+            adds_up = any(map(_adds_up, (each for each in aggregations if each.column in found.read)))
+            plainly = frozenset(key.expr for key in keys if isinstance(key.expr, Column))
+            below_it = _shown(_Shown(below, frozenset(), None if adds_up else plainly))
+            yield from (each for each in below_it if not _is_replacing(each.node))
+        case AntiJoin(left) if _is_apart(found.node):
+            yield from _shown(replace(found, node=left))
+        case Distinct(below) if found.keys is None:
+            below_it = _shown(_Shown(below, frozenset(), frozenset(below.schema)))
+            yield from (each for each in below_it if not _is_replacing(each.node))
+
+
+def _through(some: frozenset[Column], computed: Mapping[Column, Column]) -> frozenset[Column]:
+    return frozenset(computed[column] for column in some if column in computed)
+
+
+def _keyed_by(found: _Shown, computed: Mapping[Column, Column]) -> frozenset[Column] | None:
+    return None if found.keys is None else _through(found.keys, computed)
+
+
+def _adds_up(aggregation: Aggregation) -> bool:
+    """Whether one more row shows: it is counted, or its number, which is above 0 in our rows, is added."""
+    if aggregation.argument is None:
+        return True
+    return (
+        aggregation.function is AggregateFunction.SUM
+        and _is_positive(aggregation.argument)
+        and not aggregation.distinct
+    )
+
+
+def _is_positive(expr: Expr) -> bool:
+    """Whether it is above 0 if its columns are."""
+    match expr:
+        case Column():
+            return expr.type.is_integer
+        case Arithmetic(Operator.ADD | Operator.MULTIPLY, left, right):
+            return _is_positive(left) and _is_positive(right)
+    return False
+
+
+def _has_positive_sums(relation: Relation, rows: tuple[WitnessRow, ...]) -> bool:
+    aggregations = (a for node in walk_relations(relation) if isinstance(node, Aggregate) for a in node.aggregations)
+    summed = {
+        c for a in aggregations if a.function is AggregateFunction.SUM and a.argument for c in columns(a.argument)
+    }
+    for stream in streams(relation):
+        places = [place for place, column in enumerate(stream.schema) if column in summed]
+        values = (row.values[place] for row in rows if row.stream == stream.name for place in places)
+        if any(isinstance(value, int) and value <= 0 for value in values):
+            return False
+    return True
+
+
+def _is_replacing(node: Relation) -> bool:
+    """Whether its changes may leave the number of its rows as it was."""
+    window = node.input if isinstance(node, Select) else node
+    return isinstance(window, Window)
+
+
+def _keys(node: Aggregate) -> frozenset[Column]:
+    return frozenset(column for key in node.keys for column in columns(key.expr))
+
+
+def _named(relation: Relation) -> Mapping[str, Stream]:
+    return {stream.occurrence: stream for stream in streams(relation)}
+
+
+def _differ(make: RowMaker, column: Column, combinations: Sequence[Combination]) -> bool:
+    """Whether a column, but one that tells the time, has another value in each combination."""
+    if column.scope not in make.streams or column == make.streams[column.scope].timestamp:
+        return False
+    values = {make.given(column.scope, each[column.scope], n)[column] for n, each in enumerate(combinations)}
+    return len(values) == len(combinations)
+
+
+def _is_plain(relation: Relation) -> bool:
+    """Whether it is streams that lose no row, joined and filtered by what the theories see."""
+    return all(
+        (isinstance(node, Window) and isinstance(node.spec, Unbounded)) or isinstance(node, Select | Join | SemiJoin)
+        for node in walk_relations(relation)
+    ) and all(map(is_seen, truths(relation)))
+
+
+def _flat(node: Relation) -> Block:
+    """The streams that a node joins, NULLs left aside."""
+    if isinstance(node, AntiJoin):
+        left, right = flat_block(node.left), flat_block(node.right)
+        block = Block(left.operands + right.operands, left.predicates + right.predicates + node.on)
+    else:
+        block = flat_block(node)
+    return replace(block, predicates=tuple(map(plain, block.predicates)))
+
+
+def _is_found(node: Relation, operand: Operand) -> bool:
+    """Whether a node may show whether a row of an operand is there, however its sides are read."""
+    if isinstance(node, Join) and not any(isinstance(below, SemiJoin) for below in walk_relations(node)):
+        return True
+    return not _has_twice(node) and not (isinstance(node, AntiJoin) and operand.relation not in node.inputs)
+
+
+def _is_lasting(block: Block, kept: Operand, has_partners: bool) -> bool:
+    """Whether rows that came are there when others complete them, which all come at one instant.
+
+    A row of a partition of its own stays. Windows of the others do not matter, if no other row has to be there before.
+    """
+    others = [operand.window for operand in block.others(kept)]
+    if kept.window is None or not isinstance(kept.window.spec, Unbounded | PartitionRows):
+        return False
+    names = [kept.window.stream.name.lower(), *(window.stream.name.lower() for window in others if window)]
+    leaving = not all(window and isinstance(window.spec, Unbounded) for window in (kept.window, *others))
+    if leaving and len(set(names)) < len(names):
+        return False
+    return not has_partners or all(window and isinstance(window.spec, Unbounded) for window in others)
+
+
+def _tells_items(kept: Operand, own: set[Column], shown: _Shown, block: Block) -> bool:
+    """Whether the columns that are an item's own tell all that has to do with it from what others have.
+
+    That is its partition, the results that have it, and where any row would do, as on the right of a semi-join, that
+    what follows finds this one.
+    """
+    pairs = [{view.left, view.right} for view in map(classify, block.predicates) if isinstance(view, Equality)]
+    equal = set(own)
+    for _ in pairs:
+        equal = equal.union(*(pair for pair in pairs if pair & equal))
+    mine = frozenset(kept.relation.schema)
+    spec = kept.window.spec if kept.window else None
+    if isinstance(spec, PartitionRows) and not own & set(spec.by):
+        return False
+    if not mine <= frozenset(shown.node.schema) and not equal - mine:
+        return False
+    return shown.keys is None or bool(equal & shown.keys)
+
+
+def _is_apart(node: Relation) -> bool:
+    """Whether the sides of an anti-join read different streams, so that rows can come on one side only."""
+    left, right = ({stream.name.lower() for stream in streams(side)} for side in node.inputs)
+    return bool(right) and not left & right
+
+
+def _has_twice(relation: Relation) -> bool:
+    names = [stream.name.lower() for stream in streams(relation)]
+    return len(set(names)) < len(names)
 
 
 def _as_join(node: SetOp) -> Join | None:
     """The pairs of equal rows of both sides; None where a side computes what it gives, or both read one stream."""
-    left, right = ({stream.name for stream in streams(side)} for side in node.inputs)
-    if left & right:
+    if _has_twice(node):
         return None
-    sides, columns = [], []
+    sides, given = [], []
     for side in node.inputs:
-        below, given = (
-            (side.input, [o.expr for o in side.outputs]) if isinstance(side, Project) else (side, side.schema)
-        )
-        if any(isinstance(n, SetOp | Aggregate | Distinct | AntiJoin | SemiJoin) for n in walk_relations(below)):
-            return None
-        sides.append(below)
-        columns.append(given)
-    pairs = list(zip(*columns, strict=True))
-    if not all(isinstance(expr, Column) for pair in pairs for expr in pair):
+        sides.append(side.input if isinstance(side, Project) else side)
+        given.append([o.expr for o in side.outputs] if isinstance(side, Project) else list(side.schema))
+    timed = {stream.timestamp for stream in streams(node)}
+    pairs = [Compare(Comparator.EQ, left, right) for left, right in zip(*given, strict=True)]
+    if not all(isinstance(e, Column) and e not in timed for pair in pairs for e in (pair.left, pair.right)):
         return None
-    return Join(tuple(sides), tuple(Compare(Comparator.EQ, left, right) for left, right in pairs))
-
-
-@dataclass(frozen=True, slots=True)
-class _Maker:
-    """Makes rows of streams from the numbers that the theory gives."""
-
-    streams: Mapping[str, Stream]
-    bounds: Mapping[Column, Interval]
-
-    def rows(
-        self, combination: Mapping[str, Mapping[str, Hashable]], number: int, item: int | None, later: int = 0
-    ) -> Iterator[WitnessRow]:
-        for name, values in combination.items():
-            if name in self.streams:
-                stream = self.streams[name]
-                given = {c: self._apart(c, values.get(str(c), 0), number) for c in stream.schema}
-                time = given[stream.timestamp]
-                ts = (time if isinstance(time, int) else 0) + later
-                given[stream.timestamp] = ts
-                yield WitnessRow(stream.name, item, ts, tuple(_value(given[c], c.type) for c in stream.schema))
-
-    def _apart(self, column: Column, value: Hashable, number: int) -> Hashable:
-        """Away from the constant that ties a column down on one side, so that values differ."""
-        low, high = self.bounds.get(column, (None, None))
-        if not isinstance(value, int) or (low is None) == (high is None):
-            return value
-        return value + number if high is None else value - number
-
-
-def witness(query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Witness | None:
-    return Witness(query, catalog, unbounded[0]) if unbounded else None
-
-
-def _seen(predicates: Iterable[Expr]) -> bool:
-    """Whether the theory sees all predicates, so that its rows satisfy them."""
-    return all(_is_seen(classify(predicate)) for predicate in predicates)
-
-
-def _is_seen(view: View | None) -> bool:
-    match view:
-        case Bound(column, op, value):
-            return op is Comparator.EQ or (isinstance(value, int) and column.type.kind is not Kind.DOUBLE)
-        case Difference(op=op):
-            return op is not Comparator.NE
-    return isinstance(view, Equality)
-
-
-def _asked_once(relation: Relation, join: Relation) -> bool:
-    """Whether DISTINCT is right above a join: then a row may matter only together with others."""
-    distinct = (node.input for node in walk_relations(relation) if isinstance(node, Distinct))
-    return any(join in (below, *below.inputs) for below in distinct)
-
-
-def _from_zero(rows: list[WitnessRow]) -> list[WitnessRow]:
-    """The same rows if no time is before 0."""
-    return rows if all(row.ts >= 0 for row in rows) else []
-
-
-def _value(value: Hashable, type_: Type) -> Value:
-    """A value of a type for a number, different for different numbers."""
-    match type_.kind:
-        case Kind.STRING if not isinstance(value, str):
-            return f"v{value}"
-        case Kind.BINARY if not isinstance(value, bytes):
-            return str(value).encode()
-        case Kind.DOUBLE if isinstance(value, int):
-            return float(value)
-        case Kind.DECIMAL if isinstance(value, int):
-            return Decimal(value)
-        case Kind.BOOLEAN:
-            return bool(value)
-    return value  # type: ignore[return-value]
+    joined = Join(tuple(sides), tuple(pairs))
+    return joined if _is_plain(joined) else None

@@ -43,6 +43,9 @@ UNSAFE: dict[str, tuple[str, Build]] = {
     "an aggregate by a rounded time": ("a", lambda a, b: a.groupBy(F.date_trunc("hour", "ats")).count()),
     "an aggregate by a window without a watermark": ("", lambda a, b: a.groupBy(F.window("ats", "1 hour")).count()),
     "values collected without end": ("a", lambda a, b: a.agg(F.collect_set("av"))),
+    "times collected without end": ("a", lambda a, b: a.agg(F.collect_set("ats"))),
+    "a union without duplicates": ("", lambda a, b: a.union(b).distinct()),
+    "a key that a program computes": ("a", lambda a, b: a.groupBy(F.udf(lambda v: v + 1, "long")("av")).count()),
 }
 SAFE: dict[str, tuple[str, Build]] = {
     "a filter": ("", lambda a, b: a.where("av > 5").select("av")),
@@ -57,6 +60,12 @@ SAFE: dict[str, tuple[str, Build]] = {
     "an aggregate by a window that slides": (
         "a",
         lambda a, b: a.groupBy(F.window("ats", "1 hour", "5 minutes")).count(),
+    ),
+    "an aggregate by sessions": ("a", lambda a, b: a.groupBy(F.session_window("ats", "10 minutes"), "av").count()),
+    "an aggregate by a remainder": ("", lambda a, b: a.groupBy(F.col("av") % 10).count()),
+    "a join of a stream with itself": (
+        "a",
+        lambda a, b: a.join(a.select(F.col("ats").alias("bts"), F.col("av").alias("bv")), F.expr(RANGE)),
     ),
     "an aggregate without keys": ("", lambda a, b: a.agg(F.sum("av"))),
     "an aggregate by few values": ("", lambda a, b: a.where("av IN (1, 2)").groupBy("av").count()),

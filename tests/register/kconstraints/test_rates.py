@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
+from penstock import check
+from penstock.catalog import StreamDef
 from penstock.register import check_query
+from penstock.register.declared_k import rows_from_rate
 from penstock.register.kconstraints import Rate, Rows
 from penstock.register.kconstraints.rates import (
     clustered_by_delay,
@@ -152,3 +155,73 @@ def test_a_declared_rate_counts_the_rows_of_windows_and_of_waits() -> None:
         for now in range(arrivals[-1][0] + 1):
             assert sum(now - width <= ts <= now for _, ts in arrivals) <= window
             assert sum(now - latency <= at <= now for at, _ in arrivals) <= join
+
+
+def bound_of(text: str) -> int:
+    (verdict,) = check(text)
+    (state,) = verdict.states
+    assert verdict.safe
+    assert state.bound.size is not None
+    return state.bound.size
+
+
+def test_a_3_a_latency_and_a_rate_bound_the_groups_of_a_clustered_stream() -> None:
+    """Rows of one packet come within the latency: after k others a packet is over, and so few are open at a time."""
+    random = Random("A.3 declared")
+    for _ in range(80):
+        rate, latency = Rate(random.randint(1, 3), per=random.randint(1, 4)), random.randint(0, 6)
+        most = bound_of(
+            f"CREATE STREAM hop (p BIGINT, ts BIGINT, CLUSTERED BY p LATENCY {latency} MICROSECONDS,"
+            f" RATE {rate.most} PER {rate.per} MICROSECONDS) TIMESTAMP BY ts;"
+            "SELECT p, COUNT(*) AS n FROM hop GROUP BY p"
+        )
+        since: dict[int, int] = {}
+        first: dict[int, int] = {}
+        for at in paced(random, rate, 60):
+            live = [packet for packet, came in first.items() if at - came <= latency]
+            packet = random.choice([*live, len(first)])
+            assert packet not in first or packet in since, "it was over"
+            first.setdefault(packet, at)
+            since = {other: others + (other != packet) for other, others in since.items()} | {
+                packet: since.get(packet, 0)
+            }
+            since = {other: others for other, others in since.items() if others <= most - 1}
+            assert len(since) <= most
+
+
+def test_a_1_and_a_2_a_latency_and_a_rate_bound_the_groups_of_an_ordered_stream() -> None:
+    """Rows are sent in order, and their latencies differ by so much at most: what is passed by k rows is over."""
+    random = Random("A.2 declared")
+    for _ in range(80):
+        rate, latency = Rate(random.randint(1, 3), per=random.randint(1, 4)), random.randint(0, 6)
+        most = bound_of(
+            f"CREATE STREAM flow (v BIGINT, ts BIGINT, ORDERED BY v LATENCY {latency} MICROSECONDS,"
+            f" RATE {rate.most} PER {rate.per} MICROSECONDS) TIMESTAMP BY ts;"
+            "SELECT v, COUNT(*) AS n FROM flow GROUP BY v"
+        )
+        values = [at - random.randint(0, latency) for at in paced(random, rate, 60)]
+        assert scrambling(values) <= most - 1
+        for now in range(len(values)):
+            passed = max(values[: max(0, now + 2 - most)], default=-1_000)
+            assert len({value for value in values[: now + 1] if value >= passed}) <= most
+
+
+def test_6_1_1_a_latency_and_a_rate_bound_the_rows_of_the_parent() -> None:
+    """The row that is referred to comes within the latency, hence within k rows of its stream."""
+    random = Random("RIDS declared")
+    for _ in range(80):
+        rate, latency = Rate(random.randint(1, 3), per=random.randint(1, 4)), random.randint(0, 6)
+        script = bind_text(
+            f"CREATE STREAM s (a BIGINT, ts BIGINT, FOREIGN KEY (a) REFERENCES t (a) LATENCY {latency} MICROSECONDS)"
+            " TIMESTAMP BY ts;"
+            f"CREATE STREAM t (a BIGINT, ts BIGINT, UNIQUE (a), RATE {rate.most} PER {rate.per} MICROSECONDS)"
+            " TIMESTAMP BY ts;"
+        ).checked()
+        child = script.catalog.get("s")
+        assert isinstance(child, StreamDef)
+        found = rows_from_rate(child.constraints[0], child, script.catalog)
+        assert found is not None
+        parents = paced(random, rate, 40)
+        for place, at in enumerate(parents):
+            refers = at - random.randint(0, latency)
+            assert sum(other >= refers for other in parents[:place]) + 1 <= found.within.k

@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from penstock.register.punctuation.join_classes import ZERO, Edge, JoinClasses
+from penstock.register.punctuation.join_classes import ZERO, JoinClasses
 from penstock.register.punctuation.query import Attribute
 from penstock.register.punctuation.schemes import Scheme
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +29,12 @@ class Rule:
     attributes: tuple[tuple[Attribute, int], ...]
     needs: frozenset[int]
     order: int | None
+    #: A stream that must be reached before, as the one whose rows refer to rows of this.
+    after: str | None = None
 
     @property
     def conditions(self) -> int:
-        return len(self.needs) + (self.order is not None)
+        return len(self.needs) + (self.order is not None) + (self.after is not None)
 
     @property
     def ends(self) -> bool:
@@ -44,6 +49,9 @@ class Rules:
     rules: tuple[Rule, ...]
     waiting: Mapping[int, tuple[int, ...]]
     waiting_for_order: Mapping[int, tuple[int, ...]]
+    waiting_for_stream: Mapping[str, tuple[int, ...]]
+    #: How many conditions each rule has.
+    conditions: tuple[int, ...]
     #: Rules without conditions.
     free: tuple[int, ...]
 
@@ -69,7 +77,11 @@ class Reach:
 
     def lets(self, rule: Rule) -> bool:
         """The rule may fire: whether it is one of the search's or not."""
-        return rule.needs <= self.known and (rule.order is None or rule.order in self.above)
+        return (
+            rule.needs <= self.known
+            and (rule.order is None or rule.order in self.above)
+            and (rule.after is None or rule.after in self.streams)
+        )
 
 
 def rules_of(classes: JoinClasses, schemes: Iterable[Scheme]) -> Rules:
@@ -90,13 +102,18 @@ def _rule(classes: JoinClasses, scheme: Scheme) -> Rule | None:
 def combined(classes: JoinClasses, rules: Sequence[Rule]) -> Rules:
     waiting: dict[int, list[int]] = {}
     waiting_for_order: dict[int, list[int]] = {}
+    waiting_for_stream: dict[str, list[int]] = {}
     for index, rule in enumerate(rules):
         for need in rule.needs:
             waiting.setdefault(need, []).append(index)
         if rule.order is not None:
             waiting_for_order.setdefault(rule.order, []).append(index)
-    free = tuple(index for index, rule in enumerate(rules) if rule.ends)
-    return Rules(classes, tuple(rules), _frozen(waiting), _frozen(waiting_for_order), free)
+        if rule.after is not None:
+            waiting_for_stream.setdefault(rule.after, []).append(index)
+    waits = _frozen(waiting), _frozen(waiting_for_order), _frozen(waiting_for_stream)
+    conditions = tuple(rule.conditions for rule in rules)
+    free = tuple(index for index, number in enumerate(conditions) if not number)
+    return Rules(classes, tuple(rules), *waits, conditions, free)
 
 
 def reach(
@@ -128,6 +145,7 @@ class _Search:
     def __init__(self, rules: Rules, inputs: Mapping[str, Sequence[str]] | None) -> None:
         self.rules = rules
         self.inputs = inputs
+        self.upward, self.downward = rules.classes.upward, rules.classes.downward
         self.met: dict[int, int] = {}
         self.streams: dict[str, None] = {}
         self.last: str | None = None
@@ -163,11 +181,17 @@ class _Search:
         self.last = stream
         for number in self.rules.classes.by_stream[stream]:
             self.learn(number)
+        self.count(self.rules.waiting_for_stream.get(stream, ()))
 
     def learn(self, number: int) -> None:
         """Its values are at hand, so that what differs from them by so much is bounded."""
         self.know(number)
-        self.bounding += ((number, True), (number, False))
+        if self.upward[number] or self.downward[number]:
+            self.bounding += ((number, True), (number, False))
+        elif number not in self.above:
+            self.above.add(number)
+            self.below.add(number)
+            self.count(self.rules.waiting_for_order.get(number, ()))
 
     def know(self, number: int) -> None:
         if number not in self.known:
@@ -186,20 +210,12 @@ class _Search:
         if number in self.above and number in self.below:
             self.know(number)
 
-    @property
-    def upward(self) -> tuple[tuple[Edge, ...], ...]:
-        return self.rules.classes.upward
-
-    @property
-    def downward(self) -> tuple[tuple[Edge, ...], ...]:
-        return self.rules.classes.downward
-
     def count(self, indices: Iterable[int]) -> None:
         for index in indices:
             met = self.met[index] = self.met.get(index, 0) + 1
-            if met == self.rules.rules[index].conditions:
+            if met == self.rules.conditions[index]:
                 self.ready.append(index)
 
 
-def _frozen(lists: dict[int, list[int]]) -> dict[int, tuple[int, ...]]:
+def _frozen(lists: dict[K, list[int]]) -> dict[K, tuple[int, ...]]:
     return {key: tuple(values) for key, values in lists.items()}

@@ -21,7 +21,7 @@ from penstock.algebra.relations import Query, streams
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.engines.spark.lint.analysed import ARRIVAL, read_plan
-from penstock.engines.spark.lint.remedies import remedies
+from penstock.engines.spark.lint.remedies import Remedies
 from penstock.engines.spark.lint.trees import analysed_plan
 from penstock.errors import PenstockError
 from penstock.register import State, Theory, Verdict
@@ -43,7 +43,7 @@ def check_dataframe(df: Any, name: str = "query") -> Verdict:
 
 def check_plan(query: Query, catalog: Catalog) -> Verdict:
     """The verdict on a query that Spark runs."""
-    return Verdict(query, catalog, kept_by_spark(query, catalog), judge=kept_by_spark, advise=remedies)
+    return Verdict(query, catalog, kept_by_spark(query, catalog), advise=Remedies(kept_by_spark))
 
 
 def kept_by_spark(query: Query, catalog: Catalog) -> tuple[State, ...]:

@@ -38,6 +38,7 @@ from penstock.catalog import Attribute, Catalog, StreamDef, TableDef
 from penstock.engines.spark.lint.expressions import bucket, event_window, expression, type_of
 from penstock.engines.spark.lint.trees import Tree, tree
 from penstock.errors import PenstockError
+from penstock.register.finite import count
 from penstock.types import BIGINT, TIMESTAMP, Type
 
 #: The column that tells when a row of a source without a watermark came.
@@ -252,7 +253,10 @@ class _Reader:
         return tuple(part for part in known if columns(part) and columns(part) <= schema)
 
     def _join(self, node: Tree) -> Relation:
-        left, right = (self.read(child) for child in node.children)
+        left = self.read(node.children[0])
+        given = {a.identity: self.columns[a.identity] for a in _outputs(node.children[0]) if a.identity in self.columns}
+        right = self.read(node.children[1])
+        self.columns.update(given)  # below a join with itself, Spark's attributes are the same on both sides
         on = self._predicates(node, left, right)
         kind = _object_name(node.fields["joinType"])
         if kind == "LeftSemi":
@@ -277,11 +281,13 @@ class _Reader:
         return Aggregate(below, tuple(keys), aggregations)
 
     def _key(self, key: Tree, below: Relation) -> Expr:
-        """A key: a column, a window of time, or anything else, which Spark never lets go."""
+        """A key: a column, a window of time, one of few values, or anything else, which Spark never lets go."""
         if key.kind == "AttributeReference" and key.identity in self.windows:
             return bucket(self.columns[key.identity], self.windows[key.identity])
         found = expression(key, self.columns)
         if isinstance(found, Column) and found in below.schema:
+            return found
+        if found is not None and columns(found) <= frozenset(below.schema) and count(found, {}) is not None:
             return found
         read = [str(part.fields["name"]) for part in key.walk() if part.kind == "AttributeReference"]
         named = Tree("Alias", {"name": f"{key.kind}({', '.join(read)})", "exprId": {"id": 0}}, (key,))

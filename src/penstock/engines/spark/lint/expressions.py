@@ -5,6 +5,7 @@ A predicate without a counterpart is left out, which can only make a relation lo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -29,7 +30,23 @@ from penstock.algebra.expressions import (
     can_cast,
 )
 from penstock.engines.spark.lint.trees import Tree
-from penstock.types import BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, INTERVAL, STRING, TIMESTAMP, Kind, Type, decimal
+from penstock.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    HOUR,
+    INT,
+    INTERVAL,
+    MINUTE,
+    SECOND,
+    STRING,
+    TIMESTAMP,
+    Kind,
+    Type,
+    decimal,
+)
 
 _TYPES = {
     "boolean": BOOLEAN,
@@ -54,7 +71,12 @@ _COMPARATORS = {
     "GreaterThan": Comparator.GT,
     "GreaterThanOrEqual": Comparator.GE,
 }
-_OPERATORS = {"Add": Operator.ADD, "Subtract": Operator.SUBTRACT, "TimestampAddInterval": Operator.ADD}
+_OPERATORS = {
+    "Add": Operator.ADD,
+    "Subtract": Operator.SUBTRACT,
+    "Remainder": Operator.MODULO,
+    "TimestampAddInterval": Operator.ADD,
+}
 #: What stands for its only child.
 _TRANSPARENT = {"Alias", "KnownNullable", "KnownNotNull", "DatetimeSub", "Between", "Nvl", "PromotePrecision"}
 
@@ -165,14 +187,27 @@ def _inlined(node: Tree) -> Tree:
 
 
 def event_window(node: Tree) -> tuple[Tree, int] | None:
-    """The time column and the length of a `window(...)`: Spark spells it out as a struct of start and end."""
+    """The time column and the length of a `window(...)`: Spark spells it out as a struct of start and end.
+
+    Of a `session_window` it is the gap: a session of which nothing has come for so long is over.
+    """
     inner = node.children[0] if node.kind == "Alias" else node
     conversions = [part for part in inner.walk() if part.kind == "PreciseTimestampConversion"]
     if inner.kind != "CreateNamedStruct" or not conversions:
         return None
     times = [part for part in inner.walk() if part.kind == "AttributeReference"]
     numbers = [p for p in inner.walk() if p.kind == "Literal" and p.fields["dataType"] == "long"]
-    return times[0], max(int(number.fields["value"]) for number in numbers)
+    return times[0], max((int(number.fields["value"]) for number in numbers), default=_gap(inner))
+
+
+def _gap(node: Tree) -> int:
+    texts = [str(p.fields["value"]) for p in node.walk() if p.kind == "Literal" and p.fields["dataType"] == "string"]
+    found = next((match for text in texts if (match := _GAP.fullmatch(text))), None)
+    return int(found[1]) * _UNITS[found[2]] if found else 1
+
+
+_UNITS = {"millisecond": 1_000, "second": SECOND, "minute": MINUTE, "hour": HOUR, "day": 24 * HOUR}
+_GAP = re.compile(rf"(\d+)\s*({'|'.join(_UNITS)})s?", re.IGNORECASE)
 
 
 def bucket(time: Column, width: int) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Arithmetic, Column, Comparator, Compare, Expr, Literal, Operator
@@ -21,7 +21,7 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.engines.spark.lint.analysed import ARRIVAL, with_watermark
 from penstock.engines.spark.lint.expressions import bucket
-from penstock.register.advice import IsSafe, smallest_sets
+from penstock.register.advice import Advice, Search, Steps
 from penstock.register.states import State
 from penstock.register.steps import Action, Step
 from penstock.types import BIGINT, HOUR, INTERVAL, MINUTE, TIMESTAMP
@@ -29,10 +29,35 @@ from penstock.types import BIGINT, HOUR, INTERVAL, MINUTE, TIMESTAMP
 _DELAY = 10 * MINUTE
 
 
-def remedies(query: Query, catalog: Catalog, unbounded: tuple[State, ...], is_safe: IsSafe) -> tuple[Action, ...]:
-    """The smallest sets of changes that make a Spark query safe."""
-    found = tuple(dict.fromkeys(_candidates(query.relation)))
-    return smallest_sets(query, catalog, (found, ()), is_safe)
+@dataclass(frozen=True, slots=True)
+class Remedies:
+    """What would make a Spark query safe, where this is what Spark keeps for a query."""
+
+    kept: Callable[[Query, Catalog], tuple[State, ...]]
+
+    def __call__(self, query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Advice:
+        """The smallest sets of changes that make it safe."""
+        search = Search(_Changed(query, catalog, self.kept), dict.fromkeys(_candidates(query.relation)))
+        search.explore()
+        return search.advice()
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    query: Query
+    catalog: Catalog
+    kept: Callable[[Query, Catalog], tuple[State, ...]]
+
+    def is_safe(self, steps: Steps) -> bool:
+        return all(state.is_safe for state in self.kept(*Action(steps).apply(self.query, self.catalog)))
+
+    def lacking(self, steps: Steps, pool: Steps) -> Iterable[frozenset[Step]]:
+        """Nobody knows better than to try."""
+        return ()
+
+    @property
+    def sure(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
