@@ -33,6 +33,7 @@ from penstock.algebra.relations import (
     Unbounded,
     walk_relations,
 )
+from penstock.plan.panes import Panes, in_panes
 from penstock.plan.physical import Keep, Received, Scan, physical
 
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
@@ -80,7 +81,7 @@ class Plan:
 def plan(query: Query, cells: int = 1) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
     kind = query.root.kind if isinstance(query.root, ToStream) else None
-    relation = physical(query.relation)
+    relation = in_panes(physical(query.relation))
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
         return Plan(query, (Fragment(0, relation, routes, ()),), kind)
@@ -157,7 +158,7 @@ class _Cutter:
                 return _Piece(relation, (Route(relation, (by,)),), (self.cells,), _columns(by))
             case Scan() | Table():
                 return _Piece(relation)
-            case Select() | Project() | Keep():
+            case Select() | Project() | Keep() | Panes():
                 return self.piece(relation.inputs[0]).under(relation)
             case Join():
                 return self._join(relation)
@@ -265,7 +266,7 @@ def _at_leaf(expr: Expr, relation: Relation) -> Expr:
             return substitute(expr, {output.column: output.expr for output in relation.outputs})
         case Project(below, outputs):
             return _at_leaf(substitute(expr, {output.column: output.expr for output in outputs}), below)
-        case Select(below) | Keep(below):
+        case Select(below) | Keep(below) | Panes(below):
             return _at_leaf(expr, below)
     return expr
 
