@@ -25,6 +25,7 @@ CREATE TABLE t (k BIGINT, name STRING);
 TABLE = [(1, "one"), (2, "two"), (2, "two again"), (None, "none")]
 
 Row = tuple[int | None, str, float | None, int]
+Pane = tuple[int, int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,16 @@ class Moment:
         """What is in the window at the last closed instant, or is to come into it at a later one."""
         return [row for row in self.closed if row[3] >= (self.until - 1) // slide * slide - reach]
 
+    def shown(self, reach: int, slide: int) -> list[Row]:
+        """What is in a window that slides at the last closed instant."""
+        now = (self.until - 1) // slide * slide
+        return [row for row in self.closed if now - reach <= row[3] <= now]
+
+    def live(self, reach: int, slide: int) -> list[tuple[Row, Pane]]:
+        """Rows that are in the window or will be, by the instants at which they come and have gone, and their key."""
+        found = [(row, (-(-row[3] // slide), (row[3] + reach) // slide + 1, row[0])) for row in self.came]
+        return [(row, pane) for row, pane in found if pane[1] * slide >= self.until]
+
     def rows(self, count: int) -> list[Row]:
         return self.closed[-count:]
 
@@ -61,6 +72,20 @@ def keys(rows: list[Row]) -> int:
 def values(rows: list[Row]) -> int:
     """Distinct values of each group."""
     return len({(row[0], row[2]) for row in rows if row[2] is not None})
+
+
+def panes(live: list[tuple[Row, Pane]]) -> set[Pane]:
+    return {pane for _, pane in live}
+
+
+def extremes(rows: list[Row]) -> int:
+    """Distinct least values among those of the panes of each group."""
+    least: dict[Pane, float] = {}
+    for row in rows:
+        if row[2] is not None:
+            pane = (-(-row[3] // (2 * SECOND)), (row[3] + RANGE) // (2 * SECOND), row[0])
+            least[pane] = min(row[2], least.get(pane, row[2]))
+    return len({(pane[2], value) for pane, value in least.items()})
 
 
 Expected = Callable[[Moment], dict[str, int]]
@@ -184,6 +209,20 @@ RETAINED: dict[str, tuple[str, Expected]] = {
         lambda at: {
             "aggregate1": keys(at.range(RANGE)) + values(at.range(RANGE)),
             "scan2": len(at.range(RANGE)) + at.waiting,
+        },
+    ),
+    "groups of a window that slides": (
+        "SELECT k, COUNT(*), SUM(v), AVG(v), MIN(v) FROM s [RANGE 5 SECONDS SLIDE 2 SECONDS] GROUP BY k",
+        lambda at: {
+            "aggregate1": keys(at.shown(RANGE, 2 * SECOND)) + extremes(at.shown(RANGE, 2 * SECOND)),
+            "panes2": len(panes(at.live(RANGE, 2 * SECOND))),
+        },
+    ),
+    "distinct values of groups of a window that slides": (
+        "SELECT k, COUNT(*), COUNT(DISTINCT v) FROM s [RANGE 5 SECONDS SLIDE 2 SECONDS] GROUP BY k",
+        lambda at: {
+            "aggregate1": keys(at.shown(RANGE, 2 * SECOND)) + values(at.shown(RANGE, 2 * SECOND)),
+            "panes2": len({(*pane, row[2]) for row, pane in at.live(RANGE, 2 * SECOND)}),
         },
     ),
     "one group": (

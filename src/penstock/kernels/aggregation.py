@@ -7,6 +7,8 @@ rows go, and their slots serve others.
 
 The kernel never allocates. It stops, and says which tables are short, before a delta for which there may be no room;
 called again after they have grown, it goes on where it stopped.
+
+A delta is a row, or a partial aggregate of rows (`kernels/panes.py`), which comes and goes as a whole.
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ FAMILY, FINISH, DISTINCT = 0, 1, 2
 ARGUMENT, NULL_WORD, NULL_BIT, WIDE = 3, 4, 5, 6
 #: ORDER is how values of an ordered accumulator are compared, LOWEST and HIGHEST bound a total.
 STATE, ORDER, LOWEST, HIGHEST = 7, 8, 9, 10
-#: RAW is the place of an unfinished result.
-SHOWN_WORD, SHOWN_BIT, RAW = 11, 12, 13
-PLAN_WIDTH = 14
+#: RAW is the place of an unfinished result, PARTIAL that of a partial aggregate in a delta's row, or -1.
+SHOWN_WORD, SHOWN_BIT, RAW, PARTIAL = 11, 12, 13, 14
+PLAN_WIDTH = 15
 
 #: Families of accumulators. Of values that never go, the least or greatest so far is enough: EXTREME for ORDERED.
 ROW_COUNT, COUNT, INTEGER, DOUBLE, ORDERED, EXTREME = range(6)
@@ -74,6 +76,7 @@ def aggregate(
     entry_heads: Ints,
     nodes: Ints,
     pool: Ints,
+    spilt: Ints,
     touched: Ints,
     registers: Ints,
     columns: Ints,
@@ -87,9 +90,9 @@ def aggregate(
 ) -> int:
     """Works deltas in from registers[POSITION] on. Gives 0 when all are done, else bits of the tables that are short.
 
-    `keys` has the deltas' keys by themselves, `wide` the words of arguments of 128 bits. What a group shows starts at
-    word `shown` of its row; groups without rows go, unless it `stays`. `columns` are those of `keys`, `places`
-    where they are in group rows; `fresh`, `digits`, `buckets` are scratch.
+    `keys` has the deltas' keys by themselves, `wide` the words of arguments of 128 bits, `spilt` the digits of partial
+    sums. What a group shows starts at word `shown` of its row; groups without rows go, unless it `stays`. `columns` are
+    those of `keys`, `places` where they are in group rows; `fresh`, `digits`, `buckets` are scratch.
     """
     start, ahead = 0, 0
     room = 0
@@ -115,27 +118,39 @@ def aggregate(
                         emitted += 1
                 groups[group, FLAGS] = LIVE | SHOWN
                 if not is_there:
-                    _forget(group, plan, places, groups, heads, pool)
+                    forget(group, plan, places, groups, heads, pool)
             touches = 0
         short = 0
         if room == 0:
-            room, short = _room(plan, groups, entries, nodes, pool)
+            room, short = room_for_deltas(plan, groups, entries, nodes, pool)
         if ended or room == 0:
             registers[POSITION], registers[EMITTED], registers[TOUCHED_COUNT] = position, emitted, touches
             return 0 if ended else short
         room -= 1
         if position >= ahead:
             start, ahead = position, min(position + BLOCK, len(ts))
-            _look_ahead(keys, start, ahead, columns, groups, heads, buckets)
-        group = _group(keys, position, columns, groups, heads, buckets[position - start])
+            look_ahead(keys, start, ahead, columns, groups, heads, buckets)
+        group = group_of(keys, position, columns, groups, heads, buckets[position - start])
         if not groups[group, FLAGS] & TOUCHED:
             groups[group, FLAGS] |= TOUCHED
             touched[touches] = group
             touches += 1
         if weight[position] != 0:
             groups[group, ROWS] += weight[position]
-            _accumulate(
-                rows, wide, position, weight[position], group, plan, ranks, groups, entries, entry_heads, nodes, pool
+            accumulate(
+                rows,
+                wide,
+                position,
+                weight[position],
+                group,
+                plan,
+                ranks,
+                groups,
+                entries,
+                entry_heads,
+                nodes,
+                pool,
+                spilt,
             )
         position += 1
 
@@ -153,7 +168,7 @@ def rebuild(groups: Ints, heads: Ints, places: Ints) -> None:
 
 
 @inlined
-def _room(plan: Ints, groups: Ints, entries: Ints, nodes: Ints, pool: Ints) -> tuple[int, int]:
+def room_for_deltas(plan: Ints, groups: Ints, entries: Ints, nodes: Ints, pool: Ints) -> tuple[int, int]:
     """For how many deltas there is room for sure; if for none, the tables that are short."""
     distinct, ordereds, doubles = 0, 0, 0
     for a in range(len(plan)):
@@ -179,7 +194,7 @@ def _room(plan: Ints, groups: Ints, entries: Ints, nodes: Ints, pool: Ints) -> t
 
 
 @inlined
-def _look_ahead(keys: Ints, start: int, end: int, columns: Ints, groups: Ints, heads: Ints, buckets: Ints) -> None:
+def look_ahead(keys: Ints, start: int, end: int, columns: Ints, groups: Ints, heads: Ints, buckets: Ints) -> None:
     """The buckets of the next deltas. To look at their groups now lets the processor fetch many of them at once."""
     seen = 0
     for row in range(start, end):
@@ -191,7 +206,7 @@ def _look_ahead(keys: Ints, start: int, end: int, columns: Ints, groups: Ints, h
 
 
 @inlined
-def _group(keys: Ints, row: int, columns: Ints, groups: Ints, heads: Ints, bucket: int) -> int:
+def group_of(keys: Ints, row: int, columns: Ints, groups: Ints, heads: Ints, bucket: int) -> int:
     """The group of a key, which is made if there is none."""
     group = heads[bucket]
     while group != 0:
@@ -213,7 +228,7 @@ def _group(keys: Ints, row: int, columns: Ints, groups: Ints, heads: Ints, bucke
 
 
 @inlined
-def _accumulate(
+def accumulate(
     rows: Ints,
     wide: Ints,
     row: int,
@@ -226,10 +241,15 @@ def _accumulate(
     entry_heads: Ints,
     nodes: Ints,
     pool: Ints,
+    spilt: Ints,
 ) -> None:
     """Changes the accumulators of a delta's group."""
     for a in range(len(plan)):
-        family = plan[a, FAMILY]
+        family, partial = plan[a, FAMILY], plan[a, PARTIAL]
+        if partial >= 0:
+            if rows[row, partial] != 0:
+                _merge(rows, row, partial, weight < 0, group, plan, a, ranks, groups, nodes, pool, spilt)
+            continue
         if family == ROW_COUNT or (rows[row, plan[a, NULL_WORD]] >> plan[a, NULL_BIT]) & 1:
             continue
         value = rows[row, plan[a, ARGUMENT]]
@@ -258,6 +278,35 @@ def _accumulate(
             exact.add_integer(groups, group, at + 1, low, high, times)
         elif family == DOUBLE:
             exact.add_double(groups, group, at + 1, value, times, pool)
+
+
+@inlined
+def _merge(
+    rows: Ints,
+    row: int,
+    partial: int,
+    leaves: bool,
+    group: int,
+    plan: Ints,
+    a: int,
+    ranks: Ints,
+    groups: Ints,
+    nodes: Ints,
+    pool: Ints,
+    spilt: Ints,
+) -> None:
+    """Adds a partial aggregate of some values to one of a group, or takes it away. An extreme is one value of many."""
+    family, at = plan[a, FAMILY], plan[a, STATE]
+    if family == ORDERED:
+        times = -1 if leaves else 1
+        by_rank = plan[a, ORDER] == BY_RANK
+        groups[group, at] = ordered.change(nodes, groups[group, at], rows[row, partial + 1], times, ranks, by_rank)
+    else:
+        groups[group, at] += -rows[row, partial] if leaves else rows[row, partial]
+        if family == INTEGER:
+            exact.add_integer_sum(groups, group, at + 1, rows, row, partial + 1, leaves)
+        elif family == DOUBLE:
+            exact.add_double_sum(groups, group, at + 1, rows, row, partial + 1, leaves, pool, spilt)
 
 
 @inlined
@@ -298,7 +347,7 @@ def _copy_row(groups: Ints, group: int, key_columns: int, shown: int, out: Ints,
 
 
 @inlined
-def _forget(group: int, plan: Ints, places: Ints, groups: Ints, heads: Ints, pool: Ints) -> None:
+def forget(group: int, plan: Ints, places: Ints, groups: Ints, heads: Ints, pool: Ints) -> None:
     """Gives a group's slot back, and those that it holds in other tables."""
     for a in range(len(plan)):
         if plan[a, FAMILY] == DOUBLE:

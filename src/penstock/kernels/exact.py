@@ -30,6 +30,8 @@ DOUBLE_WIDTH = WINDOW + WINDOW_DIGITS
 #: A term starts at most at digit 65, (2045 + 48) / 32, and 2^63 terms of 108 bits reach less than 6 digits further.
 POOL_WIDTH = 74
 _REACH = 6
+#: 2^63 digits of other sums reach less than 4 digits, and together with terms less than 6 past the terms' last place.
+_DIGIT_REACH = 4
 #: Digits that are kept free below the first value's, for smaller ones.
 _BELOW = 2
 
@@ -63,6 +65,21 @@ def add_integer(sums: Ints, row: int, at: int, low: int, high: int, weight: int)
         second = second * factor + carry
         if second < carry:
             third += _U_ONE
+    _add_words(sums, row, at, first, second, third)
+
+
+@lean
+def add_integer_sum(sums: Ints, row: int, at: int, others: Ints, other: int, place: int, negative: bool) -> None:
+    """Adds another integer sum, or takes it away."""
+    first, second = np.uint64(others[other, place]), np.uint64(others[other, place + 1])
+    third = np.uint64(others[other, place + 2])
+    if negative:
+        first, second, third = _negated(first, second, third)
+    _add_words(sums, row, at, first, second, third)
+
+
+@lean
+def _add_words(sums: Ints, row: int, at: int, first: np.uint64, second: np.uint64, third: np.uint64) -> None:
     old = np.uint64(sums[row, at])
     new = old + first
     sums[row, at] = np.int64(new)
@@ -120,6 +137,26 @@ def add_double(sums: Ints, row: int, at: int, bits: int, weight: int, pool: Ints
         weight = (weight >> 24) + (1 if factor < 0 else 0)
         _add_term(sums, row, at, mantissa, place, -factor if bits < 0 else factor, pool)
         place += 24
+
+
+@lean
+def add_double_sum(
+    sums: Ints, row: int, at: int, others: Ints, other: int, place: int, negative: bool, pool: Ints, spilt: Ints
+) -> None:
+    """Adds another sum of DOUBLEs, digit by digit, or takes it away. `spilt` is the pool of the other."""
+    for special in range(3):
+        count = others[other, place + special]
+        sums[row, at + special] += -count if negative else count
+    spill, base = others[other, place + SPILL], others[other, place + BASE] - 1
+    if spill == 0 and base < 0:
+        return
+    if sums[row, at + BASE] == 0:
+        # Its window is as good as any.
+        sums[row, at + BASE] = base + 1
+    for i in range(WINDOW_DIGITS if spill == 0 else POOL_WIDTH):
+        digit = others[other, place + WINDOW + i] if spill == 0 else spilt[spill, i]
+        if digit != 0:
+            _add_digit(sums, row, at, base + i if spill == 0 else i, -digit if negative else digit, pool)
 
 
 @lean
@@ -235,12 +272,38 @@ def _add_term(
         if base <= digit and digit + _REACH <= base + WINDOW_DIGITS:
             _add_digits(sums, row, at + WINDOW + digit - base, mantissa, place & 31, factor)
             return
-        spill = slots.take(pool)
-        sums[row, at + SPILL] = spill
-        for i in range(WINDOW_DIGITS):
-            pool[spill, base + i] = sums[row, at + WINDOW + i]
-            sums[row, at + WINDOW + i] = 0
+        spill = _spilt(sums, row, at, pool)
     _add_digits(pool, spill, digit, mantissa, place & 31, factor)
+
+
+@lean
+def _add_digit(sums: Ints, row: int, at: int, digit: int, carry: int, pool: Ints) -> None:
+    """Adds to a digit of a sum that has a window, in it if the sum will stay in it whatever else comes there."""
+    spill = sums[row, at + SPILL]
+    if spill == 0:
+        base = sums[row, at + BASE] - 1
+        if base <= digit and digit + _DIGIT_REACH <= base + WINDOW_DIGITS:
+            digit += at + WINDOW - base
+            while carry != 0:
+                carry = _put(sums, row, digit, carry)
+                digit += 1
+            return
+        spill = _spilt(sums, row, at, pool)
+    while carry != 0:
+        carry = _put(pool, spill, digit, carry)
+        digit += 1
+
+
+@lean
+def _spilt(sums: Ints, row: int, at: int, pool: Ints) -> int:
+    """Moves a sum's digits from its window to a row of the pool, and gives the row."""
+    spill = slots.take(pool)
+    base = sums[row, at + BASE] - 1
+    sums[row, at + SPILL] = spill
+    for i in range(WINDOW_DIGITS):
+        pool[spill, base + i] = sums[row, at + WINDOW + i]
+        sums[row, at + WINDOW + i] = 0
+    return spill
 
 
 @lean

@@ -23,8 +23,11 @@ from penstock.types import BIGINT_RANGE, Kind, Type
 _WORD = 1 << 64
 _FIRST_ROWS = 64
 
-#: Groups, entries of multisets, each with the heads of its buckets; nodes, pool, touched groups, registers.
-Tables = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]
+_NOTHING_SPILT: Ints = np.zeros((0, exact.POOL_WIDTH), np.int64)
+
+#: Groups, entries of multisets, each with the heads of its buckets; nodes, pool, the pool of partial sums, touched
+#: groups, registers.
+Tables = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]
 #: Times, weights, and rows with unfinished results at their end.
 Results = tuple[Ints, Ints, Ints]
 
@@ -54,6 +57,11 @@ class AggregationSpec:
         return aggregation.DOUBLE if self.argument.kind is Kind.DOUBLE else aggregation.INTEGER
 
     @property
+    def is_of_a_set(self) -> bool:
+        """Whether it must know its values one by one. A multiset has the least and greatest value of its set."""
+        return self.distinct and self.family != aggregation.ORDERED
+
+    @property
     def finish(self) -> int:
         if self.function is AggregateFunction.MIN:
             return aggregation.LEAST
@@ -64,8 +72,30 @@ class AggregationSpec:
         return aggregation.UNFINISHED if _is_wide(self.result) else aggregation.TOTAL
 
 
+@dataclass(frozen=True, slots=True)
+class InputShape:
+    """Where an operator finds in its input what it aggregates: in a row of columns that begins at a word of the input.
+
+    The keys are its first columns. An aggregate has an argument in a column, or a partial aggregate at a word (or -1).
+    """
+
+    start: int
+    columns: int
+    arguments: tuple[int, ...]
+    partials: tuple[int, ...]
+
+    @staticmethod
+    def of_rows(keys: int, specs: tuple[AggregationSpec, ...]) -> InputShape:
+        """Key columns and then the arguments, in order; that of COUNT(*) is never looked at."""
+        arguments, columns = [], keys
+        for spec in specs:
+            arguments.append(columns if spec.argument is not None else 0)
+            columns += spec.argument is not None
+        return InputShape(0, columns, tuple(arguments), (-1,) * len(specs))
+
+
 class AggregateOperator:
-    """Input rows are key columns and then the arguments, in order; output rows the key columns and the aggregates.
+    """Input rows are as `shape` says; output rows are the key columns and the aggregates.
 
     If the input `grows`, rows come and never go: then of MIN and MAX the least and greatest so far are enough.
     """
@@ -78,6 +108,7 @@ class AggregateOperator:
         aggregations: tuple[AggregationSpec, ...],
         dictionary: Dictionary,
         grows: bool = False,
+        shape: InputShape | None = None,
     ) -> None:
         self._memory = memory
         self._name = name
@@ -86,8 +117,7 @@ class AggregateOperator:
         self._specs = aggregations
         self._grows = grows
         self._dictionary = dictionary
-        self._arguments = _argument_columns(key_count, aggregations)
-        self._columns = key_count + sum(spec.argument is not None for spec in aggregations)
+        self._shape = shape or InputShape.of_rows(key_count, aggregations)
         self._key_words = key_count + null_words(key_count)
         self._plan, self._shown, self._shown_width = self._layout()
         self._widths = {
@@ -107,18 +137,19 @@ class AggregateOperator:
         if memory.restored:
             self._rebuild()
 
-    def step(self, inputs: list[Deltas], until: int) -> Deltas:
+    def step(self, inputs: list[Deltas], until: int, spilt: Ints = _NOTHING_SPILT) -> Deltas:
+        """Deltas in the order of time. `spilt` are the digits of partial sums."""
         (deltas,) = inputs
         registers = self._registers()
         if not self._keys and not registers[aggregation.STARTED] and until > 0:
-            deltas = self._with_first_instant(deltas)
+            deltas = _with_first_instant(deltas, self._shape)
             registers[aggregation.STARTED] = 1
         if not len(deltas):
             return no_deltas(self._keys + len(self._specs))
         batch = (*self._batch(deltas), self._ranks(), self._plan, self._keys, self._shown, not self._keys)
         results = _room_for_results(len(deltas), self._keys + self._shown_width)
         registers[aggregation.POSITION] = registers[aggregation.EMITTED] = 0
-        while short := aggregation.aggregate(*batch, *self._tables(), *self._scratch, *results):
+        while short := aggregation.aggregate(*batch, *self._tables(spilt), *self._scratch, *results):
             self._grow(short)
         return self._finished(results, int(self._registers()[aggregation.EMITTED]))
 
@@ -152,71 +183,34 @@ class AggregateOperator:
     def _layout(self) -> tuple[Ints, int, int]:
         """The plan of the kernel, where in its row a group has what it shows, and how many words that is."""
         count = len(self._specs)
-        plan = np.zeros((count, aggregation.PLAN_WIDTH), np.int64)
-        state = aggregation.KEY + self._key_words
+        families = [self._family(spec) for spec in self._specs]
+        plan, state = accumulators(self._specs, families, self._shape, aggregation.KEY + self._key_words)
         raw = count + null_words(self._keys + count)
-        wide = 0
-        for a, (spec, column) in enumerate(zip(self._specs, self._arguments, strict=True)):
+        for a, spec in enumerate(self._specs):
             row = plan[a]
-            family = aggregation.EXTREME if self._grows and spec.family == aggregation.ORDERED else spec.family
-            row[aggregation.FAMILY], row[aggregation.FINISH] = family, spec.finish
-            row[aggregation.ARGUMENT] = column
-            row[aggregation.NULL_WORD] = self._columns + column // NULL_BITS
-            row[aggregation.NULL_BIT] = column % NULL_BITS
-            # A multiset has the same least and greatest value as the set of its values.
-            row[aggregation.DISTINCT] = spec.distinct and spec.family != aggregation.ORDERED
-            row[aggregation.ORDER] = _order(spec)
-            row[aggregation.STATE] = state
+            row[aggregation.DISTINCT] = spec.is_of_a_set
             row[aggregation.LOWEST], row[aggregation.HIGHEST] = _word_range(spec.result)
             row[aggregation.SHOWN_WORD] = count + (self._keys + a) // NULL_BITS
             row[aggregation.SHOWN_BIT] = (self._keys + a) % NULL_BITS
-            row[aggregation.WIDE] = -1
             row[aggregation.RAW] = -1
-            if _takes_wide(spec):
-                row[aggregation.WIDE] = wide
-                wide += 2
             if spec.finish == aggregation.UNFINISHED:
                 row[aggregation.RAW] = raw
                 raw += aggregation.RAW_WIDTH
-            state += aggregation.STATE_WIDTHS[family]
         return plan, state, raw
 
-    def _with_first_instant(self, deltas: Deltas) -> Deltas:
-        """R(0) of an aggregate without keys has a row even of nothing: a delta of weight 0 shows it."""
-        zero = np.zeros(1, np.int64)
-        rows = assemble([(zero, np.ones(1, bool))] * self._columns, 1)
-        return Deltas(
-            np.concatenate((zero, deltas.ts)),
-            np.concatenate((zero, deltas.weight)),
-            np.concatenate((rows, deltas.rows)),
-        )
+    def _family(self, spec: AggregationSpec) -> int:
+        return aggregation.EXTREME if self._grows and spec.family == aggregation.ORDERED else spec.family
 
     def _batch(self, deltas: Deltas) -> tuple[Ints, Ints, Ints, Ints, Ints]:
         """Times, weights, rows; the keys by themselves; the words of wide arguments."""
         rows = _plain(deltas.rows)
-        keys = rows
-        if self._columns > self._keys:
+        shape, keys = self._shape, rows
+        body = rows[:, shape.start : shape.start + row_width(shape.columns)]
+        if rows.shape[1] > self._key_words:
             keys = np.empty((len(rows), self._key_words), np.int64)
-            keys[:, : self._keys] = rows[:, : self._keys]
-            # Keys come first, so their null bits do too.
-            keys[:, self._keys :] = rows[:, self._columns : self._columns + self._key_words - self._keys]
-            keys[:, -1] &= (1 << (self._keys - NULL_BITS * (null_words(self._keys) - 1))) - 1
-        arguments = [c for spec, c in zip(self._specs, self._arguments, strict=True) if _takes_wide(spec)]
-        wide = np.zeros((len(rows), 2 * len(arguments)), np.int64)
-        for place, column in enumerate(arguments):
-            wide[:, 2 * place : 2 * place + 2] = self._wide_words(rows, column)
+            own_keys(body, self._keys, shape.columns, keys)
+        wide = wide_arguments(body, self._specs, shape, self._dictionary)
         return _plain(deltas.ts), _plain(deltas.weight), rows, keys, wide
-
-    def _wide_words(self, rows: Ints, column: int) -> Ints:
-        """The two words of each wide DECIMAL, which is looked up once per value."""
-        words = np.zeros((len(rows), 2), np.int64)
-        there = ~is_null(rows, column, self._columns)
-        codes, inverse = np.unique(rows[there, column], return_inverse=True)
-        values = np.array([self._dictionary.value(int(code)) for code in codes], dtype=object)
-        low = (values % _WORD).astype(np.uint64).view(np.int64)
-        high = (values // _WORD).astype(np.int64)
-        words[there] = np.stack((low, high), axis=1)[inverse]
-        return words
 
     def _has_ranks(self) -> bool:
         return bool(np.any(self._plan[:, aggregation.ORDER] == aggregation.BY_RANK))
@@ -255,7 +249,7 @@ class AggregateOperator:
     def _registers(self) -> Ints:
         return self._array("registers", aggregation.REGISTER_COUNT)
 
-    def _tables(self) -> Tables:
+    def _tables(self, spilt: Ints = _NOTHING_SPILT) -> Tables:
         groups, entries = self._table("groups"), self._table("entries")
         return (
             groups,
@@ -264,6 +258,7 @@ class AggregateOperator:
             self._heads("entry_heads", len(entries)),
             self._table("nodes"),
             self._table("pool"),
+            spilt,
             self._array("touched", len(groups), derived=True),
             self._registers(),
         )
@@ -318,14 +313,72 @@ def decimal_results(spec: AggregationSpec, raw: Ints) -> tuple[NDArray[np.object
     return totals, nulls | (np.abs(totals) >= limit).astype(bool)
 
 
-def _argument_columns(key_count: int, specs: tuple[AggregationSpec, ...]) -> list[int]:
-    """The column of each aggregate's argument; that of COUNT(*) is never looked at."""
-    columns = []
-    following = key_count
-    for spec in specs:
-        columns.append(following if spec.argument is not None else 0)
-        following += spec.argument is not None
-    return columns
+def accumulators(
+    specs: tuple[AggregationSpec, ...], families: list[int], shape: InputShape, state: int
+) -> tuple[Ints, int]:
+    """The part of a plan that says how input changes accumulators of these families, which lie from a word on, and
+    the word behind them.
+    """
+    plan = np.zeros((len(specs), aggregation.PLAN_WIDTH), np.int64)
+    wide = 0
+    for a, (spec, family, column) in enumerate(zip(specs, families, shape.arguments, strict=True)):
+        row = plan[a]
+        row[aggregation.FAMILY], row[aggregation.FINISH] = family, spec.finish
+        row[aggregation.ARGUMENT] = shape.start + column
+        row[aggregation.NULL_WORD] = shape.start + shape.columns + column // NULL_BITS
+        row[aggregation.NULL_BIT] = column % NULL_BITS
+        row[aggregation.PARTIAL] = shape.partials[a]
+        row[aggregation.ORDER] = _order(spec)
+        row[aggregation.STATE] = state
+        row[aggregation.WIDE] = -1
+        if _takes_wide(spec):
+            row[aggregation.WIDE] = wide
+            wide += 2
+        state += aggregation.STATE_WIDTHS[family]
+    return plan, state
+
+
+def own_keys(rows: Ints, keys: int, columns: int, out: Ints) -> None:
+    """Puts the keys of rows, which are the first of their columns, into rows of their own."""
+    out[:, :keys] = rows[:, :keys]
+    # Keys come first, so their null bits do too.
+    out[:, keys:] = rows[:, columns : columns + null_words(keys)]
+    out[:, -1] &= (1 << (keys - NULL_BITS * (null_words(keys) - 1))) - 1
+
+
+def wide_arguments(rows: Ints, specs: tuple[AggregationSpec, ...], shape: InputShape, dictionary: Dictionary) -> Ints:
+    """The words of all arguments that do not fit one, two each."""
+    wide = np.zeros((len(rows), 2 * sum(map(_takes_wide, specs))), np.int64)
+    place = 0
+    for spec, column, partial in zip(specs, shape.arguments, shape.partials, strict=True):
+        if _takes_wide(spec):
+            if partial < 0:
+                wide[:, place : place + 2] = _wide_words(rows, column, shape.columns, dictionary)
+            place += 2
+    return wide
+
+
+def _wide_words(rows: Ints, column: int, columns: int, dictionary: Dictionary) -> Ints:
+    """The two words of each wide DECIMAL, which is looked up once per value."""
+    words = np.zeros((len(rows), 2), np.int64)
+    there = ~is_null(rows, column, columns)
+    codes, inverse = np.unique(rows[there, column], return_inverse=True)
+    values = np.array([dictionary.value(int(code)) for code in codes], dtype=object)
+    low = (values % _WORD).astype(np.uint64).view(np.int64)
+    high = (values // _WORD).astype(np.int64)
+    words[there] = np.stack((low, high), axis=1)[inverse]
+    return words
+
+
+def _with_first_instant(deltas: Deltas, shape: InputShape) -> Deltas:
+    """R(0) of an aggregate without keys has a row even of nothing: a delta of weight 0, all NULL, shows it."""
+    zero = np.zeros(1, np.int64)
+    rows = np.zeros((1, deltas.rows.shape[1]), np.int64)
+    nothing = assemble([(zero, np.ones(1, np.bool_))] * shape.columns, 1)
+    rows[:, shape.start : shape.start + nothing.shape[1]] = nothing
+    return Deltas(
+        np.concatenate((zero, deltas.ts)), np.concatenate((zero, deltas.weight)), np.concatenate((rows, deltas.rows))
+    )
 
 
 def _is_wide(type_: Type) -> bool:

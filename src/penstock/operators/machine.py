@@ -38,6 +38,7 @@ from penstock.operators.events import Events
 from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
 from penstock.operators.netting import deleted, inserted, netted
+from penstock.operators.panes import PartialAggregates
 from penstock.operators.purge import Purge, looked_up
 from penstock.operators.reorder import Reorder
 from penstock.operators.rstream import RelationStream
@@ -46,12 +47,14 @@ from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow, WindowOperator, window_operator
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.joins import is_monotone, join_variables
+from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.plan.rules import PurgingJoin
 from penstock.synopsis.deltas import Deltas, assemble, is_null, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
+from penstock.types import Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Step:
 
 DeltaNode = Callable[[Step], Deltas]
 EventNode = Callable[[Step], Events]
+Projection = Callable[[Ints, Dictionary], Ints]
 
 
 class Machine:
@@ -372,18 +376,53 @@ class _Builder:
     def _aggregate(self, relation: Aggregate) -> DeltaNode:
         arguments = tuple(a.argument for a in relation.aggregations if a.argument is not None)
         keys = tuple(key.expr for key in relation.keys)
-        below = self._project(relation.input, keys + arguments)
         specs = tuple(
             AggregationSpec(a.function, None if a.argument is None else a.argument.type, a.distinct)
             for a in relation.aggregations
         )
         key_types = tuple(key.type for key in keys)
+        if isinstance(relation.input, Panes):
+            project = projection(keys + arguments, relation.input.schema)
+            return self._pane_aggregate(relation.input, project, key_types, specs)
+        below = self._project(relation.input, keys + arguments)
         grows = is_monotone(relation.input)
         operator = AggregateOperator(self._memory, self._name("aggregate"), key_types, specs, self._dictionary, grows)
+        self._holds(operator)
+        return lambda step: operator.step([below(step)], step.until)
+
+    def _pane_aggregate(
+        self, panes: Panes, project: Projection, key_types: tuple[Type, ...], specs: tuple[AggregationSpec, ...]
+    ) -> DeltaNode:
+        with self.gauges.building(panes) as gauge:
+            rows = self._unordered(panes.scan)
+            partials = PartialAggregates(
+                self._memory, self._name("panes"), panes.window, key_types, specs, self._dictionary
+            )
+            self._holds(partials)
+        name = self._name("aggregate")
+        operator = AggregateOperator(self._memory, name, key_types, specs, self._dictionary, shape=partials.shape)
+        self._holds(operator)
+
+        def aggregate(step: Step) -> Deltas:
+            came = rows(step)
+            due = partials.step(came.ts, project(came.rows, self._dictionary), step.until)
+            gauge.stepped(step.inputs, len(due))
+            out = operator.step([due], step.until, partials.spilt)
+            partials.forget()
+            return out
+
+        return aggregate
+
+    def _unordered(self, scan: Scan) -> DeltaNode:
+        """A scan's rows as they arrive, for whom their order is all one."""
+        with self.gauges.building(scan) as gauge:
+            number = self._leaf(scan)
+
+        return measured(lambda step: step.inputs[number], gauge)
+
+    def _holds(self, operator: AggregateOperator | PartialAggregates) -> None:
         self.holders.append(operator)
         self.gauges.top.counts.append(operator.state_rows)
-
-        return lambda step: operator.step([below(step)], step.until)
 
     def _counting(self, function: int, sides: tuple[Relation, ...]) -> DeltaNode:
         nodes = [self.deltas(side) for side in sides]
@@ -482,7 +521,7 @@ def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:
     return any(expr.left in variable and expr.right in variable for variable in variables)
 
 
-def projection(exprs: tuple[Expr, ...], schema: Schema) -> Callable[[Ints, Dictionary], Ints]:
+def projection(exprs: tuple[Expr, ...], schema: Schema) -> Projection:
     """Rows of these expressions. Plain columns are copied, without a look at what they hold."""
     width = len(schema)
     compiled = [schema.index(expr) if isinstance(expr, Column) else compile_scalar(expr, schema) for expr in exprs]

@@ -10,6 +10,7 @@ from typing import cast
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
 from penstock.algebra.relations import Join, Relation, StreamKind, Table, walk_relations
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
+from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.plan.rules import PurgingJoin
 
@@ -124,6 +125,8 @@ def _operator_text(relation: Relation) -> str:
             )
         case Received(fragment):
             return f"rows of fragment {fragment}"
+        case Panes():
+            return "one partial aggregate per group and pane"
         case Keep(_, columns):
             return f"keeps {', '.join(map(expression_text, columns)) or 'nothing'}"
         case Table():

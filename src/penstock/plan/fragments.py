@@ -34,6 +34,7 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
+from penstock.plan.panes import Panes, in_panes
 from penstock.plan.physical import Keep, Received, Scan, physical
 from penstock.plan.purging import with_purging
 from penstock.plan.rules import PurgingJoin
@@ -87,7 +88,7 @@ class Plan:
 def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
     kind = query.root.kind if isinstance(query.root, ToStream) else None
-    relation = with_purging(physical(query.relation), catalog)
+    relation = in_panes(with_purging(physical(query.relation), catalog))
     once = comes_once(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
@@ -168,7 +169,7 @@ class _Cutter:
                 return _Piece(relation, (Route(relation, (by,)),), (self.cells,), _seen(relation, _columns(by)))
             case Scan() | Table():
                 return _Piece(relation)
-            case Select() | Project() | Keep():
+            case Select() | Project() | Keep() | Panes():
                 return self.piece(relation.inputs[0]).under(relation)
             case Join():
                 return self._join(relation)
@@ -289,7 +290,7 @@ def _at_leaf(expr: Expr, relation: Relation) -> Expr:
             return substitute(expr, {output.column: output.expr for output in relation.outputs})
         case Project(below, outputs):
             return _at_leaf(substitute(expr, {output.column: output.expr for output in outputs}), below)
-        case Select(below) | Keep(below):
+        case Select(below) | Keep(below) | Panes(below):
             return _at_leaf(expr, below)
     return expr
 

@@ -56,10 +56,10 @@ class _State:
     head: _Value = field(default_factory=_Value)
     pages: _Map = field(default_factory=_Map)
 
-    def getValueState(self, name: str, schema: str) -> _Value:
+    def getValueState(self, name: str, schema: Any) -> _Value:
         return self.head
 
-    def getMapState(self, name: str, key: str, value: str) -> _Map:
+    def getMapState(self, name: str, key: Any, value: Any) -> _Map:
         return self.pages
 
     def copy(self) -> _State:

@@ -9,15 +9,21 @@ from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from penstock.algebra.expressions import Column
 from penstock.engines.lateness import NEVER, Progress
 from penstock.engines.spark import residence, revival
 from penstock.engines.spark.addresses import OUT, Addresses, spark_hash
 from penstock.engines.spark.clock import Clock
-from penstock.engines.spark.packing import Segment
+from penstock.engines.spark.packing import Segment, instants_packet, opened, rows_packets
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.work import make_work
+from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints, Memory
+from penstock.types import BIGINT
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import example
 from tests.engines.spark.pretending import pretended
@@ -120,3 +126,23 @@ def test_without_space_machines_live_in_their_workers(tmp_path: Path, monkeypatc
     case = example("join")
     query, catalog = bound(case)
     assert pretended(case, query, catalog, 2, Random(1)) == expected(case, query, catalog)
+
+
+@given(st.lists(st.tuples(*[st.one_of(st.integers(-3, 300), st.integers(-(2**63), 2**63 - 1))] * 4), max_size=9))
+def test_numbers_of_any_size_come_out_of_a_packet_as_they_were(lines: list[tuple[int, int, int, int]]) -> None:
+    numbers = np.array(lines, np.int64).reshape(-1, 4)
+    schema = (Column("s", "a", BIGINT),)
+    deltas = Deltas(numbers[:, 0], numbers[:, 1], numbers[:, 2:])
+    found = [opened(data, [schema], Dictionary()).deltas for data in rows_packets(deltas, schema, Dictionary(), 0, 1)]
+    assert len(found) == (1 if lines else 0)
+    for out in found:
+        assert out is not None
+        assert np.array_equal(np.column_stack((out.ts, out.weight, out.rows)), numbers)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1) | st.lists(st.integers(0, 2**62), min_size=1))
+def test_instants_are_told_with_how_many_rows_they_have(instants: list[int]) -> None:
+    told = opened(instants_packet(np.array(instants), Segment("s", "f", 0)), [], Dictionary()).deltas
+    assert told is not None
+    assert dict(zip(told.ts.tolist(), told.weight.tolist(), strict=True)) == {i: instants.count(i) for i in instants}
+    assert told.ts.tolist() == sorted(set(instants))

@@ -1,5 +1,7 @@
 """The process that Spark's Python workers are forked from. It does what each of them needs, once for all of them."""
 
+import gc
+
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.daemon import manager
 
@@ -28,4 +30,7 @@ def load_kernels() -> None:
 
 if __name__ == "__main__":
     load_kernels()
+    # After every task a worker looks for garbage. It need not look at what it was born with, which is most that it has.
+    gc.collect()
+    gc.freeze()
     manager()

@@ -13,11 +13,16 @@ from typing import Any
 
 from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+#: As values: Spark parses the text of a schema anew for every task.
+_HEAD = StructType([StructField("head", StringType())])
+_NAME, _PAGE = StructType([StructField("name", StringType())]), StructType([StructField("page", BinaryType())])
 
 
 def state_of(handle: StatefulProcessorHandle) -> tuple[Any, Any]:
     """What a cell keeps in Spark's state: its head, and the pages of its machine's memory."""
-    return handle.getValueState("head", "head STRING"), handle.getMapState("pages", "name STRING", "page BINARY")
+    return handle.getValueState("head", _HEAD), handle.getMapState("pages", _NAME, _PAGE)
 
 
 class Deferred(StatefulProcessor):

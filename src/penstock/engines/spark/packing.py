@@ -1,7 +1,8 @@
 """Packets: what travels between sources and cells, each one binary value for Spark.
 
-A packet is a short header of JSON and raw int64 arrays. Codes of a dictionary mean nothing elsewhere, so a packet of
-rows brings the values that its codes stand for, and whoever opens it gives them codes of its own.
+A packet is a short header of JSON and raw arrays: of each column the distance from its least number, in as few bytes as
+that fits. Codes of a dictionary mean nothing elsewhere, so a packet of rows brings the values that its codes stand for,
+and whoever opens it gives them codes of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from penstock.synopsis.deltas import Deltas, is_null, row_width
 from penstock.synopsis.dictionary import Dictionary, Interned
 from penstock.synopsis.memory import Ints
 
-#: What the rows of a packet take at most. The JVM's collector handles larger values one by one, at a price.
+#: What the rows of a packet take at most before they are packed. The JVM's collector handles larger values one by one,
+#: at a price.
 PACKET_BYTES = 384 << 10
 
 
@@ -75,10 +77,8 @@ def rows_packets(
         rows, values = _with_own_codes(part.rows, schema, dictionary)
         header: dict[str, Any] = {"kind": Kind.ROWS.value, "leaf": leaf, "sequence": first + number}
         header |= {"columns": len(schema), "rows": len(part), "origin": _origin(origin)}
-        # Rows of a stream all come once.
-        alike = bool((part.weight == 1).all())
-        arrays = [part.ts, rows] if alike else [part.ts, rows, part.weight]
-        yield _packed(header | {"values": values} if values else header, arrays)
+        numbers = [part.ts, part.weight, *rows.T]
+        yield _packed(header | {"values": values} if values else header, numbers)
 
 
 def marker_packet(segments: list[tuple[Segment, Progress]]) -> bytes:
@@ -88,10 +88,11 @@ def marker_packet(segments: list[tuple[Segment, Progress]]) -> bytes:
 
 def instants_packet(ts: Ints, segment: Segment) -> bytes:
     """Each timestamp but the first is sent as its distance from the one before: these are small numbers."""
-    instants, counts = np.unique(ts, return_counts=True)
-    steps, counts = _narrowed(np.diff(instants, prepend=instants[:1])), _narrowed(counts)
+    in_order = ts if bool((ts[1:] >= ts[:-1]).all()) else np.sort(ts)
+    starts = np.concatenate(([0], np.flatnonzero(in_order[1:] != in_order[:-1]) + 1))
+    instants, counts = in_order[starts], np.diff(starts, append=len(ts))
     header: dict[str, Any] = {"kind": Kind.INSTANTS.value, "origin": _origin(segment), "rows": len(instants)}
-    return _packed(header | {"first": int(instants[0]), "types": [steps.dtype.str, counts.dtype.str]}, [steps, counts])
+    return _packed(header | {"first": int(instants[0])}, [np.diff(instants, prepend=instants[:1]), counts])
 
 
 def close_packet() -> bytes:
@@ -105,8 +106,7 @@ def opened(data: bytes, schemas: list[Schema], dictionary: Dictionary) -> Packet
     kind = Kind(header["kind"])
     match kind:
         case Kind.ROWS:
-            words = np.frombuffer(data, np.int64, offset=8 + length)
-            deltas = _opened_rows(header, words, schemas[header["leaf"]], dictionary)
+            deltas = _opened_rows(header, data[8 + length :], schemas[header["leaf"]], dictionary)
             origin = header["origin"]
             segment, sender = (None, origin) if isinstance(origin, int) else (Segment(*origin), -1)
             return Packet(kind, header["leaf"], segment, sender, header["sequence"], deltas=deltas)
@@ -132,10 +132,48 @@ def read_values(text: str | bytes) -> list[Any]:
     return [base64.b64decode(v[0]) if isinstance(v, list) else v for v in json.loads(text)]
 
 
-def _packed(header: dict[str, Any], arrays: list[NDArray[Any]]) -> bytes:
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)  # so that the arrays are aligned
-    return b"".join([struct.pack("<q", len(text)), text, *(np.ascontiguousarray(a).tobytes() for a in arrays)])
+def _packed(header: dict[str, Any], columns: list[Ints]) -> bytes:
+    """A header that says how each column of numbers is packed, and what it is packed into."""
+    packed = [_narrowed(column) for column in columns]
+    told = [[least, None if away is None else away.dtype.str] for least, away in packed]
+    text = json.dumps(header | {"packed": told}).encode()
+    text += b" " * (-len(text) % 8)
+    pieces = [struct.pack("<q", len(text)), text]
+    for _, away in packed:
+        if away is not None:
+            # All arrays are aligned.
+            pieces += [away.tobytes(), bytes(-away.nbytes % 8)]
+    return b"".join(pieces)
+
+
+def _widen(header: dict[str, Any], data: bytes, columns: list[Ints]) -> None:
+    """Fills columns with the numbers that were packed."""
+    at = 0
+    for (least, kind), column in zip(header["packed"], columns, strict=True):
+        if kind is None:
+            column[:] = least
+            continue
+        away = np.frombuffer(data, np.dtype(kind), len(column), at)
+        np.add(away, np.uint64(least % (1 << 64)), out=column.view(np.uint64), casting="unsafe", dtype=np.uint64)
+        at += away.nbytes + -away.nbytes % 8
+
+
+def _narrowed(numbers: Ints) -> tuple[int, NDArray[Any] | None]:
+    """The least number, and how far each is from it, in as few bytes as that fits; None where all are alike.
+
+    >>> _narrowed(np.array([1000, 1003, 1000]))
+    (1000, array([0, 3, 0], dtype=uint8))
+    >>> _narrowed(np.array([7, 7]))
+    (7, None)
+    """
+    if not len(numbers):
+        return 0, None
+    least, reach = int(numbers.min()), int(numbers.max()) - int(numbers.min())
+    if reach == 0:
+        return least, None
+    # Modulo 2^64 the distance is right even where it does not fit a word with a sign.
+    away = np.subtract(numbers.view(np.uint64), np.uint64(least % (1 << 64)))
+    return least, away.astype(np.min_scalar_type(reach))
 
 
 def _origin(origin: Segment | int) -> Any:
@@ -154,29 +192,23 @@ def _with_own_codes(rows: Ints, schema: Schema, dictionary: Dictionary) -> tuple
     return rows, values_text(dictionary.values(used))
 
 
-def _opened_rows(header: dict[str, Any], words: Ints, schema: Schema, dictionary: Dictionary) -> Deltas:
-    n, width = header["rows"], row_width(header["columns"])
-    rows = words[n : n + n * width].reshape(n, width)
+def _opened_rows(header: dict[str, Any], data: bytes, schema: Schema, dictionary: Dictionary) -> Deltas:
+    n = header["rows"]
+    ts, weight = np.empty(n, np.int64), np.empty(n, np.int64)
+    rows = np.empty((n, row_width(header["columns"])), np.int64)
+    _widen(header, data, [ts, weight, *rows.T])
     if "values" in header:
         codes = dictionary.encode(read_values(header["values"]))
-        rows = rows.copy()
         for column, live in _interned_places(rows, schema):
             rows[live, column] = codes[rows[live, column]]
-    rest = words[n + n * width :]
-    return Deltas(words[:n], rest if len(rest) else np.ones(n, np.int64), rows)
+    return Deltas(ts, weight, rows)
 
 
 def _opened_instants(header: dict[str, Any], data: bytes) -> Deltas:
-    steps_type, counts_type = map(np.dtype, header["types"])
     n = header["rows"]
-    steps = np.frombuffer(data, steps_type, n).astype(np.int64)
-    counts = np.frombuffer(data, counts_type, n, offset=n * steps_type.itemsize).astype(np.int64)
+    steps, counts = np.empty(n, np.int64), np.empty(n, np.int64)
+    _widen(header, data, [steps, counts])
     return Deltas(header["first"] + np.cumsum(steps), counts, np.zeros((n, row_width(0)), np.int64))
-
-
-def _narrowed(numbers: Ints) -> NDArray[Any]:
-    """Numbers from 0 on in as few bytes as they fit."""
-    return numbers.astype(np.min_scalar_type(int(numbers.max())))
 
 
 def _interned_places(rows: Ints, schema: Schema) -> list[tuple[int, Any]]:

@@ -28,8 +28,10 @@ _NEEDED = (
 _OWN = {
     **{name: value for name, value, _ in _NEEDED},
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # So many packets are less than the 2 GB that an Arrow batch can hold. A limit in bytes would be tested row by row.
+    # So many packets are less than the 2 GB that an Arrow batch can hold. A limit in bytes would be tested row by row,
+    # which is half of what it costs to hand rows to Python: this is none.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.ui.showConsoleProgress": "false",

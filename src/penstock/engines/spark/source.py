@@ -211,10 +211,12 @@ def by_cell(cells: Ints, deltas: Deltas) -> Iterator[tuple[int, Deltas]]:
     if cells.min() == cells.max():
         yield int(cells[0]), deltas
         return
-    order = np.argsort(cells, kind="stable")
-    present, starts = np.unique(cells[order], return_index=True)
-    for cell, start, end in zip(present.tolist(), starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True):
-        yield cell, deltas.take(order[start:end])
+    # Short numbers are sorted digit by digit, which is faster.
+    order = np.argsort(cells.astype(np.min_scalar_type(int(cells.max()))), kind="stable")
+    counts = np.bincount(cells)
+    ends = np.cumsum(counts)
+    for cell in np.flatnonzero(counts).tolist():
+        yield cell, deltas.take(order[ends[cell] - counts[cell] : ends[cell]])
 
 
 def _as_batches(work: Work, packets: list[tuple[int, bytes]]) -> Iterator[pa.RecordBatch]:
