@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.algebra.relations import Query, Relation, StreamKind, Table, walk_relations
+from penstock.algebra.relations import Query, Relation, StreamKind, Table, streams, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, TableDef
 from penstock.engines.ingest import Ingest, Sent
@@ -45,6 +45,8 @@ class EmbeddedEngine:
     ) -> None:
         self.plan: Plan = plan(normalise(query), cells, catalog)
         self.query = query
+        #: The streams of its windows. Others are read for their punctuations, and their times are not the query's.
+        self._own = {stream.name for stream in streams(query.relation)}
         self._horizon = horizon
         self._dictionary = Dictionary()
         self._machines = [self._make(fragment) for fragment in self.plan.fragments]
@@ -63,7 +65,7 @@ class EmbeddedEngine:
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""
         sent, instants = self.streams[stream].take(batch)
-        if self.plan.kind is StreamKind.RSTREAM:
+        if self.plan.kind is StreamKind.RSTREAM and stream in self._own:
             self._arrivals.append(np.unique(instants))
         for letter in sent:
             self._post(letter)
@@ -82,7 +84,7 @@ class EmbeddedEngine:
 
     def finish(self) -> pa.Table:
         """Closes all instants up to the horizon: by default the largest timestamp that was seen."""
-        newest = max((ingest.progress.newest for ingest in self.streams.values()), default=0)
+        newest = max((ingest.progress.newest for name, ingest in self.streams.items() if name in self._own), default=0)
         horizon = max(newest, 0) if self._horizon is None else self._horizon
         return self._step(max(self._until, horizon + 1))
 

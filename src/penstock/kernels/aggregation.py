@@ -363,6 +363,13 @@ def forget(group: int, plan: Ints, places: Ints, groups: Ints, heads: Ints, pool
     slots.give(groups, group)
 
 
+@lean
+def forget_groups(some: Ints, plan: Ints, places: Ints, groups: Ints, heads: Ints, pool: Ints) -> None:
+    """Gives back all that is kept of some groups, which hold nothing in multisets or ordered values."""
+    for i in range(len(some)):
+        forget(some[i], plan, places, groups, heads, pool)
+
+
 @inlined
 def _work_out(
     group: int,

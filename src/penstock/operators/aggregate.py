@@ -7,6 +7,7 @@ order in which rows come and go.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,6 +153,14 @@ class AggregateOperator:
         while short := aggregation.aggregate(*batch, *self._tables(spilt), *self._scratch, *results):
             self._grow(short)
         return self._finished(results, int(self._registers()[aggregation.EMITTED]))
+
+    def forget(self, ended: Callable[[Ints], NDArray[np.bool_]]) -> None:
+        """Drops the groups of whose keys that is true, and shows no change. Rows must never go, nor be of a set."""
+        groups, heads, _, _, _, pool, *_ = self._tables()
+        there = 1 + np.flatnonzero(groups[1:, aggregation.FLAGS] & aggregation.LIVE)
+        keys = np.ascontiguousarray(groups[there, aggregation.KEY : aggregation.KEY + self._key_words])
+        gone = there[ended(keys)]
+        aggregation.forget_groups(gone, self._plan, self._scratch[1], groups, heads, pool)
 
     def state_rows(self) -> int:
         """Groups, values of DISTINCT aggregates, and values of MIN and MAX."""

@@ -43,7 +43,7 @@ class Knowledge:
         self.clocks[kernel.TIME] = until
         self.clocks[1 : 1 + len(came)] += np.array([len(deltas) for deltas in came], np.int64)
         whole = [
-            _without_nulls(deltas, len(scan.schema)) for deltas, scan in zip(came, self._node.evidence, strict=True)
+            without_nulls(deltas, len(scan.schema)) for deltas, scan in zip(came, self._node.evidence, strict=True)
         ]
         for number, rule in enumerate(self._node.rules):
             match rule:
@@ -96,8 +96,8 @@ class Knowledge:
         return int(self.clocks[kernel.TIME]) - rule.k - 1
 
 
-def _without_nulls(deltas: Deltas, columns: int) -> tuple[Ints, Ints]:
-    """Times and values of rows; a row with a NULL speaks of nothing that joins."""
+def without_nulls(deltas: Deltas, columns: int) -> tuple[Ints, Ints]:
+    """Times and values of rows; a row with a NULL speaks of no other."""
     null = np.zeros(len(deltas), np.bool_)
     for column in range(columns):
         null |= is_null(deltas.rows, column, columns)

@@ -34,6 +34,7 @@ from penstock.kernels import counting
 from penstock.operators.aggregate import AggregateOperator, AggregationSpec
 from penstock.operators.bag import Bag
 from penstock.operators.counting import FUNCTIONS, CountingOperator
+from penstock.operators.ending import Endings
 from penstock.operators.events import Events
 from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
@@ -45,6 +46,7 @@ from penstock.operators.rstream import RelationStream
 from penstock.operators.scalars import compile_predicate, compile_scalar
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow, WindowOperator, window_operator
+from penstock.plan.ending import Ending
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.panes import Panes
@@ -205,13 +207,15 @@ class _Builder:
             case SemiJoin() | AntiJoin():
                 return self._semi_join(relation)
             case Aggregate():
-                return self._aggregate(relation)
+                return self._aggregate(relation)[1]
             case Distinct(below):
-                return self._counting(counting.DISTINCT, (below,))
+                return self._counting(counting.DISTINCT, (below,))[1]
+            case Ending():
+                return self._ending(relation)
             case SetOp(SetOperator.UNION, True, left, right):
                 return self._union_all(left, right)
             case SetOp(op, all_, left, right):
-                return self._counting(FUNCTIONS[op, all_], (left, right))
+                return self._counting(FUNCTIONS[op, all_], (left, right))[1]
         raise AssertionError(f"no operator for {relation}")
 
     def events(self, relation: Relation) -> tuple[RowStore, EventNode]:
@@ -373,7 +377,31 @@ class _Builder:
         name = self._name("join")
         return JoinCore(self._memory, name, tuple(inputs), test, shown, only_coming=only_coming, looked_up=looked_up)
 
-    def _aggregate(self, relation: Aggregate) -> DeltaNode:
+    def _ending(self, node: Ending) -> DeltaNode:
+        """Groups of which nothing is kept once they have ended."""
+        with self.gauges.building(node.input) as gauge:
+            operator, groups = self._grouping(node.input)
+        groups = measured(groups, gauge)
+        evidence = [self.deltas(scan) for scan in node.evidence]
+        keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
+        endings = Endings(self._memory, self._name("endings"), node, keys, self._dictionary)
+        self.holders += endings.holders
+        self.gauges.top.counts.append(endings.__len__)
+
+        def step_groups(step: Step) -> Deltas:
+            out = groups(step)
+            endings.learn([rows(step) for rows in evidence])
+            endings.step(step.until, operator.state_rows, operator.forget)
+            return out
+
+        return step_groups
+
+    def _grouping(self, relation: Aggregate | Distinct) -> tuple[AggregateOperator | CountingOperator, DeltaNode]:
+        if isinstance(relation, Distinct):
+            return self._counting(counting.DISTINCT, (relation.input,))
+        return self._aggregate(relation)
+
+    def _aggregate(self, relation: Aggregate) -> tuple[AggregateOperator, DeltaNode]:
         arguments = tuple(a.argument for a in relation.aggregations if a.argument is not None)
         keys = tuple(key.expr for key in relation.keys)
         specs = tuple(
@@ -388,11 +416,11 @@ class _Builder:
         grows = is_monotone(relation.input)
         operator = AggregateOperator(self._memory, self._name("aggregate"), key_types, specs, self._dictionary, grows)
         self._holds(operator)
-        return lambda step: operator.step([below(step)], step.until)
+        return operator, lambda step: operator.step([below(step)], step.until)
 
     def _pane_aggregate(
         self, panes: Panes, project: Projection, key_types: tuple[Type, ...], specs: tuple[AggregationSpec, ...]
-    ) -> DeltaNode:
+    ) -> tuple[AggregateOperator, DeltaNode]:
         with self.gauges.building(panes) as gauge:
             rows = self._unordered(panes.scan)
             partials = PartialAggregates(
@@ -411,7 +439,7 @@ class _Builder:
             partials.forget()
             return out
 
-        return aggregate
+        return operator, aggregate
 
     def _unordered(self, scan: Scan) -> DeltaNode:
         """A scan's rows as they arrive, for whom their order is all one."""
@@ -424,13 +452,13 @@ class _Builder:
         self.holders.append(operator)
         self.gauges.top.counts.append(operator.state_rows)
 
-    def _counting(self, function: int, sides: tuple[Relation, ...]) -> DeltaNode:
+    def _counting(self, function: int, sides: tuple[Relation, ...]) -> tuple[CountingOperator, DeltaNode]:
         nodes = [self.deltas(side) for side in sides]
         width = row_width(len(sides[0].schema))
         operator = CountingOperator(self._memory, self._name("count"), width, function)
         self.holders.append(RowsHolder(operator.held_column, sides[0].schema))
         self.gauges.top.counts.append(operator.state_rows)
-        return lambda step: operator.step([node(step) for node in nodes])
+        return operator, lambda step: operator.step([node(step) for node in nodes])
 
     def _union_all(self, left: Relation, right: Relation) -> DeltaNode:
         nodes = [self.deltas(left), self.deltas(right)]

@@ -9,6 +9,7 @@ from typing import cast
 
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
 from penstock.algebra.relations import Join, Relation, StreamKind, Table, walk_relations
+from penstock.plan.ending import Ending
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
@@ -131,6 +132,9 @@ def _operator_text(relation: Relation) -> str:
             return f"keeps {', '.join(map(expression_text, columns)) or 'nothing'}"
         case Table():
             return f"table {_leaf_name(relation)}"
+        case Ending(evidence=evidence):
+            told = ["time"] * (len(relation.ends) > len(evidence)) + list(map(_leaf_name, evidence))
+            return f"forgets groups that end by {' and by '.join(told)}"
         case PurgingJoin(operands, forgets=forgets):
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
             return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}"

@@ -32,6 +32,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
+from penstock.plan.ending import Ending, with_endings
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
@@ -88,7 +89,7 @@ class Plan:
 def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
     kind = query.root.kind if isinstance(query.root, ToStream) else None
-    relation = in_panes(with_purging(physical(query.relation), catalog))
+    relation = in_panes(with_endings(with_purging(physical(query.relation), catalog), catalog))
     once = comes_once(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
@@ -179,6 +180,8 @@ class _Cutter:
                 placed = self.partitioned(self.piece(relation.input), tuple(key.expr for key in keys))
                 seen = placed.seen and placed.seen.renamed((key.column, key.expr) for key in keys)
                 return _Piece(relation.with_inputs((placed.relation,)), placed.routes, placed.shares, seen)
+            case Ending():
+                return self._ending(relation)
             case Distinct():
                 placed = self.partitioned(self.piece(relation.input), relation.schema)
                 return _Piece(Distinct(placed.relation), placed.routes, placed.shares, placed.seen)
@@ -189,6 +192,14 @@ class _Cutter:
                 seen = _seen(relation, _columns(relation.schema))
                 return _Piece(relation.with_inputs(inputs), routes, sides[0].shares, seen)
         raise AssertionError(f"cannot cut {relation}")
+
+    def _ending(self, relation: Ending) -> _Piece:
+        """Punctuations go to all cells: groups are partitioned by all of their keys."""
+        groups = self.piece(relation.input)
+        dimensions: tuple[Dimension, ...] = (None,) * len(groups.shares or ())
+        routes = tuple(Route(scan, dimensions) for scan in relation.evidence)
+        whole = relation.with_inputs((groups.relation, *relation.evidence))
+        return replace(groups, relation=whole, routes=groups.routes + routes)
 
     def received(self, piece: _Piece, dimensions: tuple[Dimension, ...], shares: tuple[int, ...]) -> _Piece:
         """The piece as a fragment of its own, and its rows received in another."""

@@ -15,6 +15,7 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
+from penstock.plan.ending import Ending
 from penstock.plan.physical import Keep, Received, Scan
 
 
@@ -45,6 +46,8 @@ def is_monotone(relation: Relation) -> bool:
             return True
         case Received():
             return relation.is_monotone
+        case Ending(below):
+            return is_monotone(below)
         case Join(operands):
             return all(map(is_monotone, operands))
         case Select() | Project() | Keep() | SemiJoin() | Distinct():

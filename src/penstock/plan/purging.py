@@ -8,12 +8,11 @@ streams that nothing else reads, such as the punctuations, or the times of all r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import product
 
-from penstock.algebra.expressions import Cast, Column, Comparator, Expr, substitute
+from penstock.algebra.expressions import Cast, Comparator, Expr
 from penstock.algebra.predicates import Difference, Equality, classify
-from penstock.algebra.relations import Join, Output, Range, Relation, Stream, Table, Unbounded, rewrite_relation
+from penstock.algebra.relations import Join, Range, Relation, Table, Unbounded, rewrite_relation
 from penstock.catalog import (
     Catalog,
     Clustered,
@@ -26,6 +25,7 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
+from penstock.plan.evidence import rows_of, values_of
 from penstock.plan.joins import join_variables
 from penstock.plan.physical import Scan
 from penstock.plan.rules import (
@@ -173,16 +173,9 @@ class _Rules:
     def _punctuated(
         self, number: int, scan: Scan, scheme: Punctuated, variables: tuple[int, ...]
     ) -> Iterator[ByPunctuation]:
-        if scheme.when is not None:
-            definition = self._definition(scan)
-            evidence = self._values(definition, scheme.columns, scheme.when)
-        elif scheme.source is not None:
-            source = self._catalog.get(scheme.source)
-            assert isinstance(source, StreamDef)
-            evidence = self._values(source, scheme.source_columns)
-        else:
-            return  # a scheme alone does not say how its punctuations come
-        yield ByPunctuation(number, variables, evidence, scheme.lifespan)
+        punctuations = values_of(self._definition(scan), scheme, self._catalog)
+        if punctuations is not None:
+            yield ByPunctuation(number, variables, self._evidence(punctuations), scheme.lifespan)
 
     def _by_time(self) -> Iterator[InTime]:
         """How much later than a row of one input those of another come that join it: along the shortest paths."""
@@ -251,15 +244,11 @@ class _Rules:
         """The evidence that counts a stream's rows, where they are counted."""
         return self._values(definition, ()) if isinstance(within, WithinRows) else None
 
-    def _values(self, definition: StreamDef, names: Iterable[str], when: Expr | None = None) -> int:
-        """The number of the evidence that has these columns of a stream's rows."""
-        occurrence = f"_{definition.name}"
-        schema = tuple(Column(occurrence, a.name, a.type) for a in definition.attributes if not a.virtual)
-        by_name = {column.name.lower(): column for column in schema}
-        stream = Stream(definition.name, occurrence, schema, by_name[definition.timestamp.lower()])
-        where = () if when is None else (substitute(when, {replace(c, scope=""): c for c in schema}),)
-        outputs = tuple(Output(by_name[name.lower()], by_name[name.lower()]) for name in names)
-        scan = Scan(stream, Unbounded(), where, outputs)
+    def _values(self, definition: StreamDef, names: Iterable[str]) -> int:
+        return self._evidence(rows_of(definition, names))
+
+    def _evidence(self, scan: Scan) -> int:
+        """The number of that evidence."""
         if scan not in self.evidence:
             self.evidence.append(scan)
         return self.evidence.index(scan)

@@ -310,6 +310,11 @@ def _rounded(expr: Expr) -> _Rounded | None:
     return None
 
 
+def never_falls(expr: Expr) -> bool:
+    """Whether an expression of one column never falls as the column grows, so that each of its values is passed."""
+    return _rounded(expr) is not None
+
+
 _NOTHING = _Asked(frozenset(), {}, seen=False)
 
 

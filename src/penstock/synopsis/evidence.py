@@ -57,6 +57,10 @@ class Evidence:
         slots = self._slots(keys)
         self._forget(slots[slots >= 0])
 
+    def clear(self) -> None:
+        """Drops all entries."""
+        self._forget(np.flatnonzero(self._held()))
+
     def forget_before(self, word: int) -> None:
         """Drops the entries whose words are smaller."""
         if len(self.store):

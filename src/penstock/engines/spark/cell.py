@@ -145,7 +145,7 @@ class CellStep:
     def _read_time(self, came: list[Packet]) -> None:
         self.clock.read([marker for packet in came for marker in packet.segments], self._work.delays)
         if any(packet.kind is Kind.CLOSE for packet in came):
-            self.clock.close(self._work.horizon)
+            self.clock.close(self._work.horizon, self._work.own)
 
     def _arrivals(self, came: list[Packet]) -> Ints:
         """The instants at which rows of any stream arrived, for RSTREAM.
@@ -159,7 +159,7 @@ class CellStep:
                 assert packet.deltas is not None
                 late = packet.deltas.ts < self.clock.earliest[packet.segment]
                 self.clock.streams[packet.segment.stream].late_rows += int(packet.deltas.weight[late].sum())
-                if self._work.plan.kind is StreamKind.RSTREAM:
+                if self._work.plan.kind is StreamKind.RSTREAM and packet.segment.stream in self._work.own:
                     arrived.append(packet.deltas.ts[~late])
         return np.unique(np.concatenate(arrived)) if arrived else np.zeros(0, np.int64)
 

@@ -8,7 +8,7 @@ makes nothing in it late, or all but one of the partitions of a topic that is re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -47,10 +47,10 @@ class Clock:
         if not self.closed and reached and NEVER not in reached:
             self.until = max(self.until, min(reached))
 
-    def close(self, horizon: int | None) -> None:
-        """Closes all instants up to the horizon: by default the largest timestamp."""
+    def close(self, horizon: int | None, own: Collection[str]) -> None:
+        """Closes all instants up to the horizon: by default the largest timestamp of the query's own streams."""
         if not self.closed:
-            newest = max((progress.newest for progress in self.streams.values()), default=0)
+            newest = max((progress.newest for name, progress in self.streams.items() if name in own), default=0)
             self.until = max(self.until, (max(newest, 0) if horizon is None else horizon) + 1)
             self.closed = True
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.algebra.relations import Query, Schema, Table
+from penstock.algebra.relations import Query, Schema, Table, streams
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.engines.routing import Router
@@ -47,6 +47,11 @@ class Work:
     @cached_property
     def addresses(self) -> Addresses:
         return Addresses(self.plan, self.cells)
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """The streams of the query's windows. Others are read for their punctuations: their times are not its own."""
+        return frozenset(stream.name for stream in streams(self.plan.query.relation))
 
     @cached_property
     def delays(self) -> dict[str, int]:

@@ -1,0 +1,95 @@
+"""Groups that have ended are forgotten, and the answer does not change."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from penstock.engines.embedded import EmbeddedEngine
+from penstock.sql import bind_text
+from tests.engines.comparing import Log, batches, embedded, expected, logged
+from tests.engines.spark.pretending import pretended
+from tests.engines.test_embedded import restart
+from tests.generators import Case
+from tests.purging.cases import SECOND, Row, punctuated, punctuated_from
+
+DDL = """
+CREATE STREAM closed (a BIGINT, b BIGINT, closes INT, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE STREAM s (a BIGINT, b BIGINT, closes INT, ts TIMESTAMP{}) TIMESTAMP BY ts;
+"""
+QUERIES = [
+    "SELECT a, COUNT(*) AS n, MIN(b) AS least FROM s GROUP BY a",
+    "SELECT a, b, SUM(b) AS total, AVG(closes) AS share FROM s WHERE b <> 3 GROUP BY a, b",
+    "SELECT DATE_TRUNC('MINUTE', ts) AS minute, a, COUNT(*) AS n FROM s GROUP BY DATE_TRUNC('MINUTE', ts), a",
+    "SELECT DISTINCT a FROM s",
+    "SELECT DISTINCT b, a, closes FROM s",
+    "SELECT ISTREAM(CAST(ts AS DATE) AS day, MAX(a) AS most) FROM s GROUP BY CAST(ts AS DATE)",
+    "SELECT RSTREAM(a, COUNT(*) AS n) FROM s GROUP BY a",
+    "SELECT a, COUNT(*) AS n FROM s GROUP BY a HAVING COUNT(*) > 1",
+    "SELECT COUNT(*) AS groups FROM (SELECT DISTINCT a FROM s) d",
+]
+
+
+def ending_case(seed: int) -> Case:
+    random = Random(seed)
+    kinds = (punctuated("s", ("a",)), punctuated("s", ("a", "b")), punctuated_from("s", ("a",), "closed"))
+    declared = [one for one in kinds if random.random() < 0.5]
+    past: list[Row] = []
+    ts = SECOND
+    for number in range(60):
+        ts += random.choice((0, 1, 7, 20)) * SECOND
+        values = [None if random.random() < 0.05 else number // 8 + random.randint(0, 3) for _ in "ab"]
+        row = Row(random.choice(("s", "s", "s", "closed")), ts, *values, random.random() < 0.2)
+        if all(one.allows(past, row) for one in declared):
+            past.append(row)
+    data = {n: [(r.a, r.b, int(r.closes), r.ts) for r in past if r.stream == n] for n in ("s", "closed")}
+    return Case(DDL.format("".join(f", {one.text}" for one in declared)), QUERIES[seed % len(QUERIES)], data, None, "")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_answer_is_the_reference_s(seed: int) -> None:
+    case = ending_case(seed)
+    bound = bind_text(case.script).checked()
+    query, catalog = bound.queries[0], bound.catalog
+    want = expected(case, query, catalog)
+    for cells, cuts in ((1, 0), (1, Random(seed)), (3, Random(seed))):
+        assert embedded(case, query, catalog, cells, cuts) == want
+    assert pretended(case, query, catalog, 2, Random(seed)) == want
+
+
+@pytest.mark.parametrize("seed", range(18))
+def test_endings_go_on_from_their_pages(seed: int) -> None:
+    case = ending_case(100 + seed)
+    bound = bind_text(case.script).checked()
+    query, catalog = bound.queries[0], bound.catalog
+    engine = EmbeddedEngine(query, catalog, {}, 1)
+    pages: dict[tuple[int, int], dict[str, bytes]] = {}
+    log: Log = Log()
+    for name, rows in batches(case, engine, catalog, Random(seed)):
+        engine.push(name, rows)
+        log += logged(engine.advance(), query)
+        restart(engine, pages)
+    assert log + logged(engine.finish(), query) == expected(case, query, catalog)
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT a, COUNT(*) AS n FROM s GROUP BY a",
+        "SELECT DISTINCT a FROM s",
+        "SELECT DATE_TRUNC('MINUTE', ts) AS m, a, SUM(b) AS t FROM s GROUP BY DATE_TRUNC('MINUTE', ts), a",
+    ],
+)
+def test_what_is_kept_is_what_is_open(select: str) -> None:
+    """A value comes for ten seconds, and is closed then."""
+    rows = [(n // 10, n, int(n % 10 == 9), n * SECOND) for n in range(1000)]
+    case = Case(DDL.format(", PUNCTUATED BY (a) WHEN closes = 1"), select, {"s": rows, "closed": []}, None, "")
+    bound = bind_text(case.script).checked()
+    engine = EmbeddedEngine(bound.queries[0], bound.catalog)
+    most = 0
+    for name, batch in batches(case, engine, bound.catalog, 25):
+        engine.push(name, batch)
+        engine.advance()
+        most = max(most, engine.state()[0])
+    assert most <= 12
