@@ -47,11 +47,9 @@ class Knowledge:
         ]
         for number, rule in enumerate(self._node.rules):
             match rule:
-                case ByPunctuation(evidence=source, lifespan=lifespan):
+                case ByPunctuation(evidence=source):
                     ts, keys = whole[source]
                     self.evidence[number].note(keys, ts)
-                    if lifespan is not None:
-                        self.evidence[number].forget_before(until - lifespan)
                     yield number, keys
                 case ByCluster(evidence=source, ticks=ticks):
                     ts, keys = whole[source]

@@ -174,8 +174,9 @@ class _Rules:
         self, number: int, scan: Scan, scheme: Punctuated, variables: tuple[int, ...]
     ) -> Iterator[ByPunctuation]:
         punctuations = values_of(self._definition(scan), scheme, self._catalog)
-        if punctuations is not None:
-            yield ByPunctuation(number, variables, self._evidence(punctuations), scheme.lifespan)
+        # After a lifespan values come again, and join what is stored.
+        if punctuations is not None and scheme.lifespan is None:
+            yield ByPunctuation(number, variables, self._evidence(punctuations))
 
     def _by_time(self) -> Iterator[InTime]:
         """How much later than a row of one input those of another come that join it: along the shortest paths."""

@@ -46,7 +46,6 @@ class ByPunctuation:
     target: int
     variables: tuple[int, ...]
     evidence: int
-    lifespan: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,12 +61,6 @@ class Evidence:
         """Drops all entries."""
         self._forget(np.flatnonzero(self._held()))
 
-    def forget_before(self, word: int) -> None:
-        """Drops the entries whose words are smaller."""
-        if len(self.store):
-            words = self.store.rows[: self.store.capacity, self.width]
-            self._forget(np.flatnonzero((self._held() == 1) & (words < word)))
-
     def _forget(self, slots: Ints) -> None:
         if len(slots):
             unlink_rows(self.index.heads, self.index.links, slots, np.full(len(slots), -1, np.int64))
