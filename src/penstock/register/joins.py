@@ -97,7 +97,7 @@ def join_states(
     memo: Memo | None = None,
 ) -> Iterator[State]:
     """What the join keeps beside its operands' windows. With a memo any bound will do, and not just the least."""
-    block = block_of(relation)
+    block = block_of(relation) if memo is None else memo.once(relation, "block", lambda: block_of(relation))
     changing = [operand for operand in block.operands if not operand.is_static]
     if len(changing) < 2:
         return
