@@ -45,7 +45,7 @@ def test_an_unsafe_query_shows_what_grows_why_and_what_would_help(penstock: Pens
     assert (done.code, done.err) == (1, "")
     assert done.out == (
         "gain: not safe\n"
-        "q.sql:5:14: every row of b is kept, because a row of i may always match it\n"
+        "q.sql:5:14: every row of b is kept until its row of i comes, and nothing says that one comes, or by when\n"
         "    FROM item i, bid b\n"
         "                 ^^^^^\n"
         "why: let N rows of b come, each with its own auction: a partner of any of them may come next\n"

@@ -47,6 +47,13 @@ SHAPES = st.sampled_from(
         "SELECT a FROM s WHERE EXISTS (SELECT * FROM t WHERE {})",
         "SELECT COUNT(*) AS n FROM s WHERE NOT EXISTS (SELECT * FROM t WHERE {})",
         "SELECT a FROM s WHERE NOT EXISTS (SELECT * FROM t WHERE {})",
+        "SELECT a, COUNT(*) AS n FROM s [ROWS 1], t WHERE {} GROUP BY a",
+        "SELECT a, c, MAX(d) AS n FROM s [ROWS 1], t [ROWS 1] WHERE {} GROUP BY a, c",
+        "SELECT DISTINCT a FROM s [NOW], t WHERE {}",
+        "SELECT a, COUNT(DISTINCT d) AS n FROM s, t WHERE {} GROUP BY a",
+        "SELECT x.a FROM (SELECT a, MAX(b) AS b FROM s GROUP BY a) x, t WHERE {}",
+        "SELECT a FROM s WHERE a NOT IN (SELECT c FROM t WHERE {})",
+        "SELECT a FROM s, t WHERE {} UNION SELECT c FROM t",
     ]
 )
 

@@ -67,8 +67,8 @@ EFFORT, CHANGED = 320, 4
 #: Over more streams than these, changes of the query are tried only if no declarations will do; and references are
 #: proposed only where a predicate of the query joins.
 FEW_STREAMS = 4
-#: How many sets are looked for where the cheapest cannot be told.
-_A_FEW = 3
+#: Where the cheapest cannot be told, another set is looked for if the first has no more steps than these.
+_SMALL = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +214,8 @@ class Search:
             if not self._found:
                 self._one(pool)
         first = next(iter(self._found), frozenset())
-        for number in sorted(first)[: _A_FEW * (len(first) <= _A_FEW * FEW_STREAMS)]:
-            self._one([each for each in self._some(Declare) if each != number])
+        if first and len(first) <= _SMALL:
+            self._one([each for each in schemes if each != min(first)])
 
     def explore(self, *kinds: type, most: int = COUNTED) -> None:
         """Adds the cheapest sets of some kinds of steps, of all without any."""
@@ -269,7 +269,10 @@ class Search:
         return self._known[numbers]
 
     def _lacking(self, chosen: frozenset[int], pool: Iterable[int]) -> Iterator[frozenset[int]]:
-        """Conflicts: without them all the rest together is not enough."""
+        """Conflicts: without them all the rest together is not enough. To look for them is worth some trials."""
+        self._effort -= len(self._declarations) // 8
+        if self._effort < 0:
+            raise Exhausted
         for some in self._oracle.lacking(self._steps(chosen), self._steps(pool)):
             numbers = frozenset(self._numbers[step] for step in some)
             if self._oracle.sure or not self._safe(frozenset(pool) - numbers):
@@ -313,7 +316,7 @@ def _candidates(normal: Relation, catalog: Catalog, unbounded: tuple[State, ...]
     windows = {node.stream.occurrence: node for node in walk_relations(normal) if isinstance(node, Window)}
     direct = list(_equalities(normal))
     pairs = list(_pairs(direct, windows))
-    yield from _schemes(pairs, windows, catalog)
+    yield from _schemes(pairs, windows, catalog, few)
     yield from _references(pairs if few else [*direct, *((b, a) for a, b in direct)], windows, catalog)
     if len(windows) == 2:  # only the theory of k-constraints knows of orders, and it is dear to ask often
         yield from _orders(pairs, windows, catalog)
@@ -350,14 +353,16 @@ def _pairs(equal: Pairs, windows: dict[str, Window]) -> Iterator[tuple[Column, C
         yield from ((a, b) for a in own for b in own if a.scope != b.scope)
 
 
-def _schemes(pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[Step]:
-    """Schemes on the columns that join: on each, on those that join one stream, and on all of a stream."""
+def _schemes(pairs: Pairs, windows: dict[str, Window], catalog: Catalog, few: bool) -> Iterator[Step]:
+    """Schemes on the columns that join: on each, on those that join one stream, and over few streams on all of one."""
     joined: dict[str, dict[str, dict[str, None]]] = {}
     for left, right in pairs:
         joined.setdefault(left.scope, {}).setdefault(right.scope, {})[left.name] = None
     for occurrence, others in joined.items():
         every = dict.fromkeys(name for names in others.values() for name in names)
-        for names in dict.fromkeys([*((name,) for name in every), *map(tuple, others.values()), tuple(every)]):
+        for names in dict.fromkeys(
+            [*((name,) for name in every), *map(tuple, others.values()), *([tuple(every)] * few)]
+        ):
             yield from _new(windows[occurrence].stream.name, Punctuated(names), catalog)
 
 

@@ -527,8 +527,6 @@ class _Translation:
         """How the operands' changes end; those that close only seen values, where the values asked about are seen."""
         found = [closer for operand in self.block.operands for closer in self._of_operand(operand)]
         known = {self.attribute(column) for column in self._seen() if column in self.owner} if self.asked.seen else ()
-        if self.asked is not _NOTHING:  # after a lifespan a value may come again, and a group would have to go on
-            found = [closer for closer in found if closer.scheme.lifespan is None]
         fitting = [
             closer
             for closer in found
@@ -684,6 +682,9 @@ def _closer(
 ) -> Closer | None:
     named = {column.name.lower(): column for column in window.stream.schema}
     match constraint:
+        case Punctuated(lifespan=int()):
+            # After it the values may come again: they would join stored rows, and their groups would have to go on.
+            return None
         case Punctuated(columns) | Clustered(columns) | Unique(columns):
             own = [named[column.lower()] for column in columns]
         case Ordered(column) if not isinstance(window.spec, PartitionRows):
@@ -696,8 +697,7 @@ def _closer(
     leans_on: tuple[str, ...] = (f"{definition.name}: {constraint_text(constraint)}",)
     noun = " and ".join(_plural(column) for column in own)
     match constraint:
-        case Punctuated(lifespan=lifespan):
-            scheme = replace(scheme, lifespan=lifespan)
+        case Punctuated():
             return Closer(scheme, Bound(Kind.OPEN, f"{noun} not yet closed"), leans_on)
         case Unique():
             return Closer(scheme, NONE, leans_on, only_seen=True)

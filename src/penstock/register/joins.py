@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from penstock.algebra.expressions import Column, Expr, columns
 from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.predicates import Equality, classify
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
@@ -36,7 +37,7 @@ from penstock.register.blocks import Block, Operand, block_of, flat_block
 from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness
 from penstock.register.closing import Purging
 from penstock.register.constant_synopses import ConstantSynopses, Needs
-from penstock.register.contents import appends_only, content
+from penstock.register.contents import appends_only, content, unique_keys
 from penstock.register.join_graphs import BlockAnalysis, analyse_block, known_constraints, tells_more
 from penstock.register.memo import Memo
 from penstock.register.proof import Proof
@@ -96,7 +97,7 @@ def join_states(
     memo: Memo | None = None,
 ) -> Iterator[State]:
     """What the join keeps beside its operands' windows. With a memo any bound will do, and not just the least."""
-    block = block_of(relation)
+    block = block_of(relation) if memo is None else memo.once(relation, "block", lambda: block_of(relation))
     changing = [operand for operand in block.operands if not operand.is_static]
     if len(changing) < 2:
         return
@@ -151,9 +152,20 @@ class _Judge:
         if options:
             bound, proof, theory = min(options, key=lambda option: badness(option[0]))
             return State(self.holder, stream, bound, theory, proof, scope)
-        others = " or ".join(other.label for other in block.others(operand) if not other.is_static)
-        claim = f"every row of {operand.label} is kept, because a row of {others} may always match it"
+        claim = self._complaint(block, operand)
         return State(self.holder, stream, UNBOUNDED, Theory.WINDOWS, Proof(claim), scope, _matched(block, operand))
+
+    def _complaint(self, block: Block, operand: Operand) -> str:
+        """What keeps a row. A key ends its wait once the one row came that it joins, but that may never come.
+
+        Example 1 of 004 takes for granted that it does: a bid's item is there. Here it has to be declared.
+        """
+        others = [other for other in block.others(operand) if not other.is_static]
+        names = " or ".join(other.label for other in others)
+        if isinstance(self.relation, Join) and len(others) == 1 and _joins_key(block, operand, others[0], self.catalog):
+            wait = f"is kept until its row of {names} comes, and nothing says that one comes, or by when"
+            return f"every row of {operand.label} {wait}"
+        return f"every row of {operand.label} is kept, because a row of {names} may always match it"
 
     def _options(self, block: Block, operand: Operand) -> Iterator[Option | None]:
         if Theory.ARITHMETIC in self.theories:
@@ -208,6 +220,14 @@ class _Judge:
     def _analysis(self) -> BlockAnalysis | None:
         block = block_of(self.relation)
         return self._once(known_constraints(block, self.catalog), lambda: analyse_block(block, self.catalog))
+
+
+def _joins_key(block: Block, operand: Operand, other: Operand, catalog: Catalog) -> bool:
+    """Whether a row joins one row of the other operand at most: it is equal to it on a key."""
+    own = frozenset(operand.relation.schema)
+    views = [view for view in map(classify, block.predicates) if isinstance(view, Equality)]
+    equal = {b for view in views for a, b in ((view.left, view.right), (view.right, view.left)) if a in own}
+    return any(key <= equal for key in unique_keys(other.relation, catalog))
 
 
 def _rows_of_window(relation: Relation) -> bool:

@@ -185,6 +185,8 @@ class _Search:
 
     def learn(self, number: int) -> None:
         """Its values are at hand, so that what differs from them by so much is bounded."""
+        if number in self.known and number in self.above and number in self.below:
+            return
         self.know(number)
         if self.upward[number] or self.downward[number]:
             self.bounding += ((number, True), (number, False))
