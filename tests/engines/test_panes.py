@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.plan.fragments import plan
-from penstock.plan.panes import Panes
+from penstock.plan.panes import MOST_SLIDES, Panes
+from penstock.sql import bind_text
 from tests.engines.comparing import bound, embedded, expected
 from tests.engines.spark.pretending import pretended
 from tests.engines.test_forgetting import restarted, sweeps_after
@@ -35,3 +37,11 @@ def test_panes_do_not_show(case: Case, cells: int, seed: int) -> None:
     with sweeps_after(0):
         assert restarted(case, cells, seed) == want
         assert pretended(case, query, catalog, cells, Random(seed)) == want
+
+
+@pytest.mark.parametrize(("reach", "stores_rows"), [(MOST_SLIDES, False), (MOST_SLIDES + 1, True)])
+def test_a_window_of_very_many_slides_stores_rows(reach: int, stores_rows: bool) -> None:
+    window = f"[RANGE {reach} SECONDS SLIDE 1 SECOND]"
+    text = f"CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts; SELECT COUNT(*) FROM s {window}"
+    (fragment,) = plan(normalise(bind_text(text).checked().queries[0])).fragments
+    assert stores_rows == (not any(isinstance(node, Panes) for node in walk_relations(fragment.root)))

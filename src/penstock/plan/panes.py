@@ -13,6 +13,9 @@ from penstock.algebra.expressions import require
 from penstock.algebra.relations import Aggregate, Range, Relation, Schema, WindowSpec
 from penstock.plan.physical import Scan
 
+#: A window whose range has more slides than these has rows that are often alone in their panes: then rows are stored.
+MOST_SLIDES = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Panes(Relation):
@@ -21,7 +24,7 @@ class Panes(Relation):
     scan: Scan
 
     def __post_init__(self) -> None:
-        require(_slides(self.scan.spec), "only rows of a sliding window come and go together")
+        require(has_panes(self.scan.spec), "only rows of a window that slides come and go together")
 
     @property
     def window(self) -> Range:
@@ -57,10 +60,14 @@ def in_panes(relation: Relation) -> Relation:
     """
     below = tuple(map(in_panes, relation.inputs))
     match relation, below:
-        case Aggregate(), (Scan() as scan,) if _slides(scan.spec):
+        case Aggregate(), (Scan() as scan,) if has_panes(scan.spec):
             return relation.with_inputs((Panes(scan),))
     return relation.with_inputs(below) if below else relation
 
 
-def _slides(window: WindowSpec) -> bool:
-    return isinstance(window, Range) and window.slide is not None
+def has_panes(window: WindowSpec) -> bool:
+    """Whether many rows of a window come and go together."""
+    match window:
+        case Range(width, int(slide)):
+            return width // slide <= MOST_SLIDES
+    return False

@@ -11,21 +11,24 @@ import penstock.engines.spark.source  # noqa: F401
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.sql import bind_text
 
-_QUERY = """
+_QUERIES = """
 CREATE STREAM a (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts;
 CREATE STREAM b (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts;
 CREATE QUERY q AS SELECT ISTREAM(a.k, COUNT(*) AS n, SUM(b.v) AS total)
 FROM a [RANGE 1 SECOND], b [RANGE 1 SECOND] WHERE a.k = b.k GROUP BY a.k;
+CREATE QUERY slides AS SELECT ISTREAM(k, COUNT(*) AS n, SUM(v) AS total)
+FROM a [RANGE 1 SECOND SLIDE 1 SECOND] GROUP BY k;
 """
 
 
 def load_kernels() -> None:
-    """Runs a small query, for which the kernels of most queries are read from the disk, or compiled."""
-    script = bind_text(_QUERY).checked()
-    engine = EmbeddedEngine(script.queries[0], script.catalog, cells=2)
-    for stream in ("a", "b"):
-        engine.push(stream, pa.record_batch({"k": [1, 2], "v": [1, 2], "ts": [1, 2]}))
-    engine.finish()
+    """Runs small queries, for which the kernels of most queries are read from the disk, or compiled."""
+    script = bind_text(_QUERIES).checked()
+    for query in script.queries:
+        engine = EmbeddedEngine(query, script.catalog, cells=2)
+        for stream in engine.streams:
+            engine.push(stream, pa.record_batch({"k": [1, 2], "v": [1, 2], "ts": [1, 2]}))
+        engine.finish()
 
 
 if __name__ == "__main__":
