@@ -2,8 +2,8 @@
 
 The network join is run plain and with its constraints declared, with the streams side by side in time, so that no row
 waits for another stream. Beside both stands the least that any plan could hold: the rows that still take part in a
-change of the result, found afterwards from the whole data. The auctions have no window at all; their state is shown over
-a run ten times as long. `ROWS` in the environment sets the size. Times are CPU times of this process.
+change of the result, found afterwards from the whole data. The auctions have no window at all; their state is shown
+over a run ten times as long. `ROWS` in the environment sets the size. Times are CPU times of this process.
 """
 
 from __future__ import annotations

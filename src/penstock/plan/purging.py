@@ -72,7 +72,9 @@ def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: 
                 if source == number:
                     return True
             case ByPunctuation() | ByKey() | ByCluster() | ByOrder():
-                if rule.target != number and own.issuperset(rule.variables):
+                # A key lets those rows go that are in a result, which where windows end have to stay.
+                is_of_use = isinstance(operand.spec, Unbounded) or not isinstance(rule, ByKey)
+                if is_of_use and rule.target != number and own.issuperset(rule.variables):
                     return True
     return False
 
