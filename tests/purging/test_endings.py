@@ -6,9 +6,11 @@ from random import Random
 
 import pytest
 
+from penstock import check
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.plan.exploited import unused_proof
 from penstock.sql import bind_text
-from tests.engines.comparing import Log, batches, embedded, expected, logged
+from tests.engines.comparing import Log, batches, embedded, expected, logged, table
 from tests.engines.spark.pretending import pretended
 from tests.engines.test_embedded import restart
 from tests.generators import Case
@@ -90,6 +92,39 @@ def test_what_is_kept_is_what_is_open(select: str) -> None:
     most = 0
     for name, batch in batches(case, engine, bound.catalog, 25):
         engine.push(name, batch)
+        engine.advance()
+        most = max(most, engine.state()[0])
+    assert most <= 12
+
+
+def test_groups_of_a_join_end_with_their_auction() -> None:
+    """Forty items, each open for ten seconds, of which one or two are open at a time."""
+    ddl = """
+    CREATE STREAM item (id BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+    CREATE STREAM bid (auction BIGINT, price BIGINT, kind STRING, ts BIGINT,
+        FOREIGN KEY (auction) REFERENCES item (id) WITHIN 0 SECONDS,
+        PUNCTUATED BY (auction) WHEN kind = 'close') TIMESTAMP BY ts;
+    """
+    select = (
+        "SELECT i.id, COUNT(*) AS bids, MAX(b.price) AS dearest FROM item i, bid b WHERE i.id = b.auction GROUP BY i.id"
+    )
+    data = {
+        "item": [(i, 10 * i) for i in range(40)],
+        "bid": [(i, at, "close" if at == 9 else "bid", 10 * i + at) for i in range(40) for at in (1, 3, 5, 9)],
+    }
+    case = Case(ddl, select, data, None, "")
+    bound = bind_text(case.script).checked()
+    query, catalog = bound.queries[0], bound.catalog
+    (verdict,) = check(case.script)
+    assert verdict.safe
+    assert unused_proof(verdict) is None
+    assert embedded(case, query, catalog, 2, 7) == expected(case, query, catalog)
+    engine = EmbeddedEngine(query, catalog)
+    most = 0
+    for start in range(0, 400, 20):
+        for stream in catalog.streams:
+            rows = [row for row in data[stream.name] if start <= row[-1] < start + 20]
+            engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
         engine.advance()
         most = max(most, engine.state()[0])
     assert most <= 12

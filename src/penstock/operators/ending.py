@@ -6,7 +6,7 @@ row, and at most half of what is kept has ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from penstock.operators.knowledge import without_nulls
 from penstock.operators.scalars import compile_scalar
 from penstock.operators.sweep import Holder, RowsHolder
-from penstock.plan.ending import AfterPunctuation, Ending, InTime
+from penstock.plan.ends import AfterJoin, AfterPunctuation, Ending, InTime
 from penstock.synopsis.deltas import Deltas, is_null, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING, Evidence
@@ -33,25 +33,33 @@ class Endings:
         self._node, self._keys, self._dictionary = node, keys, dictionary
         #: How many groups were left when they were last looked through.
         self._left = memory.array(f"{name}.left", 1)
-        self._closed = [
-            Evidence(memory, f"{name}.closed{number}", len(scan.schema)) for number, scan in enumerate(node.evidence)
-        ]
+        #: By the ends that speak of values: those that do not come again.
+        self._closed = {
+            end: Evidence(memory, f"{name}.closed{number}", len(end.keys))
+            for number, end in enumerate(node.ends)
+            if not isinstance(end, InTime)
+        }
         self._bounds = {end: compile_scalar(end.expr, (end.timestamp,)) for end in node.ends if isinstance(end, InTime)}
 
     def __len__(self) -> int:
-        return sum(map(len, self._closed))
+        return sum(map(len, self._closed.values()))
 
     @property
     def holders(self) -> list[Holder]:
         """What holds codes of interned values."""
-        pairs = zip(self._closed, self._node.evidence, strict=True)
-        return [RowsHolder(entries.store.held_column, scan.schema) for entries, scan in pairs]
+        return [
+            RowsHolder(entries.store.held_column, tuple(self._node.schema[key] for key in end.keys))
+            for end, entries in self._closed.items()
+        ]
 
-    def learn(self, came: Sequence[Deltas]) -> None:
-        """Takes punctuations."""
-        for deltas, entries in zip(came, self._closed, strict=True):
-            ts, keys = without_nulls(deltas, entries.width)
-            entries.note(keys, ts)
+    def learn(self, came: Sequence[Deltas], ended: Mapping[int, Ints]) -> None:
+        """Takes punctuations, and the values for which rules of the join below say that it is done."""
+        for end, entries in self._closed.items():
+            if isinstance(end, AfterPunctuation):
+                ts, keys = without_nulls(came[end.evidence], entries.width)
+                entries.note(keys, ts)
+            elif end.rule in ended:
+                entries.note(ended[end.rule], np.zeros(len(ended[end.rule]), np.int64))
 
     def step(self, until: int, groups: Callable[[], int], forget: Forget) -> None:
         """Lets groups go that ended before `until`, if it is worth the while."""
@@ -59,7 +67,7 @@ class Endings:
             return
         forget(lambda keys: self._ended(keys, until))
         self._left[0] = groups()
-        for entries in self._closed:
+        for entries in self._closed.values():
             entries.clear()
 
     def _ended(self, keys: Ints, until: int) -> Bools:
@@ -69,8 +77,8 @@ class Endings:
             match end:
                 case InTime(key):
                     ended |= keys[:, key] < self._reached(end, until)
-                case AfterPunctuation(columns, evidence):
-                    known = self._closed[evidence].words(keys[:, columns]) != MISSING
+                case AfterPunctuation(columns) | AfterJoin(columns):
+                    known = self._closed[end].words(keys[:, columns]) != MISSING
                     for column in columns:
                         known &= ~is_null(keys, column, self._keys)
                     ended |= known

@@ -46,7 +46,7 @@ from penstock.operators.rstream import RelationStream
 from penstock.operators.scalars import compile_predicate, compile_scalar
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow, WindowOperator, window_operator
-from penstock.plan.ending import Ending
+from penstock.plan.ends import Ending
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.panes import Panes
@@ -381,6 +381,7 @@ class _Builder:
         """Groups of which nothing is kept once they have ended."""
         with self.gauges.building(node.input) as gauge:
             operator, groups = self._grouping(node.input)
+        purge = next((purge for purge in self.purges if purge.node is node.input.input), None)
         groups = measured(groups, gauge)
         evidence = [self.deltas(scan) for scan in node.evidence]
         keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
@@ -390,7 +391,7 @@ class _Builder:
 
         def step_groups(step: Step) -> Deltas:
             out = groups(step)
-            endings.learn([rows(step) for rows in evidence])
+            endings.learn([rows(step) for rows in evidence], purge.ended if purge is not None else {})
             endings.step(step.until, operator.state_rows, operator.forget)
             return out
 

@@ -79,7 +79,8 @@ class Purge:
         windows: Mapping[int, ForgettingWindow],
         retracts: bool,
     ) -> None:
-        self._memory, self._name, self._node, self._core, self._windows = memory, name, node, core, windows
+        self._memory, self._name, self._core, self._windows = memory, name, core, windows
+        self.node = node
         #: Whether results are taken back, so that rows that are in one must stay.
         self._retracts = retracts
         self._knows = Knowledge(memory, name, node)
@@ -101,11 +102,16 @@ class Purge:
     def holders(self) -> list[Holder]:
         """What holds codes of interned values."""
         return [
-            RowsHolder(entries.store.held_column, self._node.evidence[rule.evidence].schema)
-            for number, rule in enumerate(self._node.rules)
+            RowsHolder(entries.store.held_column, self.node.evidence[rule.evidence].schema)
+            for number, rule in enumerate(self.node.rules)
             if isinstance(rule, ByPunctuation | ByCluster)
             for entries in [self._knows.evidence[number]]
         ]
+
+    @property
+    def ended(self) -> Mapping[int, Ints]:
+        """By rule the values for which the join gives no more results, as was found in the last step."""
+        return self._punctuations.ended
 
     def violations(self) -> int:
         """How many rows came that a punctuation had ruled out."""
@@ -118,7 +124,7 @@ class Purge:
             self._punctuations.came(number, keys)
             hashes.append(watch_hashes(number, keys))
         allowed = [self._allowed(number, own) for number, own in enumerate(events)]
-        for number, rule in enumerate(self._node.rules):
+        for number, rule in enumerate(self.node.rules):
             if isinstance(rule, ByKey):
                 own = allowed[rule.target]
                 hashes.append(
@@ -145,7 +151,7 @@ class Purge:
     def _allowed(self, number: int, events: Events) -> Events:
         """The events of an input without rows whose values a punctuation had closed before."""
         ruled_out = np.zeros(len(events), np.bool_)
-        for rule_number, rule in enumerate(self._node.rules):
+        for rule_number, rule in enumerate(self.node.rules):
             if isinstance(rule, ByPunctuation) and rule.target == number and len(events):
                 closed = self._knows.evidence[rule_number].words(self._core.keys(number, rule.variables, events.slots))
                 starts = self._core.inputs[number].store.starts[events.slots]
@@ -158,7 +164,7 @@ class Purge:
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
-        for number, rule in enumerate(self._node.rules):
+        for number, rule in enumerate(self.node.rules):
             if isinstance(rule, AfterRows):
                 own = events[rule.source]
                 slots = own.slots[own.signs > 0]
@@ -250,7 +256,7 @@ class Purge:
 
     def _rules(self) -> tuple[Ints, Ints]:
         """The rules as the kernel reads them."""
-        rules = self._node.rules
+        rules = self.node.rules
         most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, ByKey | ByPunctuation | ByCluster))])
         lines, variables = np.zeros((len(rules), 9), np.int64), np.zeros((len(rules), most), np.int64)
         for number, rule in enumerate(rules):
@@ -290,6 +296,8 @@ class PunctuationPurge:
     def __init__(self, node: PurgingJoin, core: JoinCore, knows: Knowledge) -> None:
         self._node, self._core, self._knows = node, core, knows
         self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByPunctuation)}
+        #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
+        self.ended: dict[int, Ints] = {}
         self._begin()
 
     def _begin(self) -> None:
@@ -307,13 +315,13 @@ class PunctuationPurge:
                 self._gone[number].append(rows.of(number))
 
     def forget(self) -> None:
-        needless = {number: self._needless(rule) for number, rule in self._rules.items()}
-        for number, keys in needless.items():
+        self.ended = {number: self._needless(number, rule) for number, rule in self._rules.items()}
+        for number, keys in self.ended.items():
             if len(keys):
                 self._knows.evidence[number].forget_keys(keys)
         self._begin()
 
-    def _needless(self, rule: ByPunctuation) -> Ints:
+    def _needless(self, number: int, rule: ByPunctuation) -> Ints:
         """The keys of punctuations that are not needed any more, of those that something happened to."""
         holders = [n for n in range(len(self._core.inputs)) if self._core.has_variables(n, rule.variables)]
         others = [n for n in holders if n != rule.target]
@@ -328,6 +336,7 @@ class PunctuationPurge:
             by_key = self._has_gone(other, rule, candidates)
             unneeded &= ~self._core.holds(other, rule.variables, candidates)
             unneeded &= by_key | (self._is_punctuated(other, rule, candidates) & ~here)
+        unneeded &= self._knows.evidence[number].words(candidates) != MISSING
         return candidates[unneeded]
 
     def _gone_keys(self, number: int, variables: tuple[int, ...]) -> Ints:

@@ -32,7 +32,8 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
-from penstock.plan.ending import Ending, with_endings
+from penstock.plan.ending import with_endings
+from penstock.plan.ends import Ending
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes

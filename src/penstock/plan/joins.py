@@ -15,7 +15,7 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
-from penstock.plan.ending import Ending
+from penstock.plan.ends import Ending
 from penstock.plan.physical import Keep, Received, Scan
 
 
@@ -46,11 +46,9 @@ def is_monotone(relation: Relation) -> bool:
             return True
         case Received():
             return relation.is_monotone
-        case Ending(below):
-            return is_monotone(below)
         case Join(operands):
             return all(map(is_monotone, operands))
-        case Select() | Project() | Keep() | SemiJoin() | Distinct():
+        case Select() | Project() | Keep() | SemiJoin() | Distinct() | Ending():
             return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
             return all(map(is_monotone, relation.inputs))
