@@ -51,8 +51,13 @@ class RowStore:
 
     def put(self, rows: Ints, starts: Ints) -> Ints:
         """Stores rows and gives their slots."""
+        free, given = int(self._registers[0]), int(self._registers[1])
         slots = self.allocate(len(rows))
-        scatter(rows, starts, slots, self.rows, self.starts)
+        if free:
+            scatter(rows, starts, slots, self.rows, self.starts)
+        else:
+            end = given + len(rows)
+            self.rows[given:end], self.starts[given:end] = rows, starts
         return slots
 
     def held_column(self, column: int) -> Ints:
