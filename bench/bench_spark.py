@@ -7,8 +7,9 @@ on all of it; medians are printed. What is counted is the wall time from the sta
 of all processes meanwhile, and the most bytes of state that were reported.
 
 The sides are alike but for this: Spark has no windows of rows, and its chain for the star keeps one time only, so there
-each satellite is within reach of the hub and not of the other satellites, which gives more results; and both keep
-their state in RocksDB, because Spark's default provider runs out of the default heap with the network's rows.
+each satellite is within reach of the hub and not of the other satellites, which gives more results; its streams declare
+their ids UNIQUE to Penstock, which Spark cannot be told; and both keep their state in RocksDB, because Spark's default
+provider runs out of the default heap with the network's rows.
 
 `ROWS`, `FILES`, `RUNS` and `ONLY` (a workload's name) in the environment say how much.
 """

@@ -20,15 +20,31 @@ def result_schema(schema: Schema) -> pa.Schema:
 
 def result_table(deltas: Deltas, schema: Schema, dictionary: Dictionary) -> pa.Table:
     """A row for each copy that comes or goes; at one instant first what goes."""
-    deltas = deltas.take(np.lexsort((deltas.weight > 0, deltas.ts)))
-    copies = np.abs(deltas.weight)
-    ts, rows = np.repeat(deltas.ts, copies), np.repeat(deltas.rows, copies, axis=0)
-    ops = pa.array(["-", "+"]).take(pa.array((np.repeat(deltas.weight, copies) > 0).astype(np.int8)))
+    if not (deltas.weight == 1).all():
+        deltas = _copies(deltas)
+    came = deltas.weight > 0
+    ops = pa.repeat("+", len(deltas)) if came.all() else pa.array(["-", "+"]).take(pa.array(came.astype(np.int8)))
+    some_null = deltas.rows[:, len(schema) :].any()
     columns = [
-        decode_column(rows[:, i].copy(), is_null(rows, i, len(schema)), column.type, dictionary)
+        decode_column(
+            deltas.rows[:, i].copy(),
+            is_null(deltas.rows, i, len(schema)) if some_null else None,
+            column.type,
+            dictionary,
+        )
         for i, column in enumerate(schema)
     ]
-    return pa.Table.from_arrays([pa.array(ts), ops, *columns], schema=result_schema(schema))
+    return pa.Table.from_arrays([pa.array(deltas.ts), ops, *columns], schema=result_schema(schema))
+
+
+def _copies(deltas: Deltas) -> Deltas:
+    """Each copy by itself, at one instant first what goes."""
+    deltas = deltas.take(np.lexsort((deltas.weight > 0, deltas.ts)))
+    copies, signs = np.abs(deltas.weight), np.sign(deltas.weight)
+    if not (copies == 1).all():
+        signs, ts = np.repeat(signs, copies), np.repeat(deltas.ts, copies)
+        return Deltas(ts, signs, np.repeat(deltas.rows, copies, axis=0))
+    return Deltas(deltas.ts, signs, deltas.rows)
 
 
 def together(parts: Iterable[pa.Table], schema: Schema) -> pa.Table:

@@ -20,8 +20,8 @@ class RowStore:
         self._name = name
         self._width = width
         self._leaving: list[Ints] = []
-        #: [slots in use, slots ever made]
-        self._registers = memory.array(f"{name}.slots", 2)
+        #: [slots that were taken back, slots that were ever given out, capacity]
+        self._registers = memory.array(f"{name}.slots", 3)
 
     @property
     def rows(self) -> Ints:
@@ -33,36 +33,39 @@ class RowStore:
 
     @property
     def capacity(self) -> int:
-        return int(self._registers[1])
+        return int(self._registers[2])
 
     def __len__(self) -> int:
-        return int(self._registers[0])
+        return int(self._registers[1] - self._registers[0])
 
     def allocate(self, count: int) -> Ints:
-        """So many slots, the ones that were freed last first."""
-        used, made = int(self._registers[0]), int(self._registers[1])
-        if used + count > made:
-            more = max(used + count, made + made // 2, 64)
-            free = self._memory.array(f"{self._name}.free", more)
-            # The free slots are a stack that grows down from `made`: free[used:made].
-            free[made:more] = np.arange(made, more)
-            self._registers[1] = more
-        free = self._memory.array(f"{self._name}.free", self.capacity)
-        self._registers[0] = used + count
-        return free[used : used + count].copy()
+        """So many slots: those that were taken back, the last of them first, and then new ones."""
+        free, given, capacity = self._registers[:3].tolist()
+        again = min(free, count)
+        end = given + count - again
+        if end > capacity:
+            capacity = max(end, capacity + capacity // 2, 64)
+        self._registers[:3] = free - again, end, capacity
+        fresh = np.arange(given, end)
+        return np.concatenate((self._free(free)[free - again : free], fresh)) if again else fresh
 
     def put(self, rows: Ints, starts: Ints) -> Ints:
         """Stores rows and gives their slots."""
+        free, given = int(self._registers[0]), int(self._registers[1])
         slots = self.allocate(len(rows))
-        scatter(rows, starts, slots, self.rows, self.starts)
+        if free:
+            scatter(rows, starts, slots, self.rows, self.starts)
+        else:
+            end = given + len(rows)
+            self.rows[given:end], self.starts[given:end] = rows, starts
         return slots
 
     def held_column(self, column: int) -> Ints:
         """A column of all rows that are in use."""
-        used, made = int(self._registers[0]), int(self._registers[1])
-        in_use = np.ones(made, np.bool_)
-        in_use[self._memory.array(f"{self._name}.free", made)[used:made]] = False
-        return self.rows[:made, column][in_use]
+        free, given = int(self._registers[0]), int(self._registers[1])
+        in_use = np.ones(given, np.bool_)
+        in_use[self._free(free)[:free]] = False
+        return self.rows[:given, column][in_use]
 
     def release(self, slots: Ints) -> None:
         """Takes slots back, from the end of this step on."""
@@ -71,7 +74,11 @@ class RowStore:
 
     def end_step(self) -> None:
         for slots in self._leaving:
-            used = int(self._registers[0]) - len(slots)
-            self._memory.array(f"{self._name}.free", self.capacity)[used : used + len(slots)] = slots
-            self._registers[0] = used
+            free = int(self._registers[0])
+            self._free(free + len(slots))[free : free + len(slots)] = slots
+            self._registers[0] = free + len(slots)
         self._leaving = []
+
+    def _free(self, count: int) -> Ints:
+        """The stack of slots that were taken back, with room for so many."""
+        return self._memory.array(f"{self._name}.free", count)

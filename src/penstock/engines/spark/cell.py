@@ -31,6 +31,9 @@ from penstock.operators.sweep import sweep
 from penstock.synopsis.deltas import Deltas, no_deltas
 from penstock.synopsis.memory import Ints
 
+#: Rows go to Spark in frames of about so many bytes: each frame has a price, and Arrow's batches a limit of 2 GB.
+_FRAME_BYTES = 16 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -51,23 +54,34 @@ class CellProcessor:
         self._head, self._pages = head, pages
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
-        address = self._work.addresses.at(self._level, int(key[0]))
+        held: list[Row] = []
+        size = 0
+        for row in self._passed(int(key[0]), rows):
+            held.append(row)
+            size += len(row.data or b"")
+            if size >= _FRAME_BYTES:
+                yield self._frame(held)
+                held, size = [], 0
+        if held:
+            yield self._frame(held)
+
+    def _passed(self, key: int, rows: Any) -> Iterator[Row]:
+        """What the next operator gets: packets that are for others, and what this step makes of its own."""
+        address = self._work.addresses.at(self._level, key)
         mine: list[bytes] = []
         for frame in rows:
             for to, data, told in zip(frame["address"], frame["data"], frame["note"], strict=True):
                 if to == address:
                     mine.append(data)
                 else:
-                    yield self._frame(Row(int(to), data, told))
-        for row in self._step(address, mine):
-            yield self._frame(row)
+                    yield Row(int(to), data, told)
+        yield from self._step(address, mine)
 
-    def _frame(self, row: Row) -> pd.DataFrame:
-        """A row for the next operator, by itself: together they may be larger than Arrow allows."""
+    def _frame(self, rows: list[Row]) -> pd.DataFrame:
         addresses, above = self._work.addresses, self._level + 1
-        at = addresses.key(row.address, above) if above < addresses.levels else 0
-        numbers = {"at": np.array([at], np.int32), "address": np.array([row.address], np.int32)}
-        return pd.DataFrame({**numbers, "data": [row.data], "note": [row.note]})
+        at = [addresses.key(row.address, above) if above < addresses.levels else 0 for row in rows]
+        numbers = {"at": np.array(at, np.int32), "address": np.array([row.address for row in rows], np.int32)}
+        return pd.DataFrame({**numbers, "data": [row.data for row in rows], "note": [row.note for row in rows]})
 
     def _step(self, address: int, mine: list[bytes]) -> list[Row]:
         try:

@@ -26,7 +26,7 @@ from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
 #: Changes when state that an older version wrote can no longer be read.
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 @dataclass(frozen=True)
