@@ -23,6 +23,8 @@ QUERIES = {
     "join": """SELECT i.name, c.label, COUNT(*) AS bids, SUM(b.price) AS total
         FROM bid [RANGE 3 MICROSECONDS] b, item i, category c
         WHERE b.auction = i.id AND i.id = c.id GROUP BY i.name, c.label""",
+    "panes": """SELECT kind, COUNT(*) AS bids, SUM(price) AS total, MIN(price) AS least
+        FROM bid [RANGE 4 MICROSECONDS SLIDE 2 MICROSECONDS] GROUP BY kind""",
     "last rows": "SELECT RSTREAM(b.kind, COUNT(*) AS n) FROM bid [ROWS 3] b GROUP BY b.kind",
     "nothing matches": """SELECT i.name FROM item [PARTITION BY id ROWS 1] i
         WHERE i.id NOT IN (SELECT auction FROM bid [NOW])""",
