@@ -69,6 +69,11 @@ class RowStore:
         if len(slots):
             self._leaving.append(slots)
 
+    def withdraw(self) -> list[Ints]:
+        """The slots that were taken back in this step, which then stay as they are until they are released again."""
+        leaving, self._leaving = self._leaving, []
+        return leaving
+
     def end_step(self) -> None:
         for slots in self._leaving:
             used = int(self._registers[0]) - len(slots)
