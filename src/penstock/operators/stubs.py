@@ -9,28 +9,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.operators.events import Events
+from penstock.operators.events import Events, one_after_the_other
 from penstock.operators.reorder import Reorder
 from penstock.operators.sweep import Holder
 from penstock.operators.windows import WindowOperator
 from penstock.plan.sharing import NOTHING_SHARED, SharedScan, Sharing
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.dictionary import Dictionary
-from penstock.synopsis.memory import Ints
 from penstock.synopsis.store import RowStore
-
-
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """The events of the instants before `until` that no earlier stretch has, and the slots that leave in them."""
-
-    until: int
-    events: Events
-    leaving: list[Ints]
 
 
 class SharedWindow:
@@ -40,8 +29,8 @@ class SharedWindow:
         self._reorder = reorder
         self._window = window
         self._closed = 0
-        #: What some stub has not seen yet.
-        self._stretches: deque[_Stretch] = deque()
+        #: The events that some stub has not seen yet, in the order of time.
+        self._unseen: deque[Events] = deque()
         self._stubs: list[Stub] = []
 
     @property
@@ -59,27 +48,42 @@ class SharedWindow:
         None is earlier than what is closed: no machine closes an instant that one of its streams may still add to.
         """
         rows = self._reorder.step(arrived, max(until, self._closed))
-        if until <= self._closed:
-            return
-        self._closed = until
-        events = self._window.step(rows.ts, rows.rows, until)
-        self._stretches.append(_Stretch(until, events, self.store.withdraw()))
+        if until > self._closed:
+            self._closed = until
+            events = self._window.step(rows.ts, rows.rows, until)
+            self._unseen.append(events)
+            self._keep(events)
+
+    def _keep(self, events: Events) -> None:
+        """Rows that go stay for those who have not seen it. Those that were in no bag go at once."""
+        leaving = self.store.withdraw()
+        fleeting = leaving[~np.isin(leaving, events.slots[events.signs < 0])]
+        self.store.release(fleeting)
 
     def between(self, start: int, end: int) -> Events:
         """The events of the instants from `start` on and before `end`."""
         parts = []
-        for events in (stretch.events for stretch in self._stretches if stretch.until > start):
+        for events in self._unseen:
             first, last = np.searchsorted(events.ts, (start, end), side="left").tolist()
-            parts.append(Events(events.ts[first:last], events.signs[first:last], events.slots[first:last]))
-        return _one_after_the_other(parts)
+            parts.append(events.take(slice(first, last)))
+        return one_after_the_other(parts)
 
     def end_step(self) -> None:
         """Slots of rows that have gone for all stubs are free again."""
         slowest = min(stub.seen for stub in self._stubs)
-        while self._stretches and self._stretches[0].until <= slowest:
-            for slots in self._stretches.popleft().leaving:
-                self.store.release(slots)
+        while self._unseen and not self._forget(slowest):
+            pass
         self.store.end_step()
+
+    def _forget(self, slowest: int) -> bool:
+        """Forgets the oldest events that all have seen. Says whether some are left that not all have seen."""
+        events = self._unseen.popleft()
+        count = int(np.searchsorted(events.ts, slowest, side="left"))
+        seen = events.take(slice(0, count))
+        self.store.release(seen.slots[seen.signs < 0])
+        if count < len(events):
+            self._unseen.appendleft(events.take(slice(count, None)))
+        return count < len(events)
 
 
 class Stub:
@@ -96,17 +100,6 @@ class Stub:
         events = self._window.between(self.seen, until)
         self.seen = until
         return events
-
-
-def _one_after_the_other(parts: list[Events]) -> Events:
-    if len(parts) == 1:
-        return parts[0]
-    nothing = np.zeros(0, np.int64)
-    return Events(
-        np.concatenate([nothing, *(part.ts for part in parts)]),
-        np.concatenate([nothing, *(part.signs for part in parts)]),
-        np.concatenate([nothing, *(part.slots for part in parts)]),
-    )
 
 
 class SharedStores:

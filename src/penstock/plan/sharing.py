@@ -21,7 +21,6 @@ from penstock.algebra.relations import (
     Schema,
     SemiJoin,
     Unbounded,
-    walk_relations,
 )
 from penstock.plan.fragments import Plan, Route
 from penstock.plan.physical import Scan
@@ -106,10 +105,7 @@ NOTHING_SHARED = Sharing()
 
 
 def sharing(plans: Sequence[Plan]) -> Sharing:
-    """What plans that run together share. In several cells nothing: rows go to where their query wants them.
-
-    A join that forgets looks at its windows in slices of a step (`operators.machine`); its query keeps to itself.
-    """
+    """What plans that run together share. In several cells nothing: rows go to where their query wants them."""
     by_contents: dict[Hashable, list[tuple[int, Scan]]] = {}
     for number, plan in enumerate(plans):
         for scan in _stored(plan):
@@ -124,23 +120,30 @@ def sharing(plans: Sequence[Plan]) -> Sharing:
 
 
 def _stored(plan: Plan) -> list[Scan]:
-    """The leaves whose windows are stored, if others may read them too."""
-    root = plan.last.root
-    several = len(plan.fragments) > 1 or plan.last.cells > 1
-    if several or any(isinstance(node, PurgingJoin) for node in walk_relations(root)):
+    """The leaves whose windows are stored, and may be read by others."""
+    if len(plan.fragments) > 1 or plan.last.cells > 1:
         return []
-    return list(_windows(root, False))
+    return list(_windows(plan.last.root, False))
 
 
 def _windows(relation: Relation, is_joined: bool) -> Iterator[Scan]:
-    """All rows of a stream are stored only where they are joined: otherwise they pass."""
-    if isinstance(relation, Scan):
-        if is_joined or not isinstance(relation.spec, Unbounded):
-            yield relation
-        return
-    joins = isinstance(relation, Join | SemiJoin | AntiJoin)
-    for below in relation.inputs:
-        yield from _windows(below, joins)
+    """All rows of a stream are stored only where they are joined. Who forgets rows has a window of its own."""
+    if isinstance(relation, Scan) and (is_joined or not isinstance(relation.spec, Unbounded)):
+        yield relation
+    joined, forgotten = _joined(relation), relation.forgets if isinstance(relation, PurgingJoin) else ()
+    for number, below in enumerate(relation.inputs):
+        if number not in forgotten:
+            yield from _windows(below, number < len(joined))
+
+
+def _joined(relation: Relation) -> tuple[Relation, ...]:
+    """The inputs of a join, which come before the evidence that it may have."""
+    match relation:
+        case Join(operands):
+            return operands
+        case SemiJoin() | AntiJoin():
+            return relation.inputs
+    return ()
 
 
 def _with_columns_of(scans: Sequence[Scan]) -> Scan:
