@@ -204,9 +204,10 @@ class _Builder:
         return self._built(relation, lambda: self._deltas(relation))
 
     def _built(self, relation: Relation, build: Callable[[], DeltaNode]) -> DeltaNode:
+        is_inner = self.gauges.is_building(relation)
         with self.gauges.building(relation) as gauge:
             node = build()
-        return measured(node, gauge)
+        return node if is_inner else measured(node, gauge)
 
     def _deltas(self, relation: Relation) -> DeltaNode:
         match relation:
@@ -239,9 +240,10 @@ class _Builder:
 
     def events(self, relation: Relation) -> Stored:
         """The relation with its rows stored."""
+        is_inner = self.gauges.is_building(relation)
         with self.gauges.building(relation) as gauge:
             stored = self._window(relation) if isinstance(relation, Scan) else self._bag(relation)
-        return replace(stored, events=measured(stored.events, gauge))
+        return stored if is_inner else replace(stored, events=measured(stored.events, gauge))
 
     def _narrowed(self, node: DeltaNode, stored: Stored, schema: Schema) -> DeltaNode:
         """Rows of a store, without the columns that only others read."""
