@@ -51,7 +51,10 @@ def embedded(case: Case, query: Query, catalog: Catalog, cells: int, cuts: Rando
 def batches(
     case: Case, engine: EmbeddedEngine, catalog: Catalog, cuts: Random | int
 ) -> Sequence[tuple[str, pa.RecordBatch]]:
-    streams = [stream for stream in catalog.streams if stream.name in engine.streams]
+    return batches_of(case, [stream for stream in catalog.streams if stream.name in engine.streams], cuts)
+
+
+def batches_of(case: Case, streams: list[StreamDef], cuts: Random | int) -> Sequence[tuple[str, pa.RecordBatch]]:
     if isinstance(cuts, int):
         size = cuts or 10**9
         pieces = [

@@ -6,7 +6,7 @@ Queries are built as small typed trees of their own (`syntax`) that print themse
 so a check of one against the other shares nothing with our binder.
 """
 
-from tests.generators.cases import Case, cases
+from tests.generators.cases import Case, cases, several_cases
 from tests.generators.features import Features, WindowKind
 
-__all__ = ["Case", "Features", "WindowKind", "cases"]
+__all__ = ["Case", "Features", "WindowKind", "cases", "several_cases"]

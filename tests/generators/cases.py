@@ -93,6 +93,12 @@ def _from_json(value: Any) -> Value:
 
 @st.composite
 def cases(draw: st.DrawFn, features: Features = ALL) -> Case:
+    return draw(several_cases(1, 1, features))[0]
+
+
+@st.composite
+def several_cases(draw: st.DrawFn, least: int, most: int, features: Features = ALL) -> list[Case]:
+    """So many queries over the same declarations and rows, up to the same horizon."""
     env = Environment(features, draw(streams(features)), draw(tables(features)), named_query, features.max_level)
     ddl = [stream.ddl for stream in env.streams] + [table.ddl for table in env.tables]
     data = {stream.name: draw(stream_rows(stream, features)) for stream in env.streams}
@@ -101,11 +107,13 @@ def cases(draw: st.DrawFn, features: Features = ALL) -> Case:
         view = Named(env.fresh("v"), named_query(draw, replace(env, level=1)))
         ddl.append(f"CREATE VIEW {view.name} AS {penstock_sql.query_sql(view.query)};")
         env = replace(env, views=(*env.views, view))
-    operator = choose(draw, (None, None, "ISTREAM", "DSTREAM", "RSTREAM")) if features.to_stream else None
-    root = _root(draw, env, operator is not None)
+    texts = []
+    for _ in range(draw(st.integers(least, most)) if most > 1 else 1):
+        operator = choose(draw, (None, None, "ISTREAM", "DSTREAM", "RSTREAM")) if features.to_stream else None
+        root = _root(draw, env, operator is not None)
+        texts.append((penstock_sql.query_sql(root, operator), duckdb_sql.query_sql(root)))
     horizon = choose(draw, (None, None, None, features.max_time + 3, features.max_time // 2))
-    text = penstock_sql.query_sql(root, operator)
-    return Case("\n".join(ddl), text, data, horizon, duckdb_sql.query_sql(root))
+    return [Case("\n".join(ddl), text, data, horizon, oracle) for text, oracle in texts]
 
 
 def _root(draw: st.DrawFn, env: Environment, streaming: bool) -> Query:

@@ -1,7 +1,8 @@
 """The embedded engine: a plan in this process, without a JVM.
 
 Batches of rows are pushed in, time is advanced as far as all streams have come, and the changes of the closed instants
-come out. All machines share one dictionary, so that rows can be exchanged as they are.
+come out. All machines share one dictionary, so that rows can be exchanged as they are; so do those of other queries
+that read the same windows.
 """
 
 from __future__ import annotations
@@ -22,18 +23,23 @@ from penstock.engines.metrics import DICTIONARY, OperatorMetrics
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.routing import Router
 from penstock.operators.machine import Machine
-from penstock.operators.sweep import Holder, RowsHolder, sweep
-from penstock.plan.fragments import Fragment, Plan, plan
+from penstock.operators.stubs import SharedStores
+from penstock.operators.sweep import RowsHolder, sweep
+from penstock.plan.fragments import Fragment, Leaf, Plan, plan
 from penstock.plan.physical import Received, Scan
 from penstock.plan.rules import PurgingJoin
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas
-from penstock.synopsis.dictionary import Dictionary
+from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 
 
 class EmbeddedEngine:
-    """One running query. `tables` are the contents of the static tables that it reads."""
+    """One running query. `tables` are the contents of the static tables that it reads.
+
+    `stores` are what it has in common with other queries, which are then built and stepped in the same order, and
+    pushed the same batches. What they share is counted for the first of them.
+    """
 
     def __init__(
         self,
@@ -42,13 +48,19 @@ class EmbeddedEngine:
         tables: Mapping[str, pa.Table] | None = None,
         cells: int = 1,
         horizon: int | None = None,
+        *,
+        planned: Plan | None = None,
+        stores: SharedStores | None = None,
     ) -> None:
-        self.plan: Plan = plan(normalise(query), cells, catalog)
+        self.plan: Plan = planned or plan(normalise(query), cells, catalog)
         self.query = query
         #: The streams of its windows. Others are read for their punctuations, and their times are not the query's.
         self._own = {stream.name for stream in streams(query.relation)}
         self._horizon = horizon
-        self._dictionary = Dictionary()
+        self._stores = stores or SharedStores()
+        self._dictionary: Dictionary = self._stores.dictionary
+        self._is_first = not self._stores.holders
+        self._stores.holders.append(self)
         self._machines = [self._make(fragment) for fragment in self.plan.fragments]
         self._mail: list[list[list[list[Deltas]]]] = [
             [[[] for _ in f.routes] for _ in range(f.cells)] for f in self.plan.fragments
@@ -110,7 +122,7 @@ class EmbeddedEngine:
                     rows = (gauge.rows_in, gauge.rows_out)
                     of = (gauge.name, fragment.number, _occurrence(gauge.relation), cell)
                     lines.append(made(*of, *rows, *state, violations=gauge.violations()))
-        return [*lines, made(DICTIONARY, None, None, None, 0, 0, len(self._dictionary), self._dictionary.nbytes)]
+        return [*lines, made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())]
 
     def violations(self) -> int:
         """Rows that were left out because a punctuation had ruled them out."""
@@ -119,7 +131,11 @@ class EmbeddedEngine:
     def state(self) -> tuple[int, int]:
         """The rows that are kept, and the bytes that they take."""
         machines = [machine for cells in self._machines for machine in cells]
-        return sum(m.state_rows() for m in machines), self._dictionary.nbytes + sum(m.state_bytes() for m in machines)
+        size = self._dictionary_state()[1] + sum(machine.state_bytes() for machine in machines)
+        return sum(machine.state_rows() for machine in machines), size
+
+    def _dictionary_state(self) -> tuple[int, int]:
+        return (len(self._dictionary), self._dictionary.nbytes) if self._is_first else (0, 0)
 
     def _source_metrics(self, made: Callable[..., OperatorMetrics], name: str, now: Progress) -> OperatorMetrics:
         before = self._metrics_until_now[name]
@@ -150,17 +166,26 @@ class EmbeddedEngine:
             for exchange in self._exchanges.get(fragment.number, ()):
                 self._post(exchange.send(together, self._dictionary))
         table = result_table(results, self.query.schema, self._dictionary)
-        self._forget()
+        sweep(self._dictionary, self._stores.holders)
         return table
 
-    def _forget(self) -> None:
-        """After a step rows are in machines only, but for static tables that are not due."""
-        holders: list[Holder] = [machine for machines in self._machines for machine in machines]
-        sweep(self._dictionary, [*holders, *map(self._held_by, self._tables)])
+    def mark(self, marks: Marks) -> None:
+        """Marks the values of its rows: in machines, on their way to them, and of static tables that are not due."""
+        for machines in self._machines:
+            for machine in machines:
+                machine.mark(marks)
+        for letter in self._tables:
+            self._mark(letter.deltas, self.plan.fragments[letter.fragment].routes[letter.leaf].leaf, marks)
+        for fragment, cells in zip(self.plan.fragments, self._mail, strict=True):
+            for boxes in cells:
+                for route, box in zip(fragment.routes, boxes, strict=True):
+                    for deltas in box:
+                        self._mark(deltas, route.leaf, marks)
 
-    def _held_by(self, letter: Sent) -> RowsHolder:
-        schema = self.plan.fragments[letter.fragment].routes[letter.leaf].leaf.schema
-        return RowsHolder(lambda column: letter.deltas.rows[:, column], schema)
+    def _mark(self, deltas: Deltas, leaf: Leaf, marks: Marks) -> None:
+        taken = self._stores.sharing.taken(leaf) if isinstance(leaf, Scan) else leaf
+        assert taken is not None, "rows do not come through this leaf"
+        RowsHolder(lambda column: deltas.rows[:, column], taken.schema).mark(marks)
 
     def _step_cell(self, fragment: Fragment, cell: int, machine: Machine, until: int, arrivals: Ints) -> Deltas:
         boxes = self._mail[fragment.number][cell]
@@ -181,7 +206,8 @@ class EmbeddedEngine:
                 boxes[cell][letter.leaf].append(letter.deltas.take(mine))
 
     def _make(self, fragment: Fragment) -> list[Machine]:
-        return [Machine(self.plan, fragment, Memory(), self._dictionary) for _ in range(fragment.cells)]
+        make = partial(Machine, self.plan, fragment)
+        return [make(Memory(), self._dictionary, self._stores) for _ in range(fragment.cells)]
 
     def _build_exchanges(self) -> dict[int, list[_Exchange]]:
         exchanges: dict[int, list[_Exchange]] = {}
@@ -200,7 +226,8 @@ class EmbeddedEngine:
             if isinstance(route.leaf, Scan)
         }
         definitions = [definition for definition in catalog.streams if definition.name in names]
-        return {d.name: Ingest(d, self.plan, self._dictionary, self._horizon) for d in definitions}
+        shared = self._stores.sharing
+        return {d.name: Ingest(d, self.plan, self._dictionary, self._horizon, shared) for d in definitions}
 
     def _table_letters(self, catalog: Catalog, tables: Mapping[str, pa.Table]) -> list[Sent]:
         """Static tables are there from instant 0 on, so their rows are due when that instant is closed."""

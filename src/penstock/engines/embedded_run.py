@@ -19,8 +19,10 @@ from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
 from penstock.engines.lateness import NEVER, Progress, earliest
+from penstock.operators.stubs import SharedStores
 from penstock.plan.fragments import plan
 from penstock.plan.physical import Scan
+from penstock.plan.sharing import sharing
 
 #: Rows that are pushed at least, where a batch is not pushed at once.
 FEW_ROWS = 1 << 13
@@ -128,7 +130,7 @@ def open_run(
     read: list[StreamDef | TableDef] = [*streams, *tables]
     files = {definition.name: FileSource(definition) for definition in read if definition.name not in handed}
     contents = {t.name: handed[t.name].table(t) if t.name in handed else files[t.name].table() for t in tables}
-    engines = [EmbeddedEngine(query, catalog, contents, cells, horizon) for query in queries]
+    engines = open_engines(queries, catalog, contents, cells, horizon)
     batches: dict[str, Batches] = {}
     for stream in streams:
         columns = columns_read(stream.name, engines)
@@ -139,6 +141,24 @@ def open_run(
         else:
             batches[stream.name] = files[stream.name].following(columns)
     return EmbeddedRun(engines, batches)
+
+
+def open_engines(
+    queries: Sequence[Query],
+    catalog: Catalog,
+    tables: Mapping[str, pa.Table],
+    cells: int = 1,
+    horizon: int | None = None,
+) -> list[EmbeddedEngine]:
+    """An engine per query. Those that read windows with the same rows store them once (thesis 2.3.1)."""
+    plans = [plan(normalise(query), cells, catalog) for query in queries]
+    shared = sharing(plans)
+    stores = SharedStores(shared)
+    engines = []
+    for query, planned in zip(queries, plans, strict=True):
+        common = stores if shared.concerns(planned) else None
+        engines.append(EmbeddedEngine(query, catalog, tables, cells, horizon, planned=planned, stores=common))
+    return engines
 
 
 def read_by(queries: Iterable[Query], catalog: Catalog) -> tuple[list[StreamDef], list[TableDef]]:

@@ -5,7 +5,7 @@ What is late is said in `lateness`: it does not depend on how the rows were cut 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -20,6 +20,7 @@ from penstock.operators.machine import projection
 from penstock.operators.scalars import compile_predicate
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.physical import Scan
+from penstock.plan.sharing import NOTHING_SHARED, Sharing
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble
 from penstock.synopsis.dictionary import Dictionary
@@ -39,16 +40,24 @@ class Sent:
 class Ingest:
     """The readers of one declared stream in a plan."""
 
-    def __init__(self, definition: StreamDef, plan: Plan, dictionary: Dictionary, horizon: int | None = None) -> None:
+    def __init__(
+        self,
+        definition: StreamDef,
+        plan: Plan,
+        dictionary: Dictionary,
+        horizon: int | None = None,
+        sharing: Sharing = NOTHING_SHARED,
+    ) -> None:
         self.definition = definition
         self.progress = Progress()
         self._dictionary = dictionary
         self._horizon = horizon
         self._readers = [
-            _Reader(fragment, number, route)
+            _Reader(fragment, number, replace(route, leaf=taken))
             for fragment in plan.fragments
             for number, route in enumerate(fragment.routes)
             if isinstance(route.leaf, Scan) and route.leaf.stream.name == definition.name
+            if (taken := sharing.taken(route.leaf)) is not None
         ]
         attributes = {a.name: a for a in definition.attributes if not a.virtual}
         read = {name for reader in self._readers for name in reader.names} | {definition.timestamp}

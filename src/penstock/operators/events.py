@@ -22,8 +22,23 @@ class Events:
     def __len__(self) -> int:
         return len(self.ts)
 
+    def take(self, some: slice) -> Events:
+        return Events(self.ts[some], self.signs[some], self.slots[some])
+
     def deltas(self, store: RowStore) -> Deltas:
         return Deltas(self.ts, self.signs, store.rows[self.slots])
+
+
+def one_after_the_other(parts: list[Events]) -> Events:
+    """Events of instants that follow each other."""
+    if len(parts) == 1:
+        return parts[0]
+    nothing = np.zeros(0, np.int64)
+    return Events(
+        np.concatenate([nothing, *(part.ts for part in parts)]),
+        np.concatenate([nothing, *(part.signs for part in parts)]),
+        np.concatenate([nothing, *(part.slots for part in parts)]),
+    )
 
 
 def in_time(leaving_ts: Ints, leaving: Ints, coming_ts: Ints, coming: Ints, starts: Ints) -> Events:

@@ -62,10 +62,14 @@ class Gauges:
     def top(self) -> Gauge:
         return self._open[-1]
 
+    def is_building(self, relation: Relation) -> bool:
+        """Whether an operator is building a step of itself: what goes through it is measured outside, once."""
+        return bool(self._open) and self.top.relation is relation
+
     @contextmanager
     def building(self, relation: Relation) -> Iterator[Gauge]:
         """An operator may build itself in two steps: its changes, and their rows in a store."""
-        if self._open and self.top.relation is relation:
+        if self.is_building(relation):
             yield self.top
             return
         gauge = Gauge(operator_name(relation, len(self.all)), relation)

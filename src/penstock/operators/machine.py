@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar, cast
 
 import numpy as np
 
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -44,15 +45,17 @@ from penstock.operators.purge import Purge, looked_up
 from penstock.operators.reorder import Reorder
 from penstock.operators.rstream import RelationStream
 from penstock.operators.scalars import compile_predicate, compile_scalar
+from penstock.operators.stubs import SharedStores, SharedWindow
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow, WindowOperator, window_operator
 from penstock.plan.ends import Ending
-from penstock.plan.fragments import Fragment, Plan, Route
+from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.plan.rules import PurgingJoin
-from penstock.synopsis.deltas import Deltas, assemble, is_null, merged, row_width
+from penstock.plan.sharing import SharedScan, same_rows
+from penstock.synopsis.deltas import Deltas, assemble, is_null, merged, no_deltas, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
@@ -70,10 +73,29 @@ class Step:
 DeltaNode = Callable[[Step], Deltas]
 EventNode = Callable[[Step], Events]
 Projection = Callable[[Ints, Dictionary], Ints]
+_StoreAndEvents = tuple[RowStore, EventNode]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A relation with its rows stored. The store may have columns that only others read."""
+
+    schema: Schema
+    store: RowStore
+    events: EventNode
 
 
 class Machine:
-    def __init__(self, plan: Plan, fragment: Fragment, memory: Memory, dictionary: Dictionary) -> None:
+    """`stores`: what it has in common with the machines of other queries."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        fragment: Fragment,
+        memory: Memory,
+        dictionary: Dictionary,
+        stores: SharedStores | None = None,
+    ) -> None:
         self.fragment = fragment
         self._memory = memory
         self.dictionary = dictionary
@@ -82,7 +104,8 @@ class Machine:
         #: Whether its changes are net as they are.
         self._is_net = plan.comes_once
         only_coming = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
-        self._builder = _Builder(fragment, memory, dictionary, root_join(fragment.root) if only_coming else None)
+        coming = root_join(fragment.root) if only_coming else None
+        self._builder = _Builder(fragment, memory, dictionary, coming, stores)
         self._root = self._builder.deltas(fragment.root)
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
@@ -153,16 +176,24 @@ class Machine:
 class _Builder:
     """Makes the operators of a fragment, from the root down, each under a name of its own."""
 
-    def __init__(self, fragment: Fragment, memory: Memory, dictionary: Dictionary, only_coming: Join | None) -> None:
+    def __init__(
+        self,
+        fragment: Fragment,
+        memory: Memory,
+        dictionary: Dictionary,
+        only_coming: Join | None,
+        shared: SharedStores | None,
+    ) -> None:
         self._memory = memory
         self._dictionary = dictionary
         self._routes = fragment.routes
         #: The join of whose results nobody wants to know when they go.
         self._only_coming = only_coming
         self._leaves = [route.leaf for route in fragment.routes]
-        self._windows: dict[Hashable, tuple[RowStore, EventNode]] = {}
+        self._windows: dict[Hashable, _StoreAndEvents] = {}
+        self._shared = shared
         self._number = 0
-        self._stores: list[RowStore] = []
+        self._stores: list[RowStore | SharedWindow] = []
         #: All that stores codes.
         self.holders: list[Holder] = []
         self.gauges = Gauges()
@@ -183,17 +214,18 @@ class _Builder:
         return self._built(relation, lambda: self._deltas(relation))
 
     def _built(self, relation: Relation, build: Callable[[], DeltaNode]) -> DeltaNode:
+        is_inner = self.gauges.is_building(relation)
         with self.gauges.building(relation) as gauge:
             node = build()
-        return measured(node, gauge)
+        return node if is_inner else measured(node, gauge)
 
     def _deltas(self, relation: Relation) -> DeltaNode:
         match relation:
             case Scan(spec=Unbounded()):
                 return self._arrivals(relation)
             case Scan():
-                store, events = self.events(relation)
-                return lambda step: events(step).deltas(store)
+                stored = self.events(relation)
+                return self._narrowed(lambda step: stored.events(step).deltas(stored.store), stored, relation.schema)
             case Table() | Received():
                 return self._received(relation)
             case Select(below, predicates):
@@ -218,17 +250,31 @@ class _Builder:
                 return self._counting(FUNCTIONS[op, all_], (left, right))[1]
         raise AssertionError(f"no operator for {relation}")
 
-    def events(self, relation: Relation) -> tuple[RowStore, EventNode]:
+    def events(self, relation: Relation) -> Stored:
         """The relation with its rows stored."""
+        is_inner = self.gauges.is_building(relation)
         with self.gauges.building(relation) as gauge:
-            store, events = self._window(relation) if isinstance(relation, Scan) else self._bag(relation)
-        return store, measured(events, gauge)
+            stored = self._window(relation) if isinstance(relation, Scan) else self._bag(relation)
+        return stored if is_inner else replace(stored, events=measured(stored.events, gauge))
 
-    def _bag(self, relation: Relation) -> tuple[RowStore, EventNode]:
+    def _narrowed(self, node: DeltaNode, stored: Stored, schema: Schema) -> DeltaNode:
+        """Rows of a store, without the columns that only others read."""
+        if stored.schema == schema:
+            return node
+        project = projection(schema, stored.schema)
+
+        def narrow(step: Step) -> Deltas:
+            deltas = node(step)
+            return Deltas(deltas.ts, deltas.weight, project(deltas.rows, self._dictionary))
+
+        return narrow
+
+    def _bag(self, relation: Relation) -> Stored:
         deltas = self.deltas(relation)
         bag = Bag(self._memory, self._name("bag"), row_width(len(relation.schema)))
         self._keeps(bag.store, relation.schema)
-        return bag.store, lambda step: bag.step(deltas(step))
+        self._stores.append(bag.store)
+        return Stored(relation.schema, bag.store, lambda step: bag.step(deltas(step)))
 
     def _name(self, what: str) -> str:
         self._number += 1
@@ -237,7 +283,6 @@ class _Builder:
         return name
 
     def _keeps(self, store: RowStore, schema: Schema) -> None:
-        self._stores.append(store)
         self.holders.append(RowsHolder(store.held_column, schema))
         self.gauges.top.counts.append(store.__len__)
 
@@ -248,35 +293,68 @@ class _Builder:
 
     def _arrivals(self, scan: Scan) -> DeltaNode:
         number = self._leaf(scan)
+        reorder = self._reorder(scan)
+        return lambda step: reorder.step(step.inputs[number], step.until)
+
+    def _reorder(self, scan: Scan) -> Reorder:
         reorder = Reorder(self._memory, self._name("input"), row_width(len(scan.schema)))
         self.holders.append(RowsHolder(reorder.held_column, scan.schema))
         self.gauges.top.counts.append(reorder.__len__)
-        return lambda step: reorder.step(step.inputs[number], step.until)
+        return reorder
 
-    def _window(self, scan: Scan) -> tuple[RowStore, EventNode]:
+    def _window(self, scan: Scan) -> Stored:
         """Windows that hold the same rows are one synopsis, for all who read them (thesis 2.3.1)."""
-        contents = same_rows(self._routes[self._leaf(scan)])
+        route = self._routes[self._leaf(scan)]
+        shared = None if self._shared is None else self._shared.sharing.of(scan)
+        if self._shared is not None and shared is not None:
+            store, events = self._built_once(shared.contents, partial(self._stub, shared, self._shared))
+            return Stored(shared.names(scan), store, events)
+        return Stored(scan.schema, *self._built_once(same_rows(route), lambda: self._new_window(scan)))
+
+    def _built_once(self, contents: Hashable, build: Callable[[], _StoreAndEvents]) -> _StoreAndEvents:
         if contents not in self._windows:
-            store, events = self._new_window(scan)
+            store, events = build()
             self._windows[contents] = store, once(events)
         return self._windows[contents]
 
-    def _new_window(self, scan: Scan) -> tuple[RowStore, EventNode]:
+    def _stub(self, shared: SharedScan, stores: SharedStores) -> _StoreAndEvents:
+        """A window that other queries read too. Its rows come through one leaf of one of them."""
+        window = stores.window(shared, lambda: self._shared_window(shared.stored))
+        self._stores.append(window)
+        stub = window.stub()
+        through = next((number for number, leaf in enumerate(self._leaves) if leaf is shared.owner), None)
+        nothing = no_deltas(len(shared.stored.schema))
+
+        def step_stub(step: Step) -> Events:
+            arrived = nothing if through is None else step.inputs[through]
+            return stub.step(arrived if len(arrived) else nothing, step.until)
+
+        return window.store, step_stub
+
+    def _shared_window(self, scan: Scan) -> SharedWindow:
+        return SharedWindow(self._reorder(scan), self._operator(scan))
+
+    def _new_window(self, scan: Scan) -> _StoreAndEvents:
         window, events = self._own_window(scan)
         return window.store, events
 
     def _own_window(self, scan: Scan) -> tuple[WindowOperator, EventNode]:
         arrivals = self._arrivals(scan)
-        columns = len(scan.schema)
-        by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
-        window = window_operator(scan.spec, self._memory, self._name("window"), columns, row_width(columns), by)
-        self._keeps(window.store, scan.schema)
+        window = self._operator(scan)
+        self._stores.append(window.store)
 
         def step_window(step: Step) -> Events:
             rows = arrivals(step)
             return window.step(rows.ts, rows.rows, step.until)
 
         return window, step_window
+
+    def _operator(self, scan: Scan) -> WindowOperator:
+        columns = len(scan.schema)
+        by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
+        window = window_operator(scan.spec, self._memory, self._name("window"), columns, row_width(columns), by)
+        self._keeps(window.store, scan.schema)
+        return window
 
     def _received(self, leaf: Relation) -> DeltaNode:
         number = self._leaf(leaf)
@@ -311,7 +389,7 @@ class _Builder:
         parts = [self.events(operand) for operand in join.operands]
         core = self._core(join, columns, parts, only_coming=join is self._only_coming)
         operator = JoinOperator(core)
-        return lambda step: operator.step([events(step) for _, events in parts])
+        return lambda step: operator.step([part.events(step) for part in parts])
 
     def _purging_join(self, node: PurgingJoin, columns: Schema) -> DeltaNode:
         windows: dict[int, ForgettingWindow] = {}
@@ -319,7 +397,7 @@ class _Builder:
         for number, operand in enumerate(node.operands):
             if number in node.forgets:
                 windows[number], events = self._forgetting_window(operand)
-                parts.append((windows[number].store, events))
+                parts.append(Stored(operand.schema, windows[number].store, events))
             else:
                 parts.append(self.events(operand))
         only_coming = node is self._only_coming
@@ -332,7 +410,7 @@ class _Builder:
         self.gauges.top.ruled_out.append(purge.violations)
 
         def join(step: Step) -> Deltas:
-            came = [events(step) for _, events in parts]
+            came = [part.events(step) for part in parts]
             allowed = purge.learn([rows(step) for rows in evidence], came, step.until)
             found, times, signs, rows = core.step(allowed)
             purge.step(came, found)
@@ -353,27 +431,32 @@ class _Builder:
         core = self._core(Join(sides, relation.on), (), parts)
         wants_match = isinstance(relation, SemiJoin)
         operator = SemiJoinOperator(self._memory, self._name("semijoin"), core, wants_match)
-        return lambda step: operator.step([events(step) for _, events in parts])
+
+        def semi_join(step: Step) -> Deltas:
+            return operator.step([part.events(step) for part in parts])
+
+        return self._narrowed(semi_join, parts[0], relation.left.schema)
 
     def _core(
         self,
         join: Join,
         columns: Schema,
-        parts: Sequence[tuple[RowStore, EventNode]],
+        parts: Sequence[Stored],
         *,
         only_coming: bool = False,
         looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
     ) -> JoinCore:
         inputs = []
         variables = join_variables(join)
-        for number, (operand, (store, _)) in enumerate(zip(join.operands, parts, strict=True)):
+        for number, part in enumerate(parts):
             own = (variable[number] for variable in variables)
-            positions = tuple(None if column is None else operand.schema.index(column) for column in own)
-            inputs.append(JoinInput(store, len(operand.schema), positions))
+            positions = tuple(None if column is None else part.schema.index(column) for column in own)
+            inputs.append(JoinInput(part.store, len(part.schema), positions))
+        stored = tuple(column for part in parts for column in part.schema)
         residual = tuple(expr for expr in join.on if not _is_indexed(expr, variables))
-        predicate = compile_predicate(residual, join.schema) if residual else None
+        predicate = compile_predicate(residual, stored) if residual else None
         test = (lambda rows: predicate(rows, self._dictionary)) if predicate is not None else None
-        shown = tuple(map(join.schema.index, columns))
+        shown = tuple(map(stored.index, columns))
         name = self._name("join")
         return JoinCore(self._memory, name, tuple(inputs), test, shown, only_coming=only_coming, looked_up=looked_up)
 
@@ -513,22 +596,6 @@ def root_join(root: Relation) -> Join | None:
         case Select(below) | Project(below) | Keep(below):
             return root_join(below)
     return None
-
-
-def same_rows(route: Route) -> Hashable:
-    """What decides which rows a window holds in a cell: occurrences of a stream differ in nothing but their names."""
-    scan = route.leaf
-    assert isinstance(scan, Scan)
-    columns: dict[Column, Expr] = {column: replace(column, scope="") for column in scan.stream.schema}
-
-    def bare(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
-        return tuple(substitute(expr, columns) for expr in exprs)
-
-    outputs = {output.column: number for number, output in enumerate(scan.outputs)}
-    by = tuple(outputs[c] for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
-    spec = (type(scan.spec), scan.spec.count) if isinstance(scan.spec, PartitionRows) else scan.spec
-    dimensions = tuple(None if dimension is None else bare(dimension) for dimension in route.dimensions)
-    return scan.stream.name, spec, by, bare(scan.where), bare(output.expr for output in scan.outputs), dimensions
 
 
 def once(node: EventNode) -> EventNode:

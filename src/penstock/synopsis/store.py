@@ -72,6 +72,11 @@ class RowStore:
         if len(slots):
             self._leaving.append(slots)
 
+    def withdraw(self) -> Ints:
+        """The slots that were taken back in this step, which then stay as they are until they are released again."""
+        leaving, self._leaving = self._leaving, []
+        return np.concatenate([np.zeros(0, np.int64), *leaving])
+
     def end_step(self) -> None:
         for slots in self._leaving:
             free = int(self._registers[0])
