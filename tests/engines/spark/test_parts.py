@@ -73,10 +73,10 @@ def test_time_waits_for_the_slowest_stream_and_closes_once() -> None:
     clock = Clock({"r": Progress(), "s": Progress()})
     clock.read([(Segment("s", "a", 0), Progress(20, 1))], {"r": 0, "s": 0})
     assert clock.until == 0
-    clock.close(None)
+    clock.close(None, {"r", "s"})
     assert clock.until == 21
     clock.read([(Segment("r", "a", 0), Progress(90, 1))], {"r": 0, "s": 0})
-    clock.close(None)
+    clock.close(None, {"r", "s"})
     assert clock.until == 21
     assert Clock.restored(clock.saved()).closed
 
