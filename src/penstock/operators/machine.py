@@ -550,7 +550,7 @@ class _Builder:
 
 
 #: Rows in a part of a step, where rows are forgotten within it.
-SLICE = 1 << 14
+SLICE = 1 << 13
 
 
 def slices(inputs: Sequence[Deltas], until: int) -> list[tuple[Sequence[Deltas], int]]:
