@@ -7,10 +7,12 @@ from random import Random
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators import machine
-from tests.engines.comparing import Log, batches, embedded, expected, logged
+from penstock.operators import machine, purge
+from penstock.sql import bind_text
+from tests.engines.comparing import Log, batches, embedded, expected, logged, table
 from tests.engines.spark.pretending import pretended
 from tests.engines.test_embedded import restart
+from tests.generators import Case
 from tests.purging.cases import purging_case
 
 
@@ -50,3 +52,30 @@ def test_slices_of_a_step_do_not_matter(seed: int, monkeypatch: pytest.MonkeyPat
     found = purging_case(3000 + seed)
     got = embedded(found.case, found.query, found.catalog, 1, 0)
     assert got == expected(found.case, found.query, found.catalog)
+
+
+def test_clusters_that_are_done_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each value of t comes twice in a row, and its row of s before it; s waits for nothing else."""
+    monkeypatch.setattr(purge, "FEW_CLUSTERS", 8)
+    ddl = """
+    CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM t (a BIGINT, ts BIGINT, CLUSTERED BY a WITHIN 3 ROWS) TIMESTAMP BY ts;
+    """
+    data = {
+        "s": [(n, 10 * n) for n in range(300)],
+        "t": [(n, 10 * n + more) for n in range(300) for more in (1, 2)],
+    }
+    case = Case(ddl, "SELECT s.a FROM s, t WHERE s.a = t.a ALLOW UNBOUNDED", data, None, "")
+    script = bind_text(case.script).checked()
+    query, catalog = script.queries[0], script.catalog
+    engine = EmbeddedEngine(query, catalog)
+    most, log = 0, Log()
+    for start in range(0, 3000, 50):
+        for stream in catalog.streams:
+            rows = [row for row in data[stream.name] if start <= row[-1] < start + 50]
+            engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
+        log += logged(engine.advance(), query)
+        most = max(most, sum(line.state_rows for line in engine.metrics() if line.operator.startswith("join")))
+    log += logged(engine.finish(), query)
+    assert log == expected(case, query, catalog)
+    assert most < 40

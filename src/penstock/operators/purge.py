@@ -41,6 +41,10 @@ _KINDS = {
 }
 
 
+#: So few clusters are not looked through.
+FEW_CLUSTERS = 1024
+
+
 class Rows(NamedTuple):
     """Rows of a join's inputs."""
 
@@ -147,6 +151,7 @@ class Purge:
             self._forget(gone)
             chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), *tables[:2], *tables[3:]))])
         self._punctuations.forget()
+        self._forget_clusters()
 
     def _allowed(self, number: int, events: Events) -> Events:
         """The events of an input without rows whose values a punctuation had closed before."""
@@ -225,6 +230,21 @@ class Purge:
             if len(slots := gone.of(number)):
                 self._core.forget(number, slots)
                 window.forget(slots)
+
+    def _forget_clusters(self) -> None:
+        """Drops clusters that are closed and of which no row is stored, when there are twice as many as were left."""
+        for number, rule in enumerate(self.node.rules):
+            if not isinstance(rule, ByCluster):
+                continue
+            clusters = self._knows.evidence[number]
+            left = self._memory.array(f"{self._name}.clusters{number}", 1)
+            if len(clusters) > max(FEW_CLUSTERS, 2 * int(left[0])):
+                keys, since = clusters.entries()
+                needless = since + rule.k < self._knows.clocks[self._knows.clock_of(number)]
+                for holder in set.intersection(*(self._held[v] for v in rule.variables)):
+                    needless &= ~self._core.holds(holder, rule.variables, keys)
+                clusters.forget_keys(keys[needless])
+                left[0] = len(clusters)
 
     def _wanted(self) -> Ints:
         return np.array([number in self._windows for number in range(len(self._core.inputs))], np.int64)
@@ -369,7 +389,7 @@ def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
     held = holders_of(node)
     wanted = {(rule.target, wanted_variables(rule, held)) for rule in node.rules if not isinstance(rule, Static)}
     for rule in node.rules:
-        if isinstance(rule, ByPunctuation):
+        if isinstance(rule, ByPunctuation | ByCluster):
             wanted |= {(n, rule.variables) for n in set.intersection(*(held[v] for v in rule.variables))}
     return wanted
 

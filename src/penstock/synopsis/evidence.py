@@ -57,6 +57,11 @@ class Evidence:
         slots = self._slots(keys)
         self._forget(slots[slots >= 0])
 
+    def entries(self) -> tuple[Ints, Ints]:
+        """All keys, and their words."""
+        rows = self.store.rows[np.flatnonzero(self._held())]
+        return np.ascontiguousarray(rows[:, : self.width]), rows[:, self.width]
+
     def clear(self) -> None:
         """Drops all entries."""
         self._forget(np.flatnonzero(self._held()))
