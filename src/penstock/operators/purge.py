@@ -232,7 +232,7 @@ class Purge:
                 window.forget(slots)
 
     def _forget_clusters(self) -> None:
-        """Drops clusters that are closed and of which no row is stored, when there are twice as many as were left."""
+        """Drops clusters that are closed and that no stored row waits for, when there are twice as many as were left."""
         for number, rule in enumerate(self.node.rules):
             if not isinstance(rule, ByCluster):
                 continue
@@ -241,7 +241,7 @@ class Purge:
             if len(clusters) > max(FEW_CLUSTERS, 2 * int(left[0])):
                 keys, since = clusters.entries()
                 needless = since + rule.k < self._knows.clocks[self._knows.clock_of(number)]
-                for holder in set.intersection(*(self._held[v] for v in rule.variables)):
+                for holder in set.intersection(*(self._held[v] for v in rule.variables)) - {rule.target}:
                     needless &= ~self._core.holds(holder, rule.variables, keys)
                 clusters.forget_keys(keys[needless])
                 left[0] = len(clusters)
