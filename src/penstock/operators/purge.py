@@ -232,7 +232,7 @@ class Purge:
                 window.forget(slots)
 
     def _forget_clusters(self) -> None:
-        """Drops clusters that are closed and that no stored row waits for, when there are twice as many as were left."""
+        """Drops closed clusters that no stored row waits for, when there are twice as many as were left."""
         for number, rule in enumerate(self.node.rules):
             if not isinstance(rule, ByCluster):
                 continue
