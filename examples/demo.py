@@ -73,7 +73,7 @@ def show_network(here: Path) -> None:
         "customer's traffic went through the backbone and out again in the last ten minutes?"
     )
     network.write(here / "data-network", PACKETS, files=4)
-    (here / "network.sql").write_text(f"{network.ddl(Path('data-network'))}\n{network.QUERY}")
+    (here / "network.sql").write_text(f"{network.ddl(Path('data-network'), constrained=True)}\n{network.QUERY}")
     show("network.sql", (here / "network.sql").read_text())
     penstock("run network.sql --until-done --out totals.parquet --metrics metrics.jsonl", here)
     show_totals(here)
