@@ -79,3 +79,23 @@ def test_clusters_that_are_done_are_forgotten(monkeypatch: pytest.MonkeyPatch) -
     log += logged(engine.finish(), query)
     assert log == Log((10 * n + more, "+", n) for n in range(300) for more in (1, 2))
     assert most < 40
+
+
+def test_a_cluster_stays_open_for_just_k_other_rows() -> None:
+    """The value 1 of t comes again after two others, as WITHIN 2 ROWS allows, and its row of s is still there."""
+    ddl = """
+    CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM t (a BIGINT, ts BIGINT, CLUSTERED BY a WITHIN 2 ROWS) TIMESTAMP BY ts;
+    """
+    data = {"s": [(1, 1), (9, 50)], "t": [(1, 10), (2, 20), (3, 30), (1, 40), (4, 50), (5, 60)]}
+    case = Case(ddl, "SELECT s.a FROM s, t WHERE s.a = t.a ALLOW UNBOUNDED", data, None, "")
+    script = bind_text(case.script).checked()
+    query, catalog = script.queries[0], script.catalog
+    engine = EmbeddedEngine(query, catalog)
+    log = Log()
+    for until in range(10, 71, 10):
+        for stream in catalog.streams:
+            rows = [row for row in data[stream.name] if until - 10 < row[-1] <= until] or [(0, until)]
+            engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
+        log += logged(engine.advance(), query)
+    assert log[10, "+", 1] == log[40, "+", 1] == 1

@@ -24,8 +24,8 @@ from penstock.kernels.pointers import peek, poke
 
 Ints = NDArray[np.int64]
 
-#: Columns of the table of stores: addresses of rows, of starts and of lives, words per row.
-ROWS, STARTS, LIVES, WIDTH = range(4)
+#: Columns of the table of stores: addresses of rows and of starts, words per row.
+ROWS, STARTS, WIDTH = range(3)
 #: Columns of the table of indexes: the store, how many columns, addresses of heads and links, mask of buckets, and as
 #: bits the variables that its columns hold.
 STORE, COLUMNS, HEADS, LINKS, MASK, VARIABLES = range(6)

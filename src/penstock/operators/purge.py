@@ -142,8 +142,8 @@ class Purge:
         self._stamp(events)
         todo = [self._woken]
         for number in self._windows:
-            todo += [_rows(number, slots) for slots in (self._arrived(number, events[number]), self._awake(number))]
-            todo.append(_rows(number, in_results[:, number]))
+            came = events[number].slots[events[number].signs > 0]
+            todo += [_rows(number, slots) for slots in (came, self._awake(number), in_results[:, number])]
         self._forget_outsiders(events)
         chosen, tables = self._alive(todo), self._tables()
         while len(chosen.slots):
@@ -178,9 +178,6 @@ class Purge:
 
     def _stamps(self, number: int, rule: AfterRows) -> Ints:
         return self._memory.array(f"{self._name}.stamps{number}", self._core.inputs[rule.source].store.capacity)
-
-    def _arrived(self, number: int, events: Events) -> Ints:
-        return events.slots[events.signs > 0]
 
     def _awake(self, number: int) -> Ints:
         """The rows whose clock has come."""
@@ -254,10 +251,10 @@ class Purge:
 
     def _tables(self) -> _Tables:
         stores = [
-            (address(source.store.rows), address(source.store.starts), 0, source.store.rows.shape[1])
+            (address(source.store.rows), address(source.store.starts), source.store.rows.shape[1])
             for source in self._core.inputs
         ]
-        stores += [(address(own.store.rows), 0, 0, own.width + 1) for own in self._knows.evidence.values()]
+        stores += [(address(own.store.rows), 0, own.width + 1) for own in self._knows.evidence.values()]
         lines = [(owner, tuple(index.columns.tolist()), index) for (owner, _), index in self._core.indexes()]
         own = [
             (len(self._core.inputs) + n, tuple(range(entries.width)), entries.index)
