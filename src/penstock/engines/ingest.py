@@ -16,7 +16,7 @@ from penstock.catalog import StreamDef
 from penstock.engines.lateness import Progress, on_time
 from penstock.engines.routing import Router
 from penstock.errors import PenstockError
-from penstock.operators.machine import projection
+from penstock.operators.projection import projection
 from penstock.operators.scalars import compile_predicate
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.physical import Scan

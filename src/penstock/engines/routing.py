@@ -11,7 +11,7 @@ import numpy as np
 from penstock.algebra.relations import Schema
 from penstock.kernels.hashing import row_hash
 from penstock.kernels.jit import kernel
-from penstock.operators.machine import projection
+from penstock.operators.projection import projection
 from penstock.plan.fragments import Fragment, Route
 from penstock.synopsis.codes import is_interned
 from penstock.synopsis.deltas import is_null

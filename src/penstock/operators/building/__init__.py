@@ -1,0 +1,1 @@
+"""From the nodes of a fragment to operators."""

@@ -1,0 +1,193 @@
+"""The builder: an operator for each node of a fragment, from the root down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+
+from penstock.algebra.expressions import Column, Expr
+from penstock.algebra.relations import (
+    Aggregate,
+    AntiJoin,
+    Distinct,
+    Join,
+    Project,
+    Relation,
+    Schema,
+    Select,
+    SemiJoin,
+    SetOp,
+    SetOperator,
+    Table,
+    Unbounded,
+)
+from penstock.kernels import counting
+from penstock.operators.bag import Bag
+from penstock.operators.building.groups import build_aggregate, build_counting, build_ending
+from penstock.operators.building.joins import build_join, build_semi_join
+from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured
+from penstock.operators.building.windows import build_arrivals, build_window
+from penstock.operators.counting import FUNCTIONS
+from penstock.operators.gauges import Gauges
+from penstock.operators.projection import projection
+from penstock.operators.purge import Purge
+from penstock.operators.reorder import Reorder
+from penstock.operators.scalars import compile_predicate
+from penstock.operators.stubs import SharedStores, SharedWindow
+from penstock.operators.sweep import Holder, RowsHolder
+from penstock.plan.ends import Ending
+from penstock.plan.fragments import Fragment
+from penstock.plan.physical import Keep, Received, Scan
+from penstock.synopsis.deltas import Deltas, merged, row_width
+from penstock.synopsis.dictionary import Dictionary
+from penstock.synopsis.memory import Memory
+from penstock.synopsis.store import RowStore
+
+
+class Builder:
+    """Makes the operators of a fragment, from the root down, each under a name of its own."""
+
+    def __init__(
+        self,
+        fragment: Fragment,
+        memory: Memory,
+        dictionary: Dictionary,
+        only_coming: Join | None,
+        shared: SharedStores | None,
+    ) -> None:
+        self.memory = memory
+        self.dictionary = dictionary
+        self.routes = fragment.routes
+        #: The join of whose results nobody wants to know when they go.
+        self.only_coming = only_coming
+        self.leaves = [route.leaf for route in fragment.routes]
+        self.windows: dict[Hashable, StoreAndEvents] = {}
+        self.shared = shared
+        self._number = 0
+        self.stores: list[RowStore | SharedWindow] = []
+        #: All that stores codes.
+        self.holders: list[Holder] = []
+        self.gauges = Gauges()
+        self.purges: list[Purge] = []
+
+    def end_step(self) -> None:
+        for store in self.stores:
+            store.end_step()
+
+    def add_rstream(self, store: RowStore, ticks: Reorder, schema: Schema) -> None:
+        """RSTREAM keeps the relation once more, at the root."""
+        self.holders.append(RowsHolder(store.held_column, schema))
+        root = self.gauges.all[0]
+        root.arrays += ["rstream", "ticks"]
+        root.counts += [store.__len__, ticks.__len__]
+
+    def deltas(self, relation: Relation) -> DeltaNode:
+        return self.built(relation, lambda: self._deltas(relation))
+
+    def built(self, relation: Relation, build: Callable[[], DeltaNode]) -> DeltaNode:
+        is_inner = self.gauges.is_building(relation)
+        with self.gauges.building(relation) as gauge:
+            node = build()
+        return node if is_inner else measured(node, gauge)
+
+    def _deltas(self, relation: Relation) -> DeltaNode:
+        match relation:
+            case Scan(spec=Unbounded()):
+                return build_arrivals(self, relation)
+            case Scan():
+                stored = self.events(relation)
+                return self.narrowed(lambda step: stored.events(step).deltas(stored.store), stored, relation.schema)
+            case Table() | Received():
+                return self._received(relation)
+            case Select(below, predicates):
+                return self._select(self.deltas(below), predicates, below.schema)
+            case Project(below, outputs):
+                return self.project(below, tuple(o.expr for o in outputs))
+            case Keep(below, columns):
+                return self.project(below, columns)
+            case Join():
+                return build_join(self, relation, relation.schema)
+            case SemiJoin() | AntiJoin():
+                return build_semi_join(self, relation)
+            case Aggregate():
+                return build_aggregate(self, relation)[1]
+            case Distinct(below):
+                return build_counting(self, counting.DISTINCT, (below,))[1]
+            case Ending():
+                return build_ending(self, relation)
+            case SetOp(SetOperator.UNION, True, left, right):
+                return self._union_all(left, right)
+            case SetOp(op, all_, left, right):
+                return build_counting(self, FUNCTIONS[op, all_], (left, right))[1]
+        raise AssertionError(f"no operator for {relation}")
+
+    def events(self, relation: Relation) -> Stored:
+        """The relation with its rows stored."""
+        is_inner = self.gauges.is_building(relation)
+        with self.gauges.building(relation) as gauge:
+            stored = build_window(self, relation) if isinstance(relation, Scan) else self._bag(relation)
+        return stored if is_inner else replace(stored, events=measured(stored.events, gauge))
+
+    def narrowed(self, node: DeltaNode, stored: Stored, schema: Schema) -> DeltaNode:
+        """Rows of a store, without the columns that only others read."""
+        if stored.schema == schema:
+            return node
+        project = projection(schema, stored.schema)
+
+        def narrow(step: Step) -> Deltas:
+            deltas = node(step)
+            return Deltas(deltas.ts, deltas.weight, project(deltas.rows, self.dictionary))
+
+        return narrow
+
+    def _bag(self, relation: Relation) -> Stored:
+        deltas = self.deltas(relation)
+        bag = Bag(self.memory, self.name("bag"), row_width(len(relation.schema)))
+        self.keeps(bag.store, relation.schema)
+        self.stores.append(bag.store)
+        return Stored(relation.schema, bag.store, lambda step: bag.step(deltas(step)))
+
+    def name(self, what: str) -> str:
+        self._number += 1
+        name = f"{what}{self._number}"
+        self.gauges.top.arrays.append(name)
+        return name
+
+    def keeps(self, store: RowStore, schema: Schema) -> None:
+        self.holders.append(RowsHolder(store.held_column, schema))
+        self.gauges.top.counts.append(store.__len__)
+
+    def leaf(self, relation: Relation) -> int:
+        number = next(i for i, leaf in enumerate(self.leaves) if leaf is relation)
+        self.gauges.top.leaf = number
+        return number
+
+    def _received(self, leaf: Relation) -> DeltaNode:
+        number = self.leaf(leaf)
+        return lambda step: step.inputs[number].in_order()
+
+    def _select(self, below: DeltaNode, predicates: tuple[Expr, ...], schema: Schema) -> DeltaNode:
+        test = compile_predicate(predicates, schema)
+
+        def select(step: Step) -> Deltas:
+            deltas = below(step)
+            return deltas.take(test(deltas.rows, self.dictionary)) if len(deltas) else deltas
+
+        return select
+
+    def project(self, below: Relation, exprs: tuple[Expr, ...]) -> DeltaNode:
+        """Rows of these expressions. A join makes its results of plain columns at once."""
+        columns = tuple(expr for expr in exprs if isinstance(expr, Column))
+        if isinstance(below, Join) and len(columns) == len(exprs):
+            return self.built(below, lambda: build_join(self, below, columns))
+        node, project = self.deltas(below), projection(exprs, below.schema)
+
+        def step_project(step: Step) -> Deltas:
+            deltas = node(step)
+            return Deltas(deltas.ts, deltas.weight, project(deltas.rows, self.dictionary))
+
+        return step_project
+
+    def _union_all(self, left: Relation, right: Relation) -> DeltaNode:
+        nodes = [self.deltas(left), self.deltas(right)]
+        return lambda step: merged([node(step) for node in nodes], len(left.schema))

@@ -1,0 +1,107 @@
+"""Grouping, counting, and groups that end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.algebra.relations import Aggregate, Distinct, Relation
+from penstock.kernels import counting
+from penstock.operators.aggregate import AggregateOperator, AggregationSpec
+from penstock.operators.building.nodes import DeltaNode, Step, measured
+from penstock.operators.building.windows import build_unordered
+from penstock.operators.counting import CountingOperator
+from penstock.operators.ending import Endings
+from penstock.operators.panes import PartialAggregates
+from penstock.operators.projection import Projection, projection
+from penstock.operators.sweep import RowsHolder
+from penstock.plan.ends import Ending
+from penstock.plan.joins import is_monotone
+from penstock.plan.panes import Panes
+from penstock.synopsis.deltas import Deltas, row_width
+from penstock.types import Type
+
+if TYPE_CHECKING:
+    from penstock.operators.building.builder import Builder
+
+
+def build_ending(build: Builder, node: Ending) -> DeltaNode:
+    """Groups of which nothing is kept once they have ended."""
+    with build.gauges.building(node.input) as gauge:
+        operator, groups = _grouping(build, node.input)
+    purge = next((purge for purge in build.purges if purge.node is node.input.input), None)
+    groups = measured(groups, gauge)
+    evidence = [build.deltas(scan) for scan in node.evidence]
+    keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
+    endings = Endings(build.memory, build.name("endings"), node, keys, build.dictionary)
+    build.holders += endings.holders
+    build.gauges.top.counts.append(endings.__len__)
+
+    def step_groups(step: Step) -> Deltas:
+        out = groups(step)
+        endings.learn([rows(step) for rows in evidence], purge.ended if purge is not None else {})
+        endings.step(step.until, operator.state_rows, operator.forget)
+        return out
+
+    return step_groups
+
+
+def _grouping(build: Builder, relation: Aggregate | Distinct) -> tuple[AggregateOperator | CountingOperator, DeltaNode]:
+    if isinstance(relation, Distinct):
+        return build_counting(build, counting.DISTINCT, (relation.input,))
+    return build_aggregate(build, relation)
+
+
+def build_aggregate(build: Builder, relation: Aggregate) -> tuple[AggregateOperator, DeltaNode]:
+    arguments = tuple(a.argument for a in relation.aggregations if a.argument is not None)
+    keys = tuple(key.expr for key in relation.keys)
+    specs = tuple(
+        AggregationSpec(a.function, None if a.argument is None else a.argument.type, a.distinct)
+        for a in relation.aggregations
+    )
+    key_types = tuple(key.type for key in keys)
+    if isinstance(relation.input, Panes):
+        project = projection(keys + arguments, relation.input.schema)
+        return _pane_aggregate(build, relation.input, project, key_types, specs)
+    below = build.project(relation.input, keys + arguments)
+    grows = is_monotone(relation.input)
+    operator = AggregateOperator(build.memory, build.name("aggregate"), key_types, specs, build.dictionary, grows)
+    _holds(build, operator)
+    return operator, lambda step: operator.step([below(step)], step.until)
+
+
+def _pane_aggregate(
+    build: Builder, panes: Panes, project: Projection, key_types: tuple[Type, ...], specs: tuple[AggregationSpec, ...]
+) -> tuple[AggregateOperator, DeltaNode]:
+    with build.gauges.building(panes) as gauge:
+        rows = build_unordered(build, panes.scan)
+        partials = PartialAggregates(
+            build.memory, build.name("panes"), panes.window, key_types, specs, build.dictionary
+        )
+        _holds(build, partials)
+    name = build.name("aggregate")
+    operator = AggregateOperator(build.memory, name, key_types, specs, build.dictionary, shape=partials.shape)
+    _holds(build, operator)
+
+    def aggregate(step: Step) -> Deltas:
+        came = rows(step)
+        due = partials.step(came.ts, project(came.rows, build.dictionary), step.until)
+        gauge.stepped(step.inputs, len(due))
+        out = operator.step([due], step.until, partials.spilt)
+        partials.forget()
+        return out
+
+    return operator, aggregate
+
+
+def _holds(build: Builder, operator: AggregateOperator | PartialAggregates) -> None:
+    build.holders.append(operator)
+    build.gauges.top.counts.append(operator.state_rows)
+
+
+def build_counting(build: Builder, function: int, sides: tuple[Relation, ...]) -> tuple[CountingOperator, DeltaNode]:
+    nodes = [build.deltas(side) for side in sides]
+    width = row_width(len(sides[0].schema))
+    operator = CountingOperator(build.memory, build.name("count"), width, function)
+    build.holders.append(RowsHolder(operator.held_column, sides[0].schema))
+    build.gauges.top.counts.append(operator.state_rows)
+    return operator, lambda step: operator.step([node(step) for node in nodes])

@@ -1,0 +1,112 @@
+"""Joins, with what lets them forget, and semi-joins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr
+from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin
+from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, measured
+from penstock.operators.building.windows import build_own_window
+from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
+from penstock.operators.purge import Purge, looked_up
+from penstock.operators.scalars import compile_predicate
+from penstock.operators.windows import ForgettingWindow
+from penstock.plan.joins import is_monotone, join_variables
+from penstock.plan.physical import Scan
+from penstock.plan.rules import PurgingJoin
+from penstock.synopsis.deltas import Deltas
+
+if TYPE_CHECKING:
+    from penstock.operators.building.builder import Builder
+
+
+def build_join(build: Builder, join: Join, columns: Schema) -> DeltaNode:
+    """The join's results, of these columns."""
+    if isinstance(join, PurgingJoin):
+        return _purging_join(build, join, columns)
+    parts = [build.events(operand) for operand in join.operands]
+    core = _core(build, join, columns, parts, only_coming=join is build.only_coming)
+    operator = JoinOperator(core)
+    return lambda step: operator.step([part.events(step) for part in parts])
+
+
+def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNode:
+    windows: dict[int, ForgettingWindow] = {}
+    parts = []
+    for number, operand in enumerate(node.operands):
+        if number in node.forgets:
+            windows[number], events = _forgetting_window(build, operand)
+            parts.append(Stored(operand.schema, windows[number].store, events))
+        else:
+            parts.append(build.events(operand))
+    only_coming = node is build.only_coming
+    core = _core(build, node, columns, parts, only_coming=only_coming, looked_up=looked_up(node))
+    evidence = [build.deltas(scan) for scan in node.evidence]
+    purge = Purge(build.memory, build.name("purge"), node, core, windows, not only_coming and not is_monotone(node))
+    build.holders += purge.holders
+    build.purges.append(purge)
+    build.gauges.top.counts.append(purge.__len__)
+    build.gauges.top.ruled_out.append(purge.violations)
+
+    def join(step: Step) -> Deltas:
+        came = [part.events(step) for part in parts]
+        allowed = purge.learn([rows(step) for rows in evidence], came, step.until)
+        found, times, signs, rows = core.step(allowed)
+        purge.step(came, found)
+        return Deltas(times, signs, rows).in_order()
+
+    return join
+
+
+def _forgetting_window(build: Builder, scan: Relation) -> tuple[ForgettingWindow, EventNode]:
+    """A window of one reader, who may forget its rows."""
+    assert isinstance(scan, Scan)
+    with build.gauges.building(scan) as gauge:
+        window, events = build_own_window(build, scan)
+    return cast(ForgettingWindow, window), measured(events, gauge)
+
+
+def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
+    sides = (relation.left, relation.right)
+    parts = [build.events(side) for side in sides]
+    core = _core(build, Join(sides, relation.on), (), parts)
+    wants_match = isinstance(relation, SemiJoin)
+    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+
+    def semi_join(step: Step) -> Deltas:
+        return operator.step([part.events(step) for part in parts])
+
+    return build.narrowed(semi_join, parts[0], relation.left.schema)
+
+
+def _core(
+    build: Builder,
+    join: Join,
+    columns: Schema,
+    parts: Sequence[Stored],
+    *,
+    only_coming: bool = False,
+    looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
+) -> JoinCore:
+    inputs = []
+    variables = join_variables(join)
+    for number, part in enumerate(parts):
+        own = (variable[number] for variable in variables)
+        positions = tuple(None if column is None else part.schema.index(column) for column in own)
+        inputs.append(JoinInput(part.store, len(part.schema), positions))
+    stored = tuple(column for part in parts for column in part.schema)
+    residual = tuple(expr for expr in join.on if not _is_indexed(expr, variables))
+    predicate = compile_predicate(residual, stored) if residual else None
+    test = (lambda rows: predicate(rows, build.dictionary)) if predicate is not None else None
+    shown = tuple(map(stored.index, columns))
+    name = build.name("join")
+    return JoinCore(build.memory, name, tuple(inputs), test, shown, only_coming=only_coming, looked_up=looked_up)
+
+
+def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:
+    """Whether an equality is between the columns by which two inputs are joined, so that the indexes see to it."""
+    if not isinstance(expr, Compare) or expr.op is not Comparator.EQ:
+        return False
+    return any(expr.left in variable and expr.right in variable for variable in variables)

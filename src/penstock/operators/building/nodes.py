@@ -1,0 +1,59 @@
+"""What operators are built into: functions of a step, that give what changes in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from penstock.algebra.relations import Schema
+from penstock.operators.events import Events
+from penstock.operators.gauges import Gauge
+from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.store import RowStore
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step is given: per leaf what arrived, and the first instant that is not closed."""
+
+    inputs: dict[int, Deltas]
+    until: int
+
+
+DeltaNode = Callable[[Step], Deltas]
+EventNode = Callable[[Step], Events]
+StoreAndEvents = tuple[RowStore, EventNode]
+Out = TypeVar("Out", Deltas, Events)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A relation with its rows stored. The store may have columns that only others read."""
+
+    schema: Schema
+    store: RowStore
+    events: EventNode
+
+
+def measured(node: Callable[[Step], Out], gauge: Gauge) -> Callable[[Step], Out]:
+    """The node, whose rows its gauge counts."""
+
+    def asked(step: Step) -> Out:
+        out = node(step)
+        gauge.stepped(step.inputs, len(out))
+        return out
+
+    return asked
+
+
+def once(node: EventNode) -> EventNode:
+    """The node, asked once in a step for all who read it."""
+    last: list[tuple[Step, Events]] = []
+
+    def asked(step: Step) -> Events:
+        if not last or last[0][0] is not step:
+            last[:] = [(step, node(step))]
+        return last[0][1]
+
+    return asked

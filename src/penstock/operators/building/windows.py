@@ -1,0 +1,103 @@
+"""Windows, and rows as they arrive: what the leaves of a fragment become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from penstock.algebra.relations import PartitionRows
+from penstock.operators.building.nodes import DeltaNode, EventNode, Step, StoreAndEvents, Stored, measured, once
+from penstock.operators.events import Events
+from penstock.operators.reorder import Reorder
+from penstock.operators.stubs import SharedStores, SharedWindow
+from penstock.operators.sweep import RowsHolder
+from penstock.operators.windows import WindowOperator, window_operator
+from penstock.plan.physical import Scan
+from penstock.plan.sharing import SharedScan, same_rows
+from penstock.synopsis.deltas import no_deltas, row_width
+
+if TYPE_CHECKING:
+    from penstock.operators.building.builder import Builder
+
+
+def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
+    number = build.leaf(scan)
+    reorder = build_reorder(build, scan)
+    return lambda step: reorder.step(step.inputs[number], step.until)
+
+
+def build_reorder(build: Builder, scan: Scan) -> Reorder:
+    reorder = Reorder(build.memory, build.name("input"), row_width(len(scan.schema)))
+    build.holders.append(RowsHolder(reorder.held_column, scan.schema))
+    build.gauges.top.counts.append(reorder.__len__)
+    return reorder
+
+
+def build_window(build: Builder, scan: Scan) -> Stored:
+    """Windows that hold the same rows are one synopsis, for all who read them (thesis 2.3.1)."""
+    route = build.routes[build.leaf(scan)]
+    shared = None if build.shared is None else build.shared.sharing.of(scan)
+    if build.shared is not None and shared is not None:
+        store, events = _built_once(build, shared.contents, partial(_stub, build, shared, build.shared))
+        return Stored(shared.names(scan), store, events)
+    return Stored(scan.schema, *_built_once(build, same_rows(route), lambda: _new_window(build, scan)))
+
+
+def _built_once(build: Builder, contents: Hashable, make: Callable[[], StoreAndEvents]) -> StoreAndEvents:
+    if contents not in build.windows:
+        store, events = make()
+        build.windows[contents] = store, once(events)
+    return build.windows[contents]
+
+
+def _stub(build: Builder, shared: SharedScan, stores: SharedStores) -> StoreAndEvents:
+    """A window that other queries read too. Its rows come through one leaf of one of them."""
+    window = stores.window(shared, lambda: _shared_window(build, shared.stored))
+    build.stores.append(window)
+    stub = window.stub()
+    through = next((number for number, leaf in enumerate(build.leaves) if leaf is shared.owner), None)
+    nothing = no_deltas(len(shared.stored.schema))
+
+    def step_stub(step: Step) -> Events:
+        arrived = nothing if through is None else step.inputs[through]
+        return stub.step(arrived if len(arrived) else nothing, step.until)
+
+    return window.store, step_stub
+
+
+def _shared_window(build: Builder, scan: Scan) -> SharedWindow:
+    return SharedWindow(build_reorder(build, scan), _operator(build, scan))
+
+
+def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
+    window, events = build_own_window(build, scan)
+    return window.store, events
+
+
+def build_own_window(build: Builder, scan: Scan) -> tuple[WindowOperator, EventNode]:
+    arrivals = build_arrivals(build, scan)
+    window = _operator(build, scan)
+    build.stores.append(window.store)
+
+    def step_window(step: Step) -> Events:
+        rows = arrivals(step)
+        return window.step(rows.ts, rows.rows, step.until)
+
+    return window, step_window
+
+
+def _operator(build: Builder, scan: Scan) -> WindowOperator:
+    columns = len(scan.schema)
+    by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
+    window = window_operator(scan.spec, build.memory, build.name("window"), columns, row_width(columns), by)
+    build.keeps(window.store, scan.schema)
+    return window
+
+
+def build_unordered(build: Builder, scan: Scan) -> DeltaNode:
+    """A scan's rows as they arrive, for whom their order is all one."""
+    with build.gauges.building(scan) as gauge:
+        number = build.leaf(scan)
+
+    return measured(lambda step: step.inputs[number], gauge)
