@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.evidence import holds
+from penstock.kernels.evidence import holds, watched_hashes
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
@@ -200,6 +200,14 @@ class JoinCore:
     def keys(self, number: int, variables: tuple[int, ...], slots: Ints) -> Ints:
         """The values that rows of an input have of variables."""
         return np.ascontiguousarray(self.inputs[number].store.rows[slots][:, self._positions(number, variables)])
+
+    def watched(self, rule: int, number: int, variables: tuple[int, ...], slots: Ints) -> Ints:
+        """What is watched for by a rule (`kernels.evidence.watch_hashes`), of rows of an input."""
+        columns = np.array(self._positions(number, variables), np.int64)
+        hashes = np.empty(len(slots), np.int64)
+        key = np.empty((1, len(columns) + 1), np.int64)
+        watched_hashes(rule, self.inputs[number].store.rows, slots, columns, key, hashes)
+        return hashes
 
     def holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
         """Whether an input has a row with each key."""

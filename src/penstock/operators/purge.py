@@ -129,11 +129,9 @@ class Purge:
             hashes.append(watch_hashes(number, keys))
         allowed = [self._allowed(number, own) for number, own in enumerate(events)]
         for number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByKey):
+            if isinstance(rule, ByKey) and len(self._watches):
                 own = allowed[rule.target]
-                hashes.append(
-                    watch_hashes(number, self._core.keys(rule.target, rule.variables, own.slots[own.signs > 0]))
-                )
+                hashes.append(self._core.watched(number, rule.target, rule.variables, own.slots[own.signs > 0]))
         self._woken = Rows(*self._watches.waiting_for(np.concatenate(hashes))) if hashes else self._woken
         return allowed
 
