@@ -46,6 +46,8 @@ ORDERED = 6  # ... with a value that the target has passed.
 #: The clock of time. Its value is the first instant that is not closed.
 TIME = 0
 NEVER = (1 << 63) - 1
+#: What a row waits for: how many hashes of values, and of each clock the value that it has to reach.
+WATCHED, FIRST_CLOCK = range(2)
 #: Rows that are looked at for one row before it is left alone until a partner of it goes.
 EFFORT = 4096
 
@@ -123,21 +125,28 @@ def find(index: int, count: int, stores: Ints, indexes: Ints, index_columns: Int
 
 
 @lean
+def _wait_for_nothing(waits: Ints) -> None:
+    """Neither for a clock nor for something that comes."""
+    waits[WATCHED] = 0
+    for clock in range(FIRST_CLOCK, len(waits)):
+        waits[clock] = NEVER
+
+
+@lean
 def _wait_for(clock: int, value: int, waits: Ints) -> None:
-    """Notes the first clock that is waited for, but time rather than others: it goes on by itself."""
-    if waits[0] < 0 or (clock == TIME and (waits[0] != TIME or value < waits[1])):
-        waits[0], waits[1] = clock, value
+    """Notes what a clock has to reach; the sooner, if there are several such values."""
+    waits[FIRST_CLOCK + clock] = min(waits[FIRST_CLOCK + clock], value)
 
 
 @lean
 def _watch(rule: int, count: int, key: Ints, waits: Ints, watched: Ints) -> None:
     """Notes that something of the key's values is waited for."""
-    if waits[2] < len(watched):
+    if waits[WATCHED] < len(watched):
         for c in range(count, 0, -1):
             key[0, c] = key[0, c - 1]
         key[0, 0] = rule
-        watched[waits[2]] = prefix_hash(key, 0, count + 1)
-        waits[2] += 1
+        watched[waits[WATCHED]] = prefix_hash(key, 0, count + 1)
+        waits[WATCHED] += 1
 
 
 @inlined
@@ -157,9 +166,9 @@ def closed_input(
 ) -> int:
     """An input that is not in the binding and of which no more row joins it; -1 if there is none, and what to wait for.
 
-    `waits` is then [clock, value, number of hashes in `watched`].
+    `waits` has then how many hashes are in `watched`, and from FIRST_CLOCK on what each clock has to reach.
     """
-    waits[0], waits[1], waits[2] = -1, NEVER, 0
+    _wait_for_nothing(waits)
     known = known_variables(bound, has)
     for r in range(len(rules)):
         target, source, kind = rules[r, TARGET], rules[r, SOURCE], rules[r, KIND]
@@ -235,11 +244,10 @@ def is_purgeable(
         if entering:
             if depth + 1 == width:
                 if retracts:
-                    waits[0], waits[1], waits[2] = TIME, NEVER, 0
+                    _wait_for_nothing(waits)
                     for n in range(width):
                         if reaches[n] >= 0:
-                            leaves = peek(stores[n, STARTS] + 8 * bound[n]) + reaches[n] + 1
-                            waits[1] = min(waits[1], leaves)
+                            _wait_for(TIME, peek(stores[n, STARTS] + 8 * bound[n]) + reaches[n] + 1, waits)
                     return False
                 depth -= 1
                 entering = False
@@ -261,7 +269,7 @@ def is_purgeable(
             looked += 1
         looked += 1
         if looked > EFFORT:
-            waits[0], waits[1], waits[2] = TIME, NEVER, 0
+            _wait_for_nothing(waits)
             return False
         if candidate < 0:
             depth -= 1
@@ -292,11 +300,12 @@ def examine(
 ) -> tuple[Ints, Ints, Ints]:
     """Which of these rows can go, as places among them; and for those that stay, what they watch: place and hash.
 
-    Of each input `wakes` has the addresses of two words per slot: the clock that a row waits for, and its value.
+    Of each input `wakes` has the address of a word per slot and clock: what the clock has to reach.
     """
     width, most = columns.shape[0], index_columns.shape[1] + 2
     bound, path = np.empty(width, np.int64), np.zeros((3, width), np.int64)
-    key, waits, watched = np.zeros((1, most), np.int64), np.zeros(3, np.int64), np.zeros(16, np.int64)
+    key, watched = np.zeros((1, most), np.int64), np.zeros(16, np.int64)
+    waits = np.zeros(FIRST_CLOCK + len(clocks), np.int64)
     gone = np.empty(len(slots), np.int64)
     watches = min(16, int((rules[:, KIND] > AFTER_ROWS).sum()))
     watchers, hashes = (np.empty(watches * len(slots), np.int64) for _ in range(2))
@@ -378,9 +387,9 @@ def _examine(
             gone[goers] = i
             goers += 1
             continue
-        poke(wakes[inputs[i], 0] + 8 * slots[i], max(waits[0], TIME))
-        poke(wakes[inputs[i], 1] + 8 * slots[i], waits[1] if waits[0] >= 0 else NEVER)
-        for w in range(waits[2]):
+        for clock in range(len(clocks)):
+            poke(wakes[inputs[i]] + 8 * (slots[i] * len(clocks) + clock), waits[FIRST_CLOCK + clock])
+        for w in range(waits[WATCHED]):
             watchers[watches], hashes[watches] = i, watched[w]
             watches += 1
     return goers, watches
@@ -474,13 +483,16 @@ def each_once(inputs: Ints, slots: Ints, notes: Ints, turn: int) -> tuple[Ints, 
 
 
 @kernel
-def awake(clocks_of: Ints, values: Ints, lives: Ints, clocks: Ints) -> Ints:
-    """The slots of rows whose clock has reached what they wait for."""
+def awake(values: Ints, lives: Ints, clocks: Ints) -> Ints:
+    """The slots of rows for which a clock has reached what they wait for; `values` has a column for each clock."""
     count = min(len(values), len(lives))
     found = np.empty(count, np.int64)
     size = 0
     for slot in range(count):
-        if lives[slot] != 0 and values[slot] <= clocks[clocks_of[slot]]:
-            found[size] = slot
-            size += 1
+        if lives[slot] != 0:
+            for clock in range(len(clocks)):
+                if values[slot, clock] <= clocks[clock]:
+                    found[size] = slot
+                    size += 1
+                    break
     return found[:size].copy()

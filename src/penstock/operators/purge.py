@@ -96,6 +96,9 @@ class Purge:
         self._columns = np.array([line or [-1] for line in lines], np.int64)
         self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
         self._has = np.array([sum(1 << v for v, c in enumerate(line) if c >= 0) for line in lines], np.int64)
+        #: The clocks that rules read.
+        read = {kernel.TIME, *map(self._knows.clock_of, range(len(node.rules)))}
+        self._clock_numbers = np.array(sorted(read), np.int64)
         self._turn = memory.array(f"{name}.turn", 1)
         self._woken: list[Rows] = []
 
@@ -185,14 +188,16 @@ class Purge:
 
     def _awake(self, number: int) -> Ints:
         """The rows whose clock has come."""
-        return kernel.awake(*self._waits(number), self._core.lives(number), self._knows.clocks)
+        return kernel.awake(self._waits(number), self._core.lives(number), self._clocks())
 
-    def _waits(self, number: int) -> tuple[Ints, Ints]:
-        """By slot the clock that a row waits for, and the value."""
+    def _waits(self, number: int) -> Ints:
+        """By slot what each clock has to reach for a row to be looked at."""
         capacity = self._core.inputs[number].store.capacity
-        names = (f"{self._name}.{what}{number}" for what in ("clock", "value"))
-        first, second = (self._memory.array(name, capacity) for name in names)
-        return first, second
+        return self._memory.array(f"{self._name}.waits{number}", capacity, len(self._clock_numbers))
+
+    def _clocks(self) -> Ints:
+        clocks: Ints = self._knows.clocks[self._clock_numbers]
+        return clocks
 
     def _forget_outsiders(self, events: Sequence[Events]) -> None:
         """Rows that came and are not in the join: with a NULL where they would join, or ruled out."""
@@ -216,11 +221,17 @@ class Purge:
     def _examine(self, chosen: Rows, tables: _Tables) -> Rows:
         capacities = self._capacities()
         self._watches.drop(*chosen, capacities)
-        waits = [self._waits(n) if n in self._windows else None for n in range(len(capacities))]
-        wakes = np.array([(0, 0) if own is None else tuple(map(address, own)) for own in waits], np.int64)
+        wakes = [address(self._waits(n)) if n in self._windows else 0 for n in range(len(capacities))]
         rules, variables = self._rules()
         gone, watching, hashes = kernel.examine(
-            *chosen, self._retracts, *tables, rules, variables, self._knows.clocks, self._reaches, wakes
+            *chosen,
+            self._retracts,
+            *tables,
+            rules,
+            variables,
+            self._clocks(),
+            self._reaches,
+            np.array(wakes, np.int64),
         )
         self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
         return Rows(chosen.inputs[gone], chosen.slots[gone])
@@ -283,7 +294,7 @@ class Purge:
         for number, rule in enumerate(rules):
             line = lines[number]
             line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
-            line[kernel.CLOCK] = self._knows.clock_of(number)
+            line[kernel.CLOCK] = np.searchsorted(self._clock_numbers, self._knows.clock_of(number))
             if isinstance(rule, ByKey | ByPunctuation | ByCluster | ByOrder):
                 line[kernel.KEYS] = len(rule.variables)
                 variables[number, : len(rule.variables)] = rule.variables
