@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
-from penstock.kernels.jit import kernel, lean
+from penstock.kernels.jit import inlined, kernel, lean
 from penstock.kernels.pointers import peek, poke
 
 Ints = NDArray[np.int64]
@@ -46,6 +46,8 @@ ORDERED = 6  # ... with a value that the target has passed.
 #: The clock of time. Its value is the first instant that is not closed.
 TIME = 0
 NEVER = (1 << 63) - 1
+#: What a row waits for: how many hashes of values, and of each clock the value that it has to reach.
+WATCHED, FIRST_CLOCK = range(2)
 #: Rows that are looked at for one row before it is left alone until a partner of it goes.
 EFFORT = 4096
 
@@ -123,24 +125,31 @@ def find(index: int, count: int, stores: Ints, indexes: Ints, index_columns: Int
 
 
 @lean
+def _wait_for_nothing(waits: Ints) -> None:
+    """Neither for a clock nor for something that comes."""
+    waits[WATCHED] = 0
+    for clock in range(FIRST_CLOCK, len(waits)):
+        waits[clock] = NEVER
+
+
+@lean
 def _wait_for(clock: int, value: int, waits: Ints) -> None:
-    """Notes the first clock that is waited for, but time rather than others: it goes on by itself."""
-    if waits[0] < 0 or (clock == TIME and (waits[0] != TIME or value < waits[1])):
-        waits[0], waits[1] = clock, value
+    """Notes what a clock has to reach; the sooner, if there are several such values."""
+    waits[FIRST_CLOCK + clock] = min(waits[FIRST_CLOCK + clock], value)
 
 
 @lean
 def _watch(rule: int, count: int, key: Ints, waits: Ints, watched: Ints) -> None:
     """Notes that something of the key's values is waited for."""
-    if waits[2] < len(watched):
+    if waits[WATCHED] < len(watched):
         for c in range(count, 0, -1):
             key[0, c] = key[0, c - 1]
         key[0, 0] = rule
-        watched[waits[2]] = prefix_hash(key, 0, count + 1)
-        waits[2] += 1
+        watched[waits[WATCHED]] = prefix_hash(key, 0, count + 1)
+        waits[WATCHED] += 1
 
 
-@lean
+@inlined
 def closed_input(
     bound: Ints,
     stores: Ints,
@@ -157,9 +166,9 @@ def closed_input(
 ) -> int:
     """An input that is not in the binding and of which no more row joins it; -1 if there is none, and what to wait for.
 
-    `waits` is then [clock, value, number of hashes in `watched`].
+    `waits` has then how many hashes are in `watched`, and from FIRST_CLOCK on what each clock has to reach.
     """
-    waits[0], waits[1], waits[2] = -1, NEVER, 0
+    _wait_for_nothing(waits)
     known = known_variables(bound, has)
     for r in range(len(rules)):
         target, source, kind = rules[r, TARGET], rules[r, SOURCE], rules[r, KIND]
@@ -200,7 +209,7 @@ def closed_input(
     return -1
 
 
-@lean
+@inlined
 def is_purgeable(
     source: int,
     slot: int,
@@ -235,11 +244,10 @@ def is_purgeable(
         if entering:
             if depth + 1 == width:
                 if retracts:
-                    waits[0], waits[1], waits[2] = TIME, NEVER, 0
+                    _wait_for_nothing(waits)
                     for n in range(width):
                         if reaches[n] >= 0:
-                            leaves = peek(stores[n, STARTS] + 8 * bound[n]) + reaches[n] + 1
-                            waits[1] = min(waits[1], leaves)
+                            _wait_for(TIME, peek(stores[n, STARTS] + 8 * bound[n]) + reaches[n] + 1, waits)
                     return False
                 depth -= 1
                 entering = False
@@ -261,7 +269,7 @@ def is_purgeable(
             looked += 1
         looked += 1
         if looked > EFFORT:
-            waits[0], waits[1], waits[2] = TIME, NEVER, 0
+            _wait_for_nothing(waits)
             return False
         if candidate < 0:
             depth -= 1
@@ -274,7 +282,6 @@ def is_purgeable(
     return True
 
 
-@kernel
 def examine(
     inputs: Ints,
     slots: Ints,
@@ -293,13 +300,68 @@ def examine(
 ) -> tuple[Ints, Ints, Ints]:
     """Which of these rows can go, as places among them; and for those that stay, what they watch: place and hash.
 
-    Of each input `wakes` has the addresses of two words per slot: the clock that a row waits for, and its value.
+    Of each input `wakes` has the address of a word per slot and clock: what the clock has to reach.
     """
     width, most = columns.shape[0], index_columns.shape[1] + 2
     bound, path = np.empty(width, np.int64), np.zeros((3, width), np.int64)
-    key, waits, watched = np.zeros((1, most), np.int64), np.zeros(3, np.int64), np.zeros(16, np.int64)
+    key, watched = np.zeros((1, most), np.int64), np.zeros(16, np.int64)
+    waits = np.zeros(FIRST_CLOCK + len(clocks), np.int64)
     gone = np.empty(len(slots), np.int64)
-    watchers, hashes = np.empty(64, np.int64), np.empty(64, np.int64)
+    watches = min(16, int((rules[:, KIND] > AFTER_ROWS).sum()))
+    watchers, hashes = (np.empty(watches * len(slots), np.int64) for _ in range(2))
+    goers, count = _examine(
+        inputs,
+        slots,
+        retracts,
+        stores,
+        indexes,
+        index_columns,
+        index_variables,
+        columns,
+        has,
+        rules,
+        rule_variables,
+        clocks,
+        reaches,
+        wakes,
+        bound,
+        path,
+        key,
+        waits,
+        watched,
+        gone,
+        watchers,
+        hashes,
+    )
+    return gone[:goers], watchers[:count], hashes[:count]
+
+
+@lean
+def _examine(
+    inputs: Ints,
+    slots: Ints,
+    retracts: bool,
+    stores: Ints,
+    indexes: Ints,
+    index_columns: Ints,
+    index_variables: Ints,
+    columns: Ints,
+    has: Ints,
+    rules: Ints,
+    rule_variables: Ints,
+    clocks: Ints,
+    reaches: Ints,
+    wakes: Ints,
+    bound: Ints,
+    path: Ints,
+    key: Ints,
+    waits: Ints,
+    watched: Ints,
+    gone: Ints,
+    watchers: Ints,
+    hashes: Ints,
+) -> tuple[int, int]:
+    """How many can go, and how many watch. It makes no arrays, so that nothing in its loop counts references."""
     goers, watches = 0, 0
     for i in range(len(slots)):
         if is_purgeable(
@@ -325,24 +387,14 @@ def examine(
             gone[goers] = i
             goers += 1
             continue
-        poke(wakes[inputs[i], 0] + 8 * slots[i], max(waits[0], TIME))
-        poke(wakes[inputs[i], 1] + 8 * slots[i], waits[1] if waits[0] >= 0 else NEVER)
-        for w in range(waits[2]):
-            if watches == len(hashes):
-                watchers, hashes = _twice(watchers), _twice(hashes)
+        for clock in range(len(clocks)):
+            poke(wakes[inputs[i]] + 8 * (slots[i] * len(clocks) + clock), waits[FIRST_CLOCK + clock])
+        for w in range(waits[WATCHED]):
             watchers[watches], hashes[watches] = i, watched[w]
             watches += 1
-    return gone[:goers], watchers[:watches], hashes[:watches]
+    return goers, watches
 
 
-@kernel
-def _twice(array: Ints) -> Ints:
-    larger = np.empty(2 * len(array), np.int64)
-    larger[: len(array)] = array
-    return larger
-
-
-@kernel
 def partners(
     inputs: Ints,
     slots: Ints,
@@ -354,31 +406,62 @@ def partners(
     has: Ints,
 ) -> tuple[Ints, Ints]:
     """The rows of the wanted inputs that join one of these rows directly. Some may come twice."""
-    width, most = columns.shape[0], index_variables.shape[1] + 2
-    bound, key = np.full(width, -1, np.int64), np.zeros((1, most), np.int64)
+    width = len(columns)
     by = np.full((width, width), -1, np.int64)
-    for n in range(width):
-        for target in range(width):
-            if n != target and wanted[target]:
-                by[n, target] = usable_index(target, has[n], indexes)
-    found_inputs, found = np.empty(64, np.int64), np.empty(64, np.int64)
-    count = 0
-    for i in range(len(slots)):
-        bound[inputs[i]] = slots[i]
-        for target in range(width):
-            index = by[inputs[i], target]
+    for n, target in np.ndindex(width, width):
+        if n != target and wanted[target]:
+            by[n, target] = usable_index(target, int(has[n]), indexes)
+    # Of each input the columns that hold the values by which an index is probed.
+    places = np.take(columns, np.maximum(index_variables, 0), axis=1)
+    bound = np.full(width, -1, np.int64)
+    key = np.zeros((1, index_variables.shape[1]), np.int64)
+    found, count, start = np.empty((2, max(64, len(slots))), np.int64), 0, 0
+    while start < len(slots):
+        tables = (stores, indexes, places, columns)
+        start, count = _partners(inputs, slots, start, by, *tables, bound, key, found, count)
+        if start < len(slots):
+            found = np.concatenate((found, np.empty_like(found)), axis=1)
+    return found[0, :count], found[1, :count]
+
+
+@lean
+def _partners(
+    inputs: Ints,
+    slots: Ints,
+    start: int,
+    by: Ints,
+    stores: Ints,
+    indexes: Ints,
+    places: Ints,
+    columns: Ints,
+    bound: Ints,
+    key: Ints,
+    found: Ints,
+    count: int,
+) -> tuple[int, int]:
+    """Goes on with the row at `start`. Gives the row for which there was no room, and how many were found before it."""
+    for i in range(start, len(slots)):
+        source, before = inputs[i], count
+        row = stores[source, ROWS] + 8 * slots[i] * stores[source, WIDTH]
+        bound[source] = slots[i]
+        for target in range(len(by)):
+            index = by[source, target]
             if index < 0 or indexes[index, COLUMNS] == 0:
                 continue
-            slot = first_by(index, bound, stores, indexes, index_variables, columns, key)
+            keys = indexes[index, COLUMNS]
+            for c in range(keys):
+                key[0, c] = peek(row + 8 * places[source, index, c])
+            slot = first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, 0, keys))
             while slot >= 0:
                 if joins(target, slot, bound, stores, columns):
-                    if count == len(found):
-                        found_inputs, found = _twice(found_inputs), _twice(found)
-                    found_inputs[count], found[count] = target, slot
+                    if count == found.shape[1]:
+                        bound[source] = -1
+                        return i, before
+                    found[0, count], found[1, count] = target, slot
                     count += 1
                 slot = following(indexes[index, LINKS], slot)
-        bound[inputs[i]] = -1
-    return found_inputs[:count], found[:count]
+        bound[source] = -1
+    return len(slots), count
 
 
 @kernel
@@ -400,13 +483,16 @@ def each_once(inputs: Ints, slots: Ints, notes: Ints, turn: int) -> tuple[Ints, 
 
 
 @kernel
-def awake(clocks_of: Ints, values: Ints, lives: Ints, clocks: Ints) -> Ints:
-    """The slots of rows whose clock has reached what they wait for."""
+def awake(values: Ints, lives: Ints, clocks: Ints) -> Ints:
+    """The slots of rows for which a clock has reached what they wait for; `values` has a column for each clock."""
     count = min(len(values), len(lives))
     found = np.empty(count, np.int64)
     size = 0
     for slot in range(count):
-        if lives[slot] != 0 and values[slot] <= clocks[clocks_of[slot]]:
-            found[size] = slot
-            size += 1
+        if lives[slot] != 0:
+            for clock in range(len(clocks)):
+                if values[slot, clock] <= clocks[clock]:
+                    found[size] = slot
+                    size += 1
+                    break
     return found[:size].copy()
