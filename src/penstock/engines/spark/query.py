@@ -24,7 +24,7 @@ from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
-from penstock.engines.spark.reports import explained
+from penstock.engines.spark.reports import SlowStart, explained
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
@@ -33,6 +33,9 @@ from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
 from penstock.engines.spark.written import ResultsLog, folder_of_cells
 from penstock.errors import PenstockError
+
+#: A query that cannot start because the machine is busy is started so many times.
+_MOST_STARTS = 4
 
 #: Streams by their declared names.
 Frames = Mapping[str, DataFrame | ListedFiles]
@@ -130,18 +133,18 @@ class RunningQuery:
         """
         try:
             if not self._until_done:
-                self._await(meanwhile)
+                self._patiently(self._await, meanwhile)
             elif self._reads_files:
-                self._drain(meanwhile)
+                self._patiently(self._drain, meanwhile)
                 self._checkpoint.close()
-                self._drain(meanwhile)
+                self._patiently(self._drain, meanwhile)
                 self.stop()
             else:
-                self._await(meanwhile)
+                self._patiently(self._await, meanwhile)
                 # In a run of its own: what it closes is all that the first run has read.
                 self._checkpoint.close()
                 self.begin()
-                self._await(meanwhile)
+                self._patiently(self._await, meanwhile)
         finally:
             if not self.is_running:
                 self._leave()
@@ -170,6 +173,15 @@ class RunningQuery:
     def _leave(self) -> None:
         """Gives the memory of the machines back. On other hosts it goes when the next query starts a day later."""
         Residences(self._work.run).remove()
+
+    def _patiently(self, wait: Callable[[Callable[[], None]], None], meanwhile: Callable[[], None]) -> None:
+        """Waits, and starts a query again that a busy machine kept from starting: it goes on from its checkpoint."""
+        for _ in range(_MOST_STARTS - 1):
+            try:
+                return wait(meanwhile)
+            except SlowStart:
+                self.begin()
+        return wait(meanwhile)
 
     def _await(self, meanwhile: Callable[[], None]) -> None:
         assert self._query is not None
