@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -73,11 +74,16 @@ class ResultsLog:
         self._status = sinks.SinkFileStatus
 
     def commit(self, batch: DataFrame, number: int) -> None:
-        """Runs a micro-batch, whose rows describe files, and adds the files to the log."""
+        """Runs a micro-batch, whose rows describe files, and adds the files to the log.
+
+        A driver may have died when the log had the files and Spark did not know. Then the micro-batch runs again, for
+        its state; its results are there already.
+        """
+        told = [json.loads(row.data) for row in batch.collect()]
         last = self._log.getLatestBatchId()
         if last.isDefined() and number <= last.get():
+            _remove(file["path"] for file in told)
             return
-        told = [json.loads(row.data) for row in batch.collect()]
         files = self._gateway.new_array(self._status, len(told))
         for place, file in enumerate(told):
             described = (file["path"], file["size"], False, file["modified"], 1, _BLOCK_BYTES, "add")
@@ -85,3 +91,11 @@ class ResultsLog:
         if not self._log.add(number, files):
             message = f"the results of micro-batch {number} were written by another run"
             raise PenstockError(message, "let only one run write to a folder")
+
+
+def _remove(files: Iterable[str]) -> None:
+    """Removes files that do not count, of which another host may have some."""
+    for file in files:
+        path = local_path(file)
+        if path is not None:
+            path.unlink(missing_ok=True)
