@@ -128,6 +128,7 @@ def test_types(written: str, type_: Type) -> None:
         ("WITHIN 2 HOURS", WithinTime(2 * HOUR)),
         ("within 1.5 minutes", WithinTime(90 * SECOND)),
         ("INFERRED", Inferred()),
+        ("INFERRED (C 2, p 0.5, w 10, threshold 7)", Inferred(2.0, 0.5, 10, 7)),
     ],
 )
 def test_within_is_of_rows_or_of_time_or_inferred(within: str, value: object) -> None:

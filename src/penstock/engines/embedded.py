@@ -121,7 +121,8 @@ class EmbeddedEngine:
                     state = (gauge.state_rows(), machine.state_bytes(gauge))
                     rows = (gauge.rows_in, gauge.rows_out)
                     of = (gauge.name, fragment.number, _occurrence(gauge.relation), cell)
-                    lines.append(made(*of, *rows, *state, violations=gauge.violations()))
+                    watched = tuple(gauge.watched())
+                    lines.append(made(*of, *rows, *state, violations=gauge.violations(), constraints=watched))
         return [*lines, made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())]
 
     def violations(self) -> int:

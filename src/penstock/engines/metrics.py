@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import Any
+
+from penstock.operators.gauges import Watched
 
 #: Stands for an operator: what the values of a dictionary take.
 DICTIONARY = "dictionary"
@@ -30,8 +33,10 @@ class OperatorMetrics:
     bad_rows: int = 0
     #: Rows that a join has left out since the start, because a punctuation had ruled them out.
     violations: int = 0
+    #: What its monitors say of constraints.
+    constraints: tuple[Watched, ...] = ()
 
-    def as_json(self) -> dict[str, str | int | None]:
+    def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 

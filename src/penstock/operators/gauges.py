@@ -15,6 +15,15 @@ from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Memory
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the monitor of a constraint says: the k that rows adhere to, if it is known, and whether rows go by it."""
+
+    constraint: str
+    k: int | None
+    used: bool
+
+
 @dataclass(slots=True)
 class Gauge:
     name: str
@@ -31,6 +40,8 @@ class Gauge:
     counts: list[Callable[[], int]] = field(default_factory=list)
     #: What counts the rows that it left out because a declaration had ruled them out.
     ruled_out: list[Callable[[], int]] = field(default_factory=list)
+    #: What says how well constraints are kept.
+    monitors: list[Callable[[], list[Watched]]] = field(default_factory=list)
 
     def begin(self) -> None:
         self.rows_in = self.rows_out = 0
@@ -43,6 +54,9 @@ class Gauge:
 
     def violations(self) -> int:
         return sum(count() for count in self.ruled_out)
+
+    def watched(self) -> list[Watched]:
+        return [each for monitors in self.monitors for each in monitors()]
 
     def state_rows(self) -> int:
         return sum(count() for count in self.counts)

@@ -153,7 +153,7 @@ class JoinCore:
 
     def step(self, events: list[Events]) -> tuple[Ints, Ints, Ints, Ints]:
         """Slots, times, signs and rows of the combinations that come and go, in the order of time."""
-        events = [self._without_nulls(i, e) for i, e in enumerate(events)]
+        events = [self.without_nulls(i, e) for i, e in enumerate(events)]
         ts = np.concatenate([e.ts for e in events])
         signs = np.concatenate([e.signs for e in events])
         slots = np.concatenate([e.slots for e in events])
@@ -206,7 +206,8 @@ class JoinCore:
         found = np.zeros(len(keys), np.int64)
         index = self._indexes[self.index_number(number, variables)]
         rows = self.inputs[number].store.rows
-        holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
+        if index.mask >= 0:  # Before the first step there is nothing.
+            holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
         return found.astype(np.bool_)
 
     def _positions(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
@@ -254,7 +255,7 @@ class JoinCore:
         capacity = self.inputs[number].store.capacity
         return self._memory.array(f"{self._name}.{number}.lives", capacity)
 
-    def _without_nulls(self, number: int, events: Events) -> Events:
+    def without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
         source = self.inputs[number]
         columns = {column for column in source.variables if column is not None}

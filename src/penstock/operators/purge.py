@@ -18,13 +18,27 @@ from penstock.kernels import purge as kernel
 from penstock.kernels.evidence import watch_hashes
 from penstock.kernels.pointers import address
 from penstock.operators.events import Events
+from penstock.operators.gauges import Watched
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
+from penstock.operators.monitors import Monitors
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.joins import join_variables
 from penstock.plan.physical import Scan
-from penstock.plan.rules import AfterRows, ByCluster, ByKey, ByOrder, ByPunctuation, InTime, PurgingJoin, Rule, Static
+from penstock.plan.rules import (
+    AfterRows,
+    ByCluster,
+    ByKey,
+    ByOrder,
+    ByPunctuation,
+    Counted,
+    Estimate,
+    InTime,
+    PurgingJoin,
+    Rule,
+    Static,
+)
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
@@ -88,6 +102,7 @@ class Purge:
         #: Whether results are taken back, so that rows that are in one must stay.
         self._retracts = retracts
         self._knows = Knowledge(memory, name, node)
+        self._monitors = Monitors(memory, f"{name}.monitor", node, core, self._knows)
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self._punctuations = PunctuationPurge(node, core, self._knows)
         self._held = holders_of(node)
@@ -99,13 +114,13 @@ class Purge:
         self._woken = Rows(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def __len__(self) -> int:
-        """Entries of evidence, and of who waits for more of it."""
-        return len(self._knows) + len(self._watches)
+        """Entries of evidence, of who waits for more of it, and of what is monitored."""
+        return len(self._knows) + len(self._watches) + len(self._monitors)
 
     @property
     def holders(self) -> list[Holder]:
         """What holds codes of interned values."""
-        return [
+        return self._monitors.holders + [
             RowsHolder(entries.store.held_column, self.node.evidence[rule.evidence].schema)
             for number, rule in enumerate(self.node.rules)
             if isinstance(rule, ByPunctuation | ByCluster)
@@ -121,6 +136,9 @@ class Purge:
         """How many rows came that a punctuation had ruled out."""
         return int(self._memory.array(f"{self._name}.violations", 1)[0])
 
+    def watched(self) -> list[Watched]:
+        return self._monitors.watched()
+
     def learn(self, came: Sequence[Deltas], events: Sequence[Events], until: int) -> list[Events]:
         """Takes evidence, and gives the events without rows that punctuations had ruled out."""
         hashes = []
@@ -128,7 +146,10 @@ class Purge:
             self._punctuations.came(number, keys)
             hashes.append(watch_hashes(number, keys))
         allowed = [self._allowed(number, own) for number, own in enumerate(events)]
+        self._monitors.observe(came, allowed)
         for number, rule in enumerate(self.node.rules):
+            if isinstance(rule, ByOrder) and isinstance(rule.k, Estimate):
+                self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(rule.k)
             if isinstance(rule, ByKey):
                 own = allowed[rule.target]
                 hashes.append(
@@ -143,7 +164,8 @@ class Purge:
         todo = [self._woken]
         for number in self._windows:
             came = events[number].slots[events[number].signs > 0]
-            todo += [_rows(number, slots) for slots in (came, self._awake(number), in_results[:, number])]
+            waiting = np.flatnonzero(self._core.lives(number)) if self._monitors.lets_go else self._awake(number)
+            todo += [_rows(number, slots) for slots in (came, waiting, in_results[:, number])]
         self._forget_outsiders(events)
         chosen, tables = self._alive(todo), self._tables()
         while len(chosen.slots):
@@ -174,7 +196,7 @@ class Purge:
                 own = events[rule.source]
                 slots = own.slots[own.signs > 0]
                 starts = self._core.inputs[rule.source].store.starts[slots]
-                self._stamps(number, rule)[slots] = self._knows.count_at(rule.ticks, starts)
+                self._stamps(number, rule)[slots] = self._knows.clock_after(rule.ticks, starts)
 
     def _stamps(self, number: int, rule: AfterRows) -> Ints:
         return self._memory.array(f"{self._name}.stamps{number}", self._core.inputs[rule.source].store.capacity)
@@ -235,9 +257,13 @@ class Purge:
                 continue
             clusters = self._knows.evidence[number]
             left = self._memory.array(f"{self._name}.clusters{number}", 1)
+            if self._monitors.lets_go:
+                left[0] = 0
             if len(clusters) > max(FEW_CLUSTERS, 2 * int(left[0])):
                 keys, since = clusters.entries()
-                needless = since + rule.k < self._knows.clocks[self._knows.clock_of(number)]
+                limit = self._monitors.limit(rule.k)
+                limit = self._monitors.most(rule.k) if limit is None else limit
+                needless = since + limit < self._knows.clocks[self._knows.clock_of(number)]
                 for holder in set.intersection(*(self._held[v] for v in rule.variables)) - {rule.target}:
                     needless &= ~self._core.holds(holder, rule.variables, keys)
                 clusters.forget_keys(keys[needless])
@@ -289,11 +315,16 @@ class Purge:
                 case InTime(_, source, reach):
                     line[kernel.SOURCE], line[kernel.LIMIT] = source, reach + 1
                 case AfterRows(_, source, rows):
-                    line[kernel.SOURCE], line[kernel.LIMIT] = source, rows
+                    line[kernel.SOURCE], line[kernel.LIMIT] = source, self._monitors.limit(rows) or 0
                     line[kernel.STAMPS] = address(self._stamps(number, rule))
                 case ByCluster():
-                    line[kernel.LIMIT] = rule.k + 1
+                    line[kernel.LIMIT] = 1 + (self._monitors.limit(rule.k) or 0)
+            if not self._is_on(rule):
+                line[kernel.NEEDS] = -1  # More than can be known, so that the rule never applies.
         return lines, variables
+
+    def _is_on(self, rule: Rule) -> bool:
+        return not isinstance(rule, Counted) or self._monitors.limit(rule.k) is not None
 
     def _index_number(self, number: int, rule: Rule) -> int:
         if isinstance(rule, ByKey):
@@ -388,7 +419,7 @@ def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
     for rule in node.rules:
         if isinstance(rule, ByPunctuation | ByCluster):
             wanted |= {(n, rule.variables) for n in set.intersection(*(held[v] for v in rule.variables))}
-    return wanted
+    return wanted | {(monitor.target, monitor.variables) for monitor in node.monitors}
 
 
 def holders_of(node: PurgingJoin) -> list[set[int]]:

@@ -16,6 +16,7 @@ from penstock.algebra.relations import Join, Range, Relation, Table, Unbounded, 
 from penstock.catalog import (
     Catalog,
     Clustered,
+    Constraint,
     Ordered,
     Punctuated,
     Reference,
@@ -27,6 +28,7 @@ from penstock.catalog import (
 )
 from penstock.plan.evidence import rows_of, values_of
 from penstock.plan.joins import join_variables
+from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
 from penstock.plan.rules import (
     AfterRows,
@@ -34,11 +36,14 @@ from penstock.plan.rules import (
     ByKey,
     ByOrder,
     ByPunctuation,
+    Estimate,
     InTime,
+    K,
     PurgingJoin,
     Rule,
     Static,
 )
+from penstock.register.declarations import constraint_text
 from penstock.types import BIGINT, Kind
 
 
@@ -55,7 +60,7 @@ def _purging(join: Join, catalog: Catalog) -> Relation:
     )
     if not forgets:
         return join
-    return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets)
+    return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets, tuple(found.monitors))
 
 
 def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: _Rules) -> bool:
@@ -110,8 +115,12 @@ def _is_plain(scan: Scan) -> bool:
     return isinstance(scan.spec, Unbounded) or (isinstance(scan.spec, Range) and scan.spec.slide is None)
 
 
-def _k(within: WithinRows | WithinTime) -> int:
-    return within.k if isinstance(within, WithinRows) else within.microseconds
+def _text(definition: StreamDef, constraint: Constraint) -> str:
+    return f"{definition.name}: {constraint_text(constraint)}"
+
+
+def _watches_the_same(one: Monitor, other: Monitor) -> bool:
+    return not isinstance(one, OfReference) and one.constraint == other.constraint
 
 
 def _widened(expr: Expr) -> Expr:
@@ -127,6 +136,7 @@ class _Rules:
         self._join, self._catalog = join, catalog
         self.variables = join_variables(join)
         self.evidence: list[Scan] = []
+        self.monitors: list[Monitor] = []
         self._scans = {n: operand for n, operand in enumerate(join.operands) if isinstance(operand, Scan)}
 
     def all(self) -> Iterator[Rule]:
@@ -139,7 +149,7 @@ class _Rules:
             for constraint in definition.constraints:
                 yield from self._rules(number, scan, definition, constraint)
 
-    def _rules(self, number: int, scan: Scan, definition: StreamDef, constraint: object) -> Iterator[Rule]:
+    def _rules(self, number: int, scan: Scan, definition: StreamDef, constraint: Constraint) -> Iterator[Rule]:
         match constraint:
             case Unique(columns):
                 if (variables := self._named(number, columns)) is not None:
@@ -147,15 +157,17 @@ class _Rules:
             case Punctuated(columns):
                 if (variables := self._named(number, columns)) is not None:
                     yield from self._punctuated(number, scan, constraint, variables)
-            case Clustered(columns, WithinRows() | WithinTime() as within):
+            case Clustered(columns, within):
                 if (variables := self._named(number, columns)) is not None:
-                    evidence = self._values(definition, columns)
-                    yield ByCluster(number, variables, evidence, _k(within), self._ticks(definition, within))
-            case Ordered(column, WithinRows() | WithinTime() as within):
+                    evidence, ticks = self._values(definition, columns), self._ticks(definition, within)
+                    watched = (_text(definition, constraint), number, variables, within, ticks)
+                    yield ByCluster(number, variables, evidence, self._k(OfCluster(*watched, evidence)), ticks)
+            case Ordered(column, within):
                 variables = self._named(number, (column,))
                 if variables is not None and self._is_whole(number, variables[0]):
-                    evidence = self._values(definition, (column,))
-                    yield ByOrder(number, variables, evidence, _k(within), self._ticks(definition, within))
+                    evidence, ticks = self._values(definition, (column,)), self._ticks(definition, within)
+                    watched = (_text(definition, constraint), number, variables, within, ticks)
+                    yield ByOrder(number, variables, evidence, self._k(OfOrder(*watched, evidence)), ticks)
 
     def _references(self) -> Iterator[tuple[int, int, Reference]]:
         """Inputs whose rows refer to rows of another that they join: number, the other's number, the reference."""
@@ -168,9 +180,32 @@ class _Rules:
 
     def _by_rows(self) -> Iterator[AfterRows]:
         for number, target, reference in self._references():
-            if isinstance(reference.within, WithinRows):
+            if not isinstance(reference.within, WithinTime):
                 ticks = self._values(self._definition(self._scans[target]), ())
-                yield AfterRows(target, number, reference.within.k, ticks)
+                text = _text(self._definition(self._scans[number]), reference)
+                variables = self._named(number, reference.columns)
+                assert variables is not None
+                watched = OfReference(
+                    text, target, variables, reference.within, ticks, number, self._is_key(target, variables)
+                )
+                yield AfterRows(target, number, self._k(watched), ticks)
+
+    def _k(self, monitor: Monitor) -> K:
+        """The k of a constraint, or who finds it. One monitor reads all rows of a stream, for all its occurrences."""
+        match monitor.within:
+            case WithinRows(k) | WithinTime(k):
+                return k
+        same = (n for n, known in enumerate(self.monitors) if _watches_the_same(known, monitor))
+        if (number := next(same, None)) is None:
+            self.monitors.append(monitor)
+            number = len(self.monitors) - 1
+        return Estimate(number)
+
+    def _is_key(self, number: int, variables: tuple[int, ...]) -> bool:
+        """Whether one row of an input at most has these values."""
+        keys = (each for each in self._definition(self._scans[number]).constraints if isinstance(each, Unique))
+        named = (self._named(number, key.columns) for key in keys)
+        return any(own is not None and set(own) <= set(variables) for own in named)
 
     def _punctuated(
         self, number: int, scan: Scan, scheme: Punctuated, variables: tuple[int, ...]
@@ -245,7 +280,7 @@ class _Rules:
 
     def _ticks(self, definition: StreamDef, within: Within) -> int | None:
         """The evidence that counts a stream's rows, where they are counted."""
-        return self._values(definition, ()) if isinstance(within, WithinRows) else None
+        return None if isinstance(within, WithinTime) else self._values(definition, ())
 
     def _values(self, definition: StreamDef, names: Iterable[str]) -> int:
         return self._evidence(rows_of(definition, names))

@@ -11,6 +11,18 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Expr
 from penstock.algebra.relations import Join, Relation
+from penstock.plan.monitors import Monitor
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A k that a monitor, of this number among the join's, finds while the query runs."""
+
+    monitor: int
+
+
+#: Of a constraint: as it was declared, or as it is found.
+K = int | Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +47,7 @@ class AfterRows:
 
     target: int
     source: int
-    rows: int
+    k: K
     ticks: int
 
 
@@ -66,7 +78,7 @@ class ByCluster:
     target: int
     variables: tuple[int, ...]
     evidence: int
-    k: int
+    k: K
     ticks: int | None
 
 
@@ -77,12 +89,14 @@ class ByOrder:
     target: int
     variables: tuple[int, ...]
     evidence: int
-    k: int
+    k: K
     ticks: int | None
 
 
 #: Rules that speak of values, and read evidence that has them.
 OfValues = ByPunctuation | ByCluster | ByOrder
+#: Rules of k-constraints, whose k may vary.
+Counted = AfterRows | ByCluster | ByOrder
 Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByCluster | ByOrder
 
 
@@ -93,6 +107,7 @@ class PurgingJoin(Join):
     rules: tuple[Rule, ...]
     evidence: tuple[Relation, ...]
     forgets: tuple[int, ...]
+    monitors: tuple[Monitor, ...] = ()
 
     @property
     def inputs(self) -> tuple[Relation, ...]:

@@ -17,6 +17,7 @@ from penstock.catalog import (
     Within,
     WithinRows,
     WithinTime,
+    inferred_text,
     rate_text,
 )
 from penstock.types import duration_text
@@ -82,7 +83,7 @@ def name_text(name: str) -> str:
 
 def _bounded(within: Within) -> str:
     if isinstance(within, Inferred):
-        return "INFERRED"
+        return inferred_text(within)
     return f"{'LATENCY' if isinstance(within, WithinTime) and within.is_latency else 'WITHIN'} {within_text(within)}"
 
 

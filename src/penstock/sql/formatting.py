@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog import Connector, Inferred, Within, WithinRows, rate_text
+from penstock.catalog import Connector, Inferred, Within, WithinRows, inferred_text, rate_text
 from penstock.errors import Source, SqlErrors
 from penstock.sql.comments import Comment, Layout, comments, place_comments
 from penstock.sql.generator import QueryGenerator, TallGenerator
@@ -184,7 +184,7 @@ def _within(within: Within | None) -> str:
         case None:
             return ""
         case Inferred():
-            return " INFERRED"
+            return f" {inferred_text(within)}"
         case WithinRows(k):
             return f" WITHIN {k} ROWS"
         case _:

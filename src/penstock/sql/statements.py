@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -60,7 +60,15 @@ OTHER_STATEMENTS = {
 
 RATE_HINT = "for example RATE 1000 PER SECOND, or RATE BETWEEN 500 AND 1000 PER SECOND"
 WITHIN_HINT = "write WITHIN n ROWS, WITHIN t SECONDS, or INFERRED to have that found while the query runs"
+PARAMETERS_HINT = "for example INFERRED (c 1.2, p 0.01, w 1000, threshold 100000), any of them"
 
+#: Of a monitor: of which type each is, what it may be, and how that is said.
+PARAMETERS: dict[str, tuple[type[int] | type[float], Callable[[float], bool], str]] = {
+    "c": (float, lambda c: c >= 1, "a number from 1 on"),
+    "p": (float, lambda p: 0 < p <= 1, "a number above 0 and up to 1"),
+    "w": (int, lambda w: w >= 1, "a number of rows from 1 on"),
+    "threshold": (int, lambda threshold: threshold >= 0, "a number of rows"),
+}
 
 #: The passes over a query recurse into it; this depth is safe for all of them, wherever they are called from.
 MOST_LEVELS = 150
@@ -327,7 +335,7 @@ class StatementParser(QueryParser):
 
     def read_within(self, after: str) -> Within:
         if self._match_text_seq("INFERRED"):
-            return Inferred()
+            return self.read_parameters() if self._match(TokenType.L_PAREN) else Inferred()
         if self._match_text_seq("LATENCY"):
             return WithinTime(self.read_duration("LATENCY"), is_latency=True)
         if not self._match_text_seq("WITHIN"):
@@ -342,6 +350,28 @@ class StatementParser(QueryParser):
         if self._match(TokenType.NUMBER, advance=False) and unit in (",", ")", ""):
             self.fault("expected ROWS or a unit of time", f"units are ROWS, {UNIT_NAMES}")
         return WithinTime(self.read_duration("WITHIN"))
+
+    def read_parameters(self) -> Inferred:
+        """`(c 1.2, w 1000)`, of a monitor."""
+        given = self._separated(self.read_parameter)
+        self._expect(TokenType.R_PAREN, ")")
+        for number, (name, _) in enumerate(given):
+            if name in dict(given[:number]):
+                self.fault(f"the parameter {name} is given twice", token=self._prev)
+        parameters: dict[str, Any] = dict(given)
+        return Inferred(**parameters)
+
+    def read_parameter(self) -> tuple[str, float]:
+        name = self._take_word("a parameter of INFERRED").lower()
+        if name not in PARAMETERS:
+            self.fault(f"INFERRED has no parameter {name}", PARAMETERS_HINT, self._prev)
+        number = self._curr
+        if not self._match(TokenType.NUMBER):
+            self.fault(f"expected a number for {name}", PARAMETERS_HINT)
+        kind, accepts, wanted = PARAMETERS[name]
+        if (kind is int and not number.text.isdecimal()) or not accepts(float(number.text)):
+            self.fault(f"{name} takes {wanted}", PARAMETERS_HINT, number)
+        return name, kind(number.text)
 
     def read_connector(self) -> Connector:
         format_ = self.read_name("a format such as parquet, json, csv or kafka").text

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.algebra.relations import Relation, Table
 from penstock.engines.metrics import DICTIONARY, OperatorMetrics
 from penstock.engines.spark.clock import Clock
+from penstock.operators.gauges import Watched
 from penstock.operators.machine import Machine
 from penstock.plan.physical import Scan
 
@@ -59,7 +60,7 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
         state = (gauge.state_rows(), machine.state_bytes(gauge))
         rows = (gauge.rows_in, gauge.rows_out)
         of = (gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell)
-        lines.append(made(*of, *rows, *state, violations=gauge.violations()))
+        lines.append(made(*of, *rows, *state, violations=gauge.violations(), constraints=tuple(gauge.watched())))
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
     told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
@@ -114,7 +115,7 @@ class History:
         lines = []
         for batch in sorted(self._reports):
             for told in self._reports[batch].notes:
-                lines += [OperatorMetrics(**{**line, "step": batch}) for line in told["operators"]]
+                lines += [_operator_metrics(batch, line) for line in told["operators"]]
                 for name, progress in told.get("streams", {}).items():
                     lines.append(_stream_metrics(batch, told, name, progress, told["before"][name]))
         return sorted(lines, key=lambda line: (line.step, line.fragment or 0, line.cell or 0))
@@ -126,6 +127,11 @@ class _Report:
 
     rows_per_second: float
     notes: list[dict[str, Any]]
+
+
+def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
+    watched = tuple(Watched(**each) for each in line["constraints"])
+    return OperatorMetrics(**{**line, "step": batch, "constraints": watched})
 
 
 def _stream_metrics(

@@ -49,6 +49,7 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
     build.gauges.top.ruled_out.append(purge.violations)
+    build.gauges.top.monitors.append(purge.watched)
 
     def join(step: Step) -> Deltas:
         came = [part.events(step) for part in parts]
