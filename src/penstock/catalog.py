@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
@@ -70,6 +71,14 @@ def inferred_text(inferred: Inferred) -> str:
 Within = WithinRows | WithinTime | Inferred
 
 
+class OnViolation(Enum):
+    """What a run does when a row comes that a declaration has ruled out: count it, stop, or let k grow."""
+
+    WARN = "WARN"
+    ERROR = "ERROR"
+    WIDEN = "WIDEN"
+
+
 @dataclass(frozen=True, slots=True)
 class Unique:
     """No two rows agree on these columns, so a join on them is many-one."""
@@ -85,6 +94,7 @@ class Reference:
     parent: str
     parent_columns: tuple[str, ...]
     within: Within
+    on_violation: OnViolation = OnViolation.WARN
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,7 @@ class Clustered:
 
     columns: tuple[str, ...]
     within: Within
+    on_violation: OnViolation = OnViolation.WARN
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,7 @@ class Ordered:
 
     column: str
     within: Within
+    on_violation: OnViolation = OnViolation.WARN
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +128,7 @@ class Punctuated:
     source: str | None = None
     source_columns: tuple[str, ...] = ()
     lifespan: int | None = None
+    on_violation: OnViolation = OnViolation.WARN
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from random import Random
 
 from penstock.catalog import StreamDef
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators.gauges import Watched
+from penstock.plan.watched import Watched
 from penstock.sql import bind_text
 from tests.engines.comparing import Log, logged, table
 from tests.engines.test_embedded import restart

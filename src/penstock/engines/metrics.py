@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from penstock.operators.gauges import Watched
+from penstock.plan.watched import Watched, strongest, together
 
 #: Stands for an operator: what the values of a dictionary take.
 DICTIONARY = "dictionary"
@@ -38,6 +38,14 @@ class OperatorMetrics:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def constraints_of(metrics: Iterable[OperatorMetrics]) -> list[Watched]:
+    """What the monitors of a step say of each constraint, all cells together. Of several joins one speaks for it."""
+    joins: dict[tuple[str, int | None, str], list[Watched]] = {}
+    for line in metrics:
+        joins.setdefault((line.query, line.fragment, line.operator), []).extend(line.constraints)
+    return strongest(each for watched in joins.values() for each in together(watched))
 
 
 def metrics_lines(metrics: Iterable[OperatorMetrics]) -> str:

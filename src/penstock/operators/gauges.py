@@ -11,17 +11,9 @@ from dataclasses import dataclass, field
 
 from penstock.algebra.relations import Relation
 from penstock.plan.explain import operator_name
+from penstock.plan.watched import Watched
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Memory
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """What the monitor of a constraint says: the k that rows adhere to, if it is known, and whether rows go by it."""
-
-    constraint: str
-    k: int | None
-    used: bool
 
 
 @dataclass(slots=True)

@@ -18,10 +18,9 @@ from penstock.kernels import purge as kernel
 from penstock.kernels.evidence import watch_hashes
 from penstock.kernels.pointers import address
 from penstock.operators.events import Events
-from penstock.operators.gauges import Watched
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
-from penstock.operators.monitors import Monitors
+from penstock.operators.monitors import Monitors, values_text, violation
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.joins import join_variables
@@ -32,14 +31,16 @@ from penstock.plan.rules import (
     ByKey,
     ByOrder,
     ByPunctuation,
-    Counted,
     Estimate,
     InTime,
     PurgingJoin,
     Rule,
     Static,
+    k_of,
 )
+from penstock.plan.watched import Watched
 from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.watch_list import WatchList
@@ -96,13 +97,16 @@ class Purge:
         core: JoinCore,
         windows: Mapping[int, ForgettingWindow],
         retracts: bool,
+        dictionary: Dictionary,
+        copies: Sequence[int],
     ) -> None:
         self._memory, self._name, self._core, self._windows = memory, name, core, windows
         self.node = node
         #: Whether results are taken back, so that rows that are in one must stay.
         self._retracts = retracts
         self._knows = Knowledge(memory, name, node)
-        self._monitors = Monitors(memory, f"{name}.monitor", node, core, self._knows)
+        self._monitors = Monitors(memory, f"{name}.monitor", node, core, self._knows, dictionary, copies)
+        self._dictionary = dictionary
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self._punctuations = PunctuationPurge(node, core, self._knows)
         self._held = holders_of(node)
@@ -138,6 +142,10 @@ class Purge:
 
     def watched(self) -> list[Watched]:
         return self._monitors.watched()
+
+    def gave(self, results: int) -> None:
+        """So many results came out, since the last call."""
+        self._monitors.gave(results)
 
     def learn(self, came: Sequence[Deltas], events: Sequence[Events], until: int) -> list[Events]:
         """Takes evidence, and gives the events without rows that punctuations had ruled out."""
@@ -182,7 +190,14 @@ class Purge:
             if isinstance(rule, ByPunctuation) and rule.target == number and len(events):
                 closed = self._knows.evidence[rule_number].words(self._core.keys(number, rule.variables, events.slots))
                 starts = self._core.inputs[number].store.starts[events.slots]
-                ruled_out |= (closed != MISSING) & (closed < starts) & (events.signs > 0)
+                late = (closed != MISSING) & (closed < starts) & (events.signs > 0)
+                ruled_out |= late
+                if rule.stops is not None and late.any():
+                    slot = events.slots[late][0]
+                    columns = self.node.evidence[rule.evidence].schema
+                    key = self._core.keys(number, rule.variables, np.array([slot]))[0]
+                    told = values_text(columns, key, self._dictionary)
+                    raise violation(rule.stops, told, int(self._core.inputs[number].store.starts[slot]))
         if not ruled_out.any():
             return events
         self._memory.array(f"{self._name}.violations", 1)[0] += int(ruled_out.sum())
@@ -313,7 +328,7 @@ class Purge:
             line[kernel.NEEDS] = sum(1 << v for v in wanted_variables(rule, self._held))
             match rule:
                 case InTime(_, source, reach):
-                    line[kernel.SOURCE], line[kernel.LIMIT] = source, reach + 1
+                    line[kernel.SOURCE], line[kernel.LIMIT] = source, 1 + (self._monitors.limit(reach) or 0)
                 case AfterRows(_, source, rows):
                     line[kernel.SOURCE], line[kernel.LIMIT] = source, self._monitors.limit(rows) or 0
                     line[kernel.STAMPS] = address(self._stamps(number, rule))
@@ -324,7 +339,8 @@ class Purge:
         return lines, variables
 
     def _is_on(self, rule: Rule) -> bool:
-        return not isinstance(rule, Counted) or self._monitors.limit(rule.k) is not None
+        k = k_of(rule)
+        return k is None or self._monitors.limit(k) is not None
 
     def _index_number(self, number: int, rule: Rule) -> int:
         if isinstance(rule, ByKey):
@@ -419,7 +435,9 @@ def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
     for rule in node.rules:
         if isinstance(rule, ByPunctuation | ByCluster):
             wanted |= {(n, rule.variables) for n in set.intersection(*(held[v] for v in rule.variables))}
-    return wanted | {(monitor.target, monitor.variables) for monitor in node.monitors}
+    for monitor in node.monitors:
+        wanted |= {(n, monitor.variables) for n in set.intersection(*(held[v] for v in monitor.variables))}
+    return wanted
 
 
 def holders_of(node: PurgingJoin) -> list[set[int]]:

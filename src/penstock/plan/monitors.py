@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.catalog import Inferred, Within
+from penstock.catalog import Inferred, OnViolation, Within, WithinRows, WithinTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,26 @@ class Monitor:
     target: int
     variables: tuple[int, ...]
     within: Within
+    on_violation: OnViolation
     #: The evidence that counts the rows that k counts; without, k is a time.
     ticks: int | None
+
+    @property
+    def declared(self) -> int | None:
+        """The k that is declared."""
+        match self.within:
+            case WithinRows(k) | WithinTime(k):
+                return k
+        return None
+
+    @property
+    def stops(self) -> bool:
+        return self.on_violation is OnViolation.ERROR
+
+    @property
+    def varies(self) -> bool:
+        """Whether rows go by the k that is found."""
+        return self.declared is None or self.on_violation is OnViolation.WIDEN
 
     @property
     def parameters(self) -> Inferred:

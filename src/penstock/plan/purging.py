@@ -17,13 +17,13 @@ from penstock.catalog import (
     Catalog,
     Clustered,
     Constraint,
+    OnViolation,
     Ordered,
     Punctuated,
     Reference,
     StreamDef,
     Unique,
     Within,
-    WithinRows,
     WithinTime,
 )
 from penstock.plan.evidence import rows_of, values_of
@@ -71,7 +71,10 @@ def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: 
     for rule in rules:
         match rule:
             case InTime(_, source, reach):
-                if source == number and not (isinstance(operand.spec, Range) and reach >= operand.spec.width):
+                is_in_window = (
+                    isinstance(reach, int) and isinstance(operand.spec, Range) and reach >= operand.spec.width
+                )
+                if source == number and not is_in_window:
                     return True
             case AfterRows(_, source):
                 if source == number:
@@ -143,7 +146,7 @@ class _Rules:
         """Those that hold soonest first."""
         yield from (Static(n) for n, operand in enumerate(self._join.operands) if isinstance(operand, Table))
         yield from self._by_time()
-        yield from self._by_rows()
+        yield from self._by_references()
         for number, scan in self._scans.items():
             definition = self._definition(scan)
             for constraint in definition.constraints:
@@ -157,16 +160,16 @@ class _Rules:
             case Punctuated(columns):
                 if (variables := self._named(number, columns)) is not None:
                     yield from self._punctuated(number, scan, constraint, variables)
-            case Clustered(columns, within):
+            case Clustered(columns, within, then):
                 if (variables := self._named(number, columns)) is not None:
                     evidence, ticks = self._values(definition, columns), self._ticks(definition, within)
-                    watched = (_text(definition, constraint), number, variables, within, ticks)
+                    watched = (_text(definition, constraint), number, variables, within, then, ticks)
                     yield ByCluster(number, variables, evidence, self._k(OfCluster(*watched, evidence)), ticks)
-            case Ordered(column, within):
+            case Ordered(column, within, then):
                 variables = self._named(number, (column,))
                 if variables is not None and self._is_whole(number, variables[0]):
                     evidence, ticks = self._values(definition, (column,)), self._ticks(definition, within)
-                    watched = (_text(definition, constraint), number, variables, within, ticks)
+                    watched = (_text(definition, constraint), number, variables, within, then, ticks)
                     yield ByOrder(number, variables, evidence, self._k(OfOrder(*watched, evidence)), ticks)
 
     def _references(self) -> Iterator[tuple[int, int, Reference]]:
@@ -178,28 +181,35 @@ class _Rules:
                     if own is not None and own == self._named(target, constraint.parent_columns):
                         yield number, target, constraint
 
-    def _by_rows(self) -> Iterator[AfterRows]:
+    def _by_references(self) -> Iterator[AfterRows | InTime]:
+        """RIDS in rows, and in a time that may grow. A time that is fixed is one of `_by_time`."""
         for number, target, reference in self._references():
-            if not isinstance(reference.within, WithinTime):
-                ticks = self._values(self._definition(self._scans[target]), ())
-                text = _text(self._definition(self._scans[number]), reference)
-                variables = self._named(number, reference.columns)
-                assert variables is not None
-                watched = OfReference(
-                    text, target, variables, reference.within, ticks, number, self._is_key(target, variables)
-                )
-                yield AfterRows(target, number, self._k(watched), ticks)
+            definition = self._definition(self._scans[target])
+            ticks, variables = self._ticks(definition, reference.within), self._named(number, reference.columns)
+            assert variables is not None
+            monitor = OfReference(
+                _text(self._definition(self._scans[number]), reference),
+                target,
+                variables,
+                reference.within,
+                reference.on_violation,
+                ticks,
+                number,
+                self._is_key(target, variables),
+            )
+            k = self._k(monitor)
+            if ticks is not None:
+                yield AfterRows(target, number, k, ticks)
+            elif isinstance(k, Estimate) and _is_plain(self._scans[number]):
+                yield InTime(target, number, k)
 
     def _k(self, monitor: Monitor) -> K:
         """The k of a constraint, or who finds it. One monitor reads all rows of a stream, for all its occurrences."""
-        match monitor.within:
-            case WithinRows(k) | WithinTime(k):
-                return k
         same = (n for n, known in enumerate(self.monitors) if _watches_the_same(known, monitor))
         if (number := next(same, None)) is None:
             self.monitors.append(monitor)
             number = len(self.monitors) - 1
-        return Estimate(number)
+        return Estimate(number) if monitor.varies or monitor.declared is None else monitor.declared
 
     def _is_key(self, number: int, variables: tuple[int, ...]) -> bool:
         """Whether one row of an input at most has these values."""
@@ -213,7 +223,8 @@ class _Rules:
         punctuations = values_of(self._definition(scan), scheme, self._catalog)
         # After a lifespan values come again, and join what is stored.
         if punctuations is not None and scheme.lifespan is None:
-            yield ByPunctuation(number, variables, self._evidence(punctuations))
+            stops = _text(self._definition(scan), scheme) if scheme.on_violation is OnViolation.ERROR else None
+            yield ByPunctuation(number, variables, self._evidence(punctuations), stops)
 
     def _by_time(self) -> Iterator[InTime]:
         """How much later than a row of one input those of another come that join it: along the shortest paths."""
@@ -235,7 +246,7 @@ class _Rules:
     def _times_of_references(self) -> Iterator[tuple[int, int, int]]:
         """RIDS in time: a row that is referred to comes at most so much later."""
         for number, target, reference in self._references():
-            if isinstance(reference.within, WithinTime):
+            if isinstance(reference.within, WithinTime) and reference.on_violation is not OnViolation.WIDEN:
                 yield target, number, reference.within.microseconds
 
     def _differences(self) -> Iterator[tuple[int, int, int]]:

@@ -38,7 +38,7 @@ class InTime:
 
     target: int
     source: int
-    reach: int
+    reach: K
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ class ByPunctuation:
     target: int
     variables: tuple[int, ...]
     evidence: int
+    #: The declaration, if a row that it had ruled out stops the run.
+    stops: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +97,15 @@ class ByOrder:
 
 #: Rules that speak of values, and read evidence that has them.
 OfValues = ByPunctuation | ByCluster | ByOrder
-#: Rules of k-constraints, whose k may vary.
-Counted = AfterRows | ByCluster | ByOrder
 Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByCluster | ByOrder
+
+
+def k_of(rule: Rule) -> K | None:
+    """The k of a rule that has one."""
+    match rule:
+        case InTime(reach=k) | AfterRows(k=k) | ByCluster(k=k) | ByOrder(k=k):
+            return k
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,11 +157,12 @@ def _constraint(clause: ConstraintClause) -> str:
             return f"UNIQUE {_names(clause.columns)}"
         case ReferenceClause():
             parent = f"{_name(clause.parent)} {_names(clause.parent_columns)}"
-            return f"FOREIGN KEY {_names(clause.columns)} REFERENCES {parent}{_within(clause.within)}"
+            ends = f"{_within(clause.within)}{_on_violation(clause)}"
+            return f"FOREIGN KEY {_names(clause.columns)} REFERENCES {parent}{ends}"
         case ClusteredClause():
-            return f"CLUSTERED BY {_names(clause.columns)}{_within(clause.within)}"
+            return f"CLUSTERED BY {_names(clause.columns)}{_within(clause.within)}{_on_violation(clause)}"
         case OrderedClause():
-            return f"ORDERED BY {_name(clause.column)}{_within(clause.within)}"
+            return f"ORDERED BY {_name(clause.column)}{_within(clause.within)}{_on_violation(clause)}"
         case PunctuatedClause():
             return _punctuated(clause)
         case RateClause():
@@ -176,7 +177,11 @@ def _punctuated(clause: PunctuatedClause) -> str:
         text += f" FROM {_name(clause.source)} {_names(clause.source_columns)}"
     if clause.lifespan is not None:
         text += f" LIFESPAN {duration_text(clause.lifespan)}"
-    return text
+    return text + _on_violation(clause)
+
+
+def _on_violation(clause: ReferenceClause | ClusteredClause | OrderedClause | PunctuatedClause) -> str:
+    return "" if clause.on_violation is None else f" ON VIOLATION {clause.on_violation.value}"
 
 
 def _within(within: Within | None) -> str:

@@ -16,7 +16,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog import Connector, Inferred, Within, WithinRows, WithinTime
+from penstock.catalog import Connector, Inferred, OnViolation, Within, WithinRows, WithinTime
 from penstock.errors import Source, Span, SqlError
 from penstock.sql.diagnostics import counted, did_you_mean, nested_too_deeply
 from penstock.sql.dialect import UNIT_NAMES, Fault, QueryParser
@@ -267,14 +267,16 @@ class StatementParser(QueryParser):
             self._advance(2)
             columns = self.read_names()
             within = self.read_within("CLUSTERED BY")
-            return ClusteredClause(self._span(start), columns, within)
+            on_violation = self.read_on_violation(within)
+            return ClusteredClause(self._span(start), columns, within, on_violation)
         if self._is_start("ORDERED", "BY"):
             self._advance(2)
             columns = self.read_names()
             if len(columns) > 1:
                 self.fault("ORDERED BY takes one column", "write one ORDERED BY for each column", start)
             within = self.read_within("ORDERED BY")
-            return OrderedClause(self._span(start), columns[0], within)
+            on_violation = self.read_on_violation(within)
+            return OrderedClause(self._span(start), columns[0], within, on_violation)
         if self._is_start("PUNCTUATED", "BY"):
             self._advance(2)
             return self.read_punctuated(start)
@@ -314,7 +316,8 @@ class StatementParser(QueryParser):
             self.fault(message, "each column refers to one", start)
         ends = not self._curr or self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN)
         within = None if ends else self.read_within("FOREIGN KEY")
-        return ReferenceClause(self._span(start), columns, parent, parent_columns, within)
+        on_violation = self.read_on_violation(within)
+        return ReferenceClause(self._span(start), columns, parent, parent_columns, within, on_violation)
 
     def read_punctuated(self, start: Token) -> PunctuatedClause:
         columns = self.read_names()
@@ -331,7 +334,23 @@ class StatementParser(QueryParser):
                 message = f"PUNCTUATED BY lists {here} here and {there} of {source.text}"
                 self.fault(message, "each column takes its values from one", start)
         lifespan = self.read_duration("LIFESPAN") if self._match_text_seq("LIFESPAN") else None
-        return PunctuatedClause(self._span(start), columns, when, source, source_columns, lifespan)
+        on_violation = self.read_on_violation(None)
+        if on_violation is OnViolation.WIDEN:
+            self.fault("a punctuation has no k that could be widened", "write WARN or ERROR", self._prev)
+        return PunctuatedClause(self._span(start), columns, when, source, source_columns, lifespan, on_violation)
+
+    def read_on_violation(self, within: Within | None) -> OnViolation | None:
+        """`ON VIOLATION ERROR`, if it stands there."""
+        start = self._curr
+        if not self._match_text_seq("ON", "VIOLATION"):
+            return None
+        if isinstance(within, Inferred):
+            hint = "leave ON VIOLATION out, or write WITHIN and ON VIOLATION WIDEN"
+            self.fault("what is INFERRED cannot be violated: its k follows the rows", hint, start)
+        word = self._take_word("WARN, ERROR or WIDEN").upper()
+        if word not in OnViolation.__members__:
+            self.fault(f"ON VIOLATION cannot {word}", "write WARN, ERROR or WIDEN", self._prev)
+        return OnViolation[word]
 
     def read_within(self, after: str) -> Within:
         if self._match_text_seq("INFERRED"):

@@ -40,7 +40,9 @@ class Firsts(Evidence):
     def rows(self, keys: Ints) -> Ints:
         """How many rows of each key came, 0 if none is known."""
         slots = self._slots(keys)
-        return np.where(slots >= 0, self.store.rows[slots, self.width + 1], 0)
+        counts = np.zeros(len(keys), np.int64)
+        counts[slots >= 0] = self.store.rows[slots[slots >= 0], self.width + 1]
+        return counts
 
     @property
     def sampled_before(self) -> int:

@@ -17,11 +17,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.algebra.relations import Relation, Table
-from penstock.engines.metrics import DICTIONARY, OperatorMetrics
+from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of
 from penstock.engines.spark.clock import Clock
-from penstock.operators.gauges import Watched
 from penstock.operators.machine import Machine
 from penstock.plan.physical import Scan
+from penstock.plan.watched import Watched
 
 _NOTES = "penstock"
 
@@ -50,6 +50,8 @@ class QueryProgress:
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
     #: Rows that were left out because a punctuation had ruled them out.
     violations: int = 0
+    #: What monitors say of constraints.
+    constraints: tuple[Watched, ...] = ()
 
 
 def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
@@ -108,7 +110,8 @@ class History:
         rows = sum(line["state_rows"] for line in lines if line["operator"] != DICTIONARY)
         size = sum(line["state_bytes"] for line in lines)
         violations = sum(line["violations"] for line in lines)
-        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams, violations)
+        watched = constraints_of(_operator_metrics(batch, line) for line in lines)
+        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams, violations, tuple(watched))
 
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator and stream did in each micro-batch."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
@@ -14,6 +15,7 @@ from penstock.operators.purge import Purge, looked_up
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.joins import is_monotone, join_variables
+from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
 from penstock.plan.rules import PurgingJoin
 from penstock.synopsis.deltas import Deltas
@@ -44,7 +46,9 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     only_coming = node is build.only_coming
     core = _core(build, node, columns, parts, only_coming=only_coming, looked_up=looked_up(node))
     evidence = [build.deltas(scan) for scan in node.evidence]
-    purge = Purge(build.memory, build.name("purge"), node, core, windows, not only_coming and not is_monotone(node))
+    retracts = not only_coming and not is_monotone(node)
+    copies = [_copies(build, node, monitor) for monitor in node.monitors]
+    purge = Purge(build.memory, build.name("purge"), node, core, windows, retracts, build.dictionary, copies)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
@@ -55,10 +59,23 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         came = [part.events(step) for part in parts]
         allowed = purge.learn([rows(step) for rows in evidence], came, step.until)
         found, times, signs, rows = core.step(allowed)
+        purge.gave(int((signs > 0).sum()))
         purge.step(came, found)
         return Deltas(times, signs, rows).in_order()
 
     return join
+
+
+def _copies(build: Builder, node: PurgingJoin, monitor: Monitor) -> int:
+    """In how many cells a monitor sees a row: those along which none of its leaves is partitioned."""
+    match monitor:
+        case OfReference(target=target, source=source):
+            leaves = [node.operands[target], node.operands[source]]
+        case OfCluster(evidence=evidence) | OfOrder(evidence=evidence):
+            leaves = [node.evidence[evidence]]
+    routes = [route for route in build.routes if any(route.leaf is leaf for leaf in leaves)]
+    along = zip(build.shares, *(route.dimensions for route in routes), strict=True)
+    return prod(share for share, *dimensions in along if not any(dimensions))
 
 
 def _forgetting_window(build: Builder, scan: Relation) -> tuple[ForgettingWindow, EventNode]:
