@@ -6,7 +6,7 @@ instant require nothing of each other. Each cell has its monitors, of the rows t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,13 +25,17 @@ from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.rules import Estimate, K, PurgingJoin
 from penstock.plan.watched import Watched
 from penstock.synopsis.codes import decode_column
-from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.deltas import Deltas, is_null
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.firsts import Firsts
 from penstock.synopsis.memory import Ints, Memory
 
 _LEAST = -(1 << 63)
+
+
+#: Of each input of a join the rows that come in a step: as they arrive, or as they go into its window.
+Rows = Mapping[int, Deltas | Events]
 
 
 class Observed(NamedTuple):
@@ -118,13 +122,13 @@ class Monitors:
         now = self._clock(monitor) - (1 if monitor.ticks is None else 0)
         return _LEAST if limit is None else watcher.passed(now - limit)
 
-    def observe(self, came: Sequence[Deltas], events: Sequence[Events]) -> None:
+    def observe(self, came: Sequence[Deltas], rows: Rows) -> None:
         """Evidence and rows that came in a step, before anything is purged."""
         self.lets_go = False
         for n, (monitor, estimation) in enumerate(zip(self._node.monitors, self._estimations, strict=True)):
-            seen = self._watchers[n].observe(came, events, self._core, self._knows)
+            seen = self._watchers[n].observe(came, rows, self._core, self._knows)
             self._count(n, seen)
-            self._miss(n, seen, events)
+            self._miss(n, seen, rows)
             before, clock = estimation.limit, self._clock(monitor)
             estimation.observe(seen.required, clock)
             is_less = estimation.limit is not None and (before is None or estimation.limit < before)
@@ -147,7 +151,7 @@ class Monitors:
         """So many results came out."""
         self._results[0] += results
 
-    def _miss(self, number: int, seen: Observed, events: Sequence[Events]) -> None:
+    def _miss(self, number: int, seen: Observed, rows: Rows) -> None:
         """Estimates how many results rows miss that came too late: what they join has gone.
 
         A row that is referred to misses those that refer to it and are not there. Of other rows it is not known what
@@ -160,21 +164,21 @@ class Monitors:
             return
         keys, weights = seen.keys[late], watcher.weights(seen.since[late], monitor.parameters.p)
         if isinstance(monitor, OfReference):
-            is_there = self._is_there(monitor.source, monitor, keys, events)
+            is_there = self._is_there(monitor.source, monitor, keys, rows)
             missed = np.where(is_there, 1.0, seen.partners[late]) * (monitor.source in self._node.forgets)
         else:
             has = self._core.has_variables
             others = [n for n in self._node.forgets if n != monitor.target and has(n, monitor.variables)]
             is_missing = np.zeros(len(keys), np.bool_)
             for other in others:
-                is_missing |= ~self._is_there(other, monitor, keys, events)
+                is_missing |= ~self._is_there(other, monitor, keys, rows)
             results = int(self._results[0]) + int(self._lost[number]) / 1000
             missed = is_missing * (results / int(self._rows[number]))
         self._lost[number] += round(1000 * float((missed * weights).sum()))
 
-    def _is_there(self, number: int, monitor: Monitor, keys: Ints, events: Sequence[Events]) -> NDArray[np.bool_]:
+    def _is_there(self, number: int, monitor: Monitor, keys: Ints, rows: Rows) -> NDArray[np.bool_]:
         """Whether an input has a row with each key, or one comes in this step."""
-        coming, _ = _coming(number, monitor.variables, events, self._core)
+        coming, _ = _coming(number, monitor.variables, rows, self._core)
         places = np.arange(keys.shape[1])
         comes = np.isin(
             row_hashes(keys, np.arange(len(keys)), places), row_hashes(coming, np.arange(len(coming)), places)
@@ -193,7 +197,7 @@ class Monitors:
 class _Watcher(Protocol):
     def __len__(self) -> int: ...
 
-    def observe(self, came: Sequence[Deltas], events: Sequence[Events], core: JoinCore, knows: Knowledge) -> Observed:
+    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
         """The rows that came, and what each requires, or NOTHING."""
 
     def forget_before(self, clock: int, share: float, at_once: bool) -> None:
@@ -226,15 +230,15 @@ class _ReferenceWatcher(_OfFirsts):
         super().__init__(memory, name, len(monitor.variables))
         self._monitor = monitor
 
-    def observe(self, came: Sequence[Deltas], events: Sequence[Events], core: JoinCore, knows: Knowledge) -> Observed:
+    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
         monitor = self._monitor
-        keys, times = _coming(monitor.source, monitor.variables, events, core)
+        keys, times = _coming(monitor.source, monitor.variables, rows, core)
         if monitor.is_key:
             # What refers to a row that is there requires nothing.
             waits = ~core.holds(monitor.target, monitor.variables, keys)
             keys, times = keys[waits], times[waits]
         self.firsts.meet(keys, knows.clock_after(monitor.ticks, times))
-        keys, times = _coming(monitor.target, monitor.variables, events, core)
+        keys, times = _coming(monitor.target, monitor.variables, rows, core)
         since, partners = self.firsts.words(keys), self.firsts.rows(keys)
         if monitor.is_key:
             self.firsts.forget_keys(np.unique(keys[since != MISSING], axis=0))
@@ -249,7 +253,7 @@ class _ClusterWatcher(_OfFirsts):
         super().__init__(memory, name, len(monitor.variables))
         self._monitor = monitor
 
-    def observe(self, came: Sequence[Deltas], events: Sequence[Events], core: JoinCore, knows: Knowledge) -> Observed:
+    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
         monitor = self._monitor
         times, keys = without_nulls(came[monitor.evidence], len(monitor.variables))
         since = self.firsts.meet(keys, knows.clock_after(monitor.ticks, times), again=1)
@@ -266,7 +270,7 @@ class _OrderWatcher:
     def __len__(self) -> int:
         return int(self._size[0])
 
-    def observe(self, came: Sequence[Deltas], events: Sequence[Events], core: JoinCore, knows: Knowledge) -> Observed:
+    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
         times, keys = without_nulls(came[self._monitor.evidence], 1)
         values, known = keys[:, 0], self._records(0)
         start = known[-1:, 1] if len(known) else np.array([_LEAST])
@@ -319,11 +323,18 @@ def _watcher(memory: Memory, name: str, monitor: Monitor) -> _Watcher:
     raise AssertionError(f"no watcher for {monitor}")
 
 
-def _coming(number: int, variables: tuple[int, ...], events: Sequence[Events], core: JoinCore) -> tuple[Ints, Ints]:
-    """The values that rows of an input have that come, and their times."""
-    own = core.without_nulls(number, events[number])
-    slots = own.slots[own.signs > 0]
-    return core.keys(number, variables, slots), core.inputs[number].store.starts[slots]
+def _coming(number: int, variables: tuple[int, ...], rows: Rows, core: JoinCore) -> tuple[Ints, Ints]:
+    """The values that rows of an input have that come, and their times. A NULL joins nothing."""
+    own, source = rows[number], core.inputs[number]
+    if isinstance(own, Events):
+        own = core.without_nulls(number, own)
+        slots = own.slots[own.signs > 0]
+        return core.keys(number, variables, slots), source.store.starts[slots]
+    places = core.places(number, variables)
+    null = np.zeros(len(own), np.bool_)
+    for place in places.tolist():
+        null |= is_null(own.rows, place, source.columns)
+    return np.ascontiguousarray(own.rows[~null][:, places]), own.ts[~null]
 
 
 def _observed(keys: Ints, times: Ints, since: Ints, partners: Ints, clocks: Ints, counts_itself: bool) -> Observed:
