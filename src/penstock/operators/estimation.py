@@ -64,7 +64,8 @@ class Estimation:
         """How far back rows are remembered, to see k grow: twice as far as rows are kept."""
         if self.limit is None:
             return self.most
-        return max(self._parameters.w if self._is_of_rows else 0, 2 * ceil(self._parameters.c * self.limit))
+        least = self._parameters.w if self._monitor.varies and self._is_of_rows else 0
+        return max(least, 2 * ceil(self._parameters.c * self.limit))
 
     def observe(self, required: Ints, clock: int) -> None:
         """Rows that came until the clock stood so, and the k that each of them requires."""
