@@ -20,7 +20,6 @@ from penstock.kernels.pointers import address
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
-from penstock.operators.left_out import LeftOut
 from penstock.operators.monitors import Monitors, values_text, violation
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
@@ -28,14 +27,12 @@ from penstock.plan.joins import holders_of
 from penstock.plan.physical import Scan
 from penstock.plan.rules import (
     AfterRows,
-    ByArrival,
     ByCluster,
     ByKey,
     ByOrder,
     ByPunctuation,
     Estimate,
     InTime,
-    OfValues,
     PurgingJoin,
     Rule,
     Static,
@@ -54,7 +51,6 @@ _KINDS = {
     AfterRows: kernel.AFTER_ROWS,
     ByPunctuation: kernel.PUNCTUATED,
     ByKey: kernel.BY_KEY,
-    ByArrival: kernel.PUNCTUATED,
     ByCluster: kernel.CLUSTERED,
     ByOrder: kernel.ORDERED,
 }
@@ -110,7 +106,6 @@ class Purge:
         self._retracts = retracts
         self._knows = Knowledge(memory, name, node)
         self._monitors = Monitors(memory, f"{name}.monitor", node, core, self._knows, dictionary, copies)
-        self._left_out = LeftOut(memory, f"{name}.no", node, core, self._knows, self._monitors)
         self._dictionary = dictionary
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self._punctuations = PunctuationPurge(node, core, self._knows)
@@ -133,7 +128,7 @@ class Purge:
         return self._monitors.holders + [
             RowsHolder(entries.store.held_column, self.node.evidence[rule.evidence].schema)
             for number, rule in enumerate(self.node.rules)
-            if isinstance(rule, ByPunctuation | ByArrival | ByCluster)
+            if isinstance(rule, ByPunctuation | ByCluster)
             for entries in [self._knows.evidence[number]]
         ]
 
@@ -147,7 +142,7 @@ class Purge:
         return int(self._memory.array(f"{self._name}.violations", 1)[0])
 
     def watched(self) -> list[Watched]:
-        return self._monitors.watched() + self._left_out.watched()
+        return self._monitors.watched()
 
     def gave(self, results: int) -> None:
         """So many results came out, since the last call."""
@@ -159,9 +154,8 @@ class Purge:
         for number, keys in self._knows.learn(came, until):
             self._punctuations.came(number, keys)
             hashes.append(watch_hashes(number, keys))
-        self._monitors.observe(came, rows)
-        hashes += [watch_hashes(number, keys) for number, keys in self._left_out.learn(came, rows)]
         self._woken = [self._waiting_for(own) for own in hashes]
+        self._monitors.observe(came, rows)
         for number, rule in enumerate(self.node.rules):
             if isinstance(rule, ByOrder) and isinstance(rule.k, Estimate):
                 self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(rule.k)
@@ -290,7 +284,6 @@ class Purge:
                 limit = self._monitors.limit(rule.k)
                 limit = self._monitors.most(rule.k) if limit is None else limit
                 needless = since + limit < self._knows.clocks[self._knows.clock_of(number)]
-                self._left_out.forget(rule.target, rule.variables, keys[needless])
                 for holder in set.intersection(*(self._held[v] for v in rule.variables)) - {rule.target}:
                     needless &= ~self._core.holds(holder, rule.variables, keys)
                 clusters.forget_keys(keys[needless])
@@ -327,13 +320,13 @@ class Purge:
     def _rules(self) -> tuple[Ints, Ints]:
         """The rules as the kernel reads them."""
         rules = self.node.rules
-        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, ByKey | OfValues))])
+        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, ByKey | ByPunctuation | ByCluster))])
         lines, variables = np.zeros((len(rules), 9), np.int64), np.zeros((len(rules), most), np.int64)
         for number, rule in enumerate(rules):
             line = lines[number]
             line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
             line[kernel.CLOCK] = self._knows.clock_of(number)
-            if isinstance(rule, ByKey | OfValues):
+            if isinstance(rule, ByKey | ByPunctuation | ByCluster | ByOrder):
                 line[kernel.KEYS] = len(rule.variables)
                 variables[number, : len(rule.variables)] = rule.variables
                 line[kernel.INDEX] = self._index_number(number, rule)
@@ -346,13 +339,11 @@ class Purge:
                     line[kernel.STAMPS] = address(self._stamps(number, rule))
                 case ByCluster():
                     line[kernel.LIMIT] = 1 + (self._monitors.limit(rule.k) or 0)
-            if not self._is_on(number, rule):
+            if not self._is_on(rule):
                 line[kernel.NEEDS] = -1  # More than can be known, so that the rule never applies.
         return lines, variables
 
-    def _is_on(self, number: int, rule: Rule) -> bool:
-        if isinstance(rule, ByArrival):
-            return self._left_out.keeps(number)
+    def _is_on(self, rule: Rule) -> bool:
         k = k_of(rule)
         return k is None or self._monitors.limit(k) is not None
 
@@ -447,7 +438,7 @@ def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
     held = holders_of(node)
     wanted = {(rule.target, wanted_variables(rule, held)) for rule in node.rules if not isinstance(rule, Static)}
     for rule in node.rules:
-        if isinstance(rule, ByPunctuation | ByArrival | ByCluster):
+        if isinstance(rule, ByPunctuation | ByCluster):
             wanted |= {(n, rule.variables) for n in set.intersection(*(held[v] for v in rule.variables))}
     for monitor in node.monitors:
         wanted |= {(n, monitor.variables) for n in set.intersection(*(held[v] for v in monitor.variables))}

@@ -13,7 +13,7 @@ from penstock.plan.ends import AfterJoin, Ending, InTime
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
-from penstock.plan.rules import ByArrival, PurgingJoin
+from penstock.plan.rules import PurgingJoin
 
 
 def operator_name(relation: Relation, number: int) -> str:
@@ -138,13 +138,5 @@ def _operator_text(relation: Relation) -> str:
             return f"forgets groups that end by {' and by '.join([*told, *map(_leaf_name, evidence)])}"
         case PurgingJoin(operands, forgets=forgets):
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
-            watched = "".join(f", watches {monitor.constraint}" for monitor in relation.monitors if monitor.varies)
-            return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}{watched}{_noes(relation)}"
+            return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}"
     return plan_text(relation).partition("\n")[0]
-
-
-def _noes(join: PurgingJoin) -> str:
-    """The inputs of which it may remember what a filter has left out."""
-    targets = [join.operands[rule.target] for rule in join.rules if isinstance(rule, ByArrival)]
-    names = " and ".join(dict.fromkeys(_leaf_name(cast(Leaf, target)) for target in targets))
-    return f", may keep No of {names}" if names else ""

@@ -32,7 +32,6 @@ from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
 from penstock.plan.rules import (
     AfterRows,
-    ByArrival,
     ByCluster,
     ByKey,
     ByOrder,
@@ -80,7 +79,7 @@ def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: 
             case AfterRows(_, source):
                 if source == number:
                     return True
-            case ByPunctuation() | ByKey() | ByArrival() | ByCluster() | ByOrder():
+            case ByPunctuation() | ByKey() | ByCluster() | ByOrder():
                 # A key lets those rows go that are in a result, which where windows end have to stay.
                 is_of_use = isinstance(operand.spec, Unbounded) or not isinstance(rule, ByKey)
                 if is_of_use and rule.target != number and own.issuperset(rule.variables):
@@ -110,7 +109,7 @@ def _applies(rule: Rule, reached: set[int], known: set[int], first: bool) -> boo
             return source in reached
         case ByPunctuation(_, variables) | ByOrder(_, variables):
             return known.issuperset(variables)
-        case ByKey(_, variables) | ByArrival(_, variables) | ByCluster(_, variables):
+        case ByKey(_, variables) | ByCluster(_, variables):
             return not first and known.issuperset(variables)
 
 
@@ -184,7 +183,7 @@ class _Rules:
                     if own is not None and own == self._named(target, constraint.parent_columns):
                         yield number, target, constraint
 
-    def _by_references(self) -> Iterator[AfterRows | ByArrival | InTime]:
+    def _by_references(self) -> Iterator[AfterRows | InTime]:
         """RIDS in rows, and in a time that may grow. A time that is fixed is one of `_by_time`."""
         for number, target, reference in self._references():
             if self._entering(target):
@@ -205,9 +204,6 @@ class _Rules:
             k = self._k(monitor)
             if ticks is not None:
                 yield AfterRows(target, number, k, ticks)
-                if monitor.is_key and self._scans[target].where and self._is_clustered(number, variables):
-                    evidence = self._values(definition, reference.parent_columns)
-                    yield ByArrival(target, variables, evidence, number, k, ticks)
             elif isinstance(k, Estimate) and _is_plain(self._scans[number]):
                 yield InTime(target, number, k)
 
@@ -218,11 +214,6 @@ class _Rules:
             self.monitors.append(monitor)
             number = len(self.monitors) - 1
         return Estimate(number) if monitor.varies or monitor.declared is None else monitor.declared
-
-    def _is_clustered(self, number: int, variables: tuple[int, ...]) -> bool:
-        """Whether CA says when no more row of an input has these values."""
-        clusters = (each for each in self._definition(self._scans[number]).constraints if isinstance(each, Clustered))
-        return any(self._named(number, cluster.columns) == variables for cluster in clusters)
 
     def _is_key(self, number: int, variables: tuple[int, ...]) -> bool:
         """Whether one row of an input at most has these values."""

@@ -71,22 +71,6 @@ class ByKey:
 
 
 @dataclass(frozen=True, slots=True)
-class ByArrival:
-    """UNIQUE: where the row with the values has come, but a filter has left it out, no other comes.
-
-    That is what No is for (thesis 6.3). It is worth its space while less is kept of it than rows of the source, which
-    refer to it, would wait otherwise, by RIDS(k). `evidence` has all rows of the target, whose stream `ticks` count.
-    """
-
-    target: int
-    variables: tuple[int, ...]
-    evidence: int
-    source: int
-    k: K
-    ticks: int
-
-
-@dataclass(frozen=True, slots=True)
 class ByCluster:
     """CA(k): values that have come, and since then more than k others, do not come again.
 
@@ -112,8 +96,8 @@ class ByOrder:
 
 
 #: Rules that speak of values, and read evidence that has them.
-OfValues = ByPunctuation | ByArrival | ByCluster | ByOrder
-Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByArrival | ByCluster | ByOrder
+OfValues = ByPunctuation | ByCluster | ByOrder
+Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByCluster | ByOrder
 
 
 def k_of(rule: Rule) -> K | None:
