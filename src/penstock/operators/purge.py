@@ -20,11 +20,23 @@ from penstock.kernels.pointers import address
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
+from penstock.operators.no_components import NoComponents
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.joins import join_variables
 from penstock.plan.physical import Scan
-from penstock.plan.rules import AfterRows, ByCluster, ByKey, ByOrder, ByPunctuation, InTime, PurgingJoin, Rule, Static
+from penstock.plan.rules import (
+    AfterRows,
+    ByCluster,
+    ByKey,
+    ByNo,
+    ByOrder,
+    ByPunctuation,
+    InTime,
+    PurgingJoin,
+    Rule,
+    Static,
+)
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
@@ -36,6 +48,7 @@ _KINDS = {
     AfterRows: kernel.AFTER_ROWS,
     ByPunctuation: kernel.PUNCTUATED,
     ByKey: kernel.BY_KEY,
+    ByNo: kernel.IN_NO,
     ByCluster: kernel.CLUSTERED,
     ByOrder: kernel.ORDERED,
 }
@@ -90,6 +103,7 @@ class Purge:
         self._knows = Knowledge(memory, name, node)
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self._punctuations = PunctuationPurge(node, core, self._knows)
+        self._no = NoComponents(memory, name, node, core, self._knows)
         self._held = holders_of(node)
         lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
         self._columns = np.array(lines, np.int64).reshape(len(core.inputs), -1)
@@ -109,9 +123,9 @@ class Purge:
     def holders(self) -> list[Holder]:
         """What holds codes of interned values."""
         return [
-            RowsHolder(entries.store.held_column, self.node.evidence[rule.evidence].schema)
+            RowsHolder(entries.store.held_column, self.node.keys_of(rule.target, rule.variables))
             for number, rule in enumerate(self.node.rules)
-            if isinstance(rule, ByPunctuation | ByCluster)
+            if isinstance(rule, ByPunctuation | ByNo | ByCluster)
             for entries in [self._knows.evidence[number]]
         ]
 
@@ -129,7 +143,7 @@ class Purge:
         hashes = []
         for number, keys in self._knows.learn(came, until):
             self._punctuations.came(number, keys)
-            hashes.append(watch_hashes(number, keys))
+            hashes.append(watch_hashes(self._no.watched_as(number), keys))
         allowed = [self._allowed(number, own) for number, own in enumerate(events)]
         for number, rule in enumerate(self.node.rules):
             if isinstance(rule, ByKey):
@@ -143,6 +157,8 @@ class Purge:
     def step(self, events: Sequence[Events], in_results: Ints) -> None:
         """Forgets what can go after these events, all that came, of which rows in these slots were in results."""
         self._stamp(events)
+        for number, own in enumerate(events):
+            self._no.left(number, own.slots[own.signs < 0])
         todo = [self._woken]
         for number in self._windows:
             came = events[number].slots[events[number].signs > 0]
@@ -154,6 +170,7 @@ class Purge:
             self._forget(gone)
             chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), *tables[:2], *tables[3:]))])
         self._punctuations.forget()
+        self._no.forget()
         self._forget_clusters()
 
     def _allowed(self, number: int, events: Events) -> Events:
@@ -236,6 +253,7 @@ class Purge:
         self._punctuations.gone(gone)
         for number, window in self._windows.items():
             if len(slots := gone.of(number)):
+                self._no.gone(number, slots)
                 self._core.forget(number, slots)
                 window.forget(slots)
 
@@ -251,6 +269,7 @@ class Purge:
                 needless = since + rule.k < self._knows.clocks[self._knows.clock_of(number)]
                 for holder in set.intersection(*(self._held[v] for v in rule.variables)) - {rule.target}:
                     needless &= ~self._core.holds(holder, rule.variables, keys)
+                needless &= ~self._no.asks(rule, keys)
                 clusters.forget_keys(keys[needless])
                 left[0] = len(clusters)
 
@@ -285,13 +304,14 @@ class Purge:
     def _rules(self) -> tuple[Ints, Ints]:
         """The rules as the kernel reads them."""
         rules = self.node.rules
-        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, ByKey | ByPunctuation | ByCluster))])
+        keyed = ByKey | ByNo | ByPunctuation | ByCluster
+        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, keyed))])
         lines, variables = np.zeros((len(rules), 9), np.int64), np.zeros((len(rules), most), np.int64)
         for number, rule in enumerate(rules):
             line = lines[number]
             line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
             line[kernel.CLOCK] = np.searchsorted(self._clock_numbers, self._knows.clock_of(number))
-            if isinstance(rule, ByKey | ByPunctuation | ByCluster | ByOrder):
+            if isinstance(rule, ByKey | ByNo | ByPunctuation | ByCluster | ByOrder):
                 line[kernel.KEYS] = len(rule.variables)
                 variables[number, : len(rule.variables)] = rule.variables
                 line[kernel.INDEX] = self._index_number(number, rule)
