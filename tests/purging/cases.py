@@ -193,7 +193,8 @@ def _ddl(name: str, declared: list[Declared]) -> str:
 
 
 def _select(random: Random, names: list[str], edges: list[tuple[str, str, str, str]]) -> str:
-    windows = [random.choice(("", "", "", " [RANGE 3 SECONDS]", " [RANGE 8 SECONDS]", " [ROWS 3]")) for _ in names]
+    timed = (" [RANGE 3 SECONDS]", " [RANGE 8 SECONDS]", " [RANGE 6 SECONDS SLIDE 4 SECONDS]")
+    windows = [random.choice(("", "", "", *timed, " [ROWS 3]")) for _ in names]
     if random.random() < 0.5:
         windows = ["" for _ in names]
     sources = ", ".join(name + window for name, window in zip(names, windows, strict=True))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
-from penstock.kernels.jit import kernel, lean
+from penstock.kernels.jit import inlined, kernel, lean
 from penstock.kernels.pointers import peek, poke
 
 Ints = NDArray[np.int64]
@@ -150,7 +150,7 @@ def _watch(rule: int, count: int, key: Ints, waits: Ints, watched: Ints) -> None
         waits[WATCHED] += 1
 
 
-@lean
+@inlined
 def closed_input(
     bound: Ints,
     stores: Ints,
@@ -211,7 +211,7 @@ def closed_input(
     return -1
 
 
-@lean
+@inlined
 def is_purgeable(
     source: int,
     slot: int,
@@ -284,7 +284,6 @@ def is_purgeable(
     return True
 
 
-@kernel
 def examine(
     inputs: Ints,
     slots: Ints,
@@ -310,7 +309,61 @@ def examine(
     key, watched = np.zeros((1, most), np.int64), np.zeros(16, np.int64)
     waits = np.zeros(FIRST_CLOCK + len(clocks), np.int64)
     gone = np.empty(len(slots), np.int64)
-    watchers, hashes = np.empty(64, np.int64), np.empty(64, np.int64)
+    watches = min(16, int((rules[:, KIND] > AFTER_ROWS).sum()))
+    watchers, hashes = (np.empty(watches * len(slots), np.int64) for _ in range(2))
+    goers, count = _examine(
+        inputs,
+        slots,
+        retracts,
+        stores,
+        indexes,
+        index_columns,
+        index_variables,
+        columns,
+        has,
+        rules,
+        rule_variables,
+        clocks,
+        reaches,
+        wakes,
+        bound,
+        path,
+        key,
+        waits,
+        watched,
+        gone,
+        watchers,
+        hashes,
+    )
+    return gone[:goers], watchers[:count], hashes[:count]
+
+
+@lean
+def _examine(
+    inputs: Ints,
+    slots: Ints,
+    retracts: bool,
+    stores: Ints,
+    indexes: Ints,
+    index_columns: Ints,
+    index_variables: Ints,
+    columns: Ints,
+    has: Ints,
+    rules: Ints,
+    rule_variables: Ints,
+    clocks: Ints,
+    reaches: Ints,
+    wakes: Ints,
+    bound: Ints,
+    path: Ints,
+    key: Ints,
+    waits: Ints,
+    watched: Ints,
+    gone: Ints,
+    watchers: Ints,
+    hashes: Ints,
+) -> tuple[int, int]:
+    """How many can go, and how many watch. It makes no arrays, so that nothing in its loop counts references."""
     goers, watches = 0, 0
     for i in range(len(slots)):
         if is_purgeable(
@@ -339,21 +392,11 @@ def examine(
         for clock in range(len(clocks)):
             poke(wakes[inputs[i]] + 8 * (slots[i] * len(clocks) + clock), waits[FIRST_CLOCK + clock])
         for w in range(waits[WATCHED]):
-            if watches == len(hashes):
-                watchers, hashes = _twice(watchers), _twice(hashes)
             watchers[watches], hashes[watches] = i, watched[w]
             watches += 1
-    return gone[:goers], watchers[:watches], hashes[:watches]
+    return goers, watches
 
 
-@kernel
-def _twice(array: Ints) -> Ints:
-    larger = np.empty(2 * len(array), np.int64)
-    larger[: len(array)] = array
-    return larger
-
-
-@kernel
 def partners(
     inputs: Ints,
     slots: Ints,
@@ -365,31 +408,62 @@ def partners(
     has: Ints,
 ) -> tuple[Ints, Ints]:
     """The rows of the wanted inputs that join one of these rows directly. Some may come twice."""
-    width, most = columns.shape[0], index_variables.shape[1] + 2
-    bound, key = np.full(width, -1, np.int64), np.zeros((1, most), np.int64)
+    width = len(columns)
     by = np.full((width, width), -1, np.int64)
-    for n in range(width):
-        for target in range(width):
-            if n != target and wanted[target]:
-                by[n, target] = usable_index(target, has[n], indexes)
-    found_inputs, found = np.empty(64, np.int64), np.empty(64, np.int64)
-    count = 0
-    for i in range(len(slots)):
-        bound[inputs[i]] = slots[i]
-        for target in range(width):
-            index = by[inputs[i], target]
+    for n, target in np.ndindex(width, width):
+        if n != target and wanted[target]:
+            by[n, target] = usable_index(target, int(has[n]), indexes)
+    # Of each input the columns that hold the values by which an index is probed.
+    places = np.take(columns, np.maximum(index_variables, 0), axis=1)
+    bound = np.full(width, -1, np.int64)
+    key = np.zeros((1, index_variables.shape[1]), np.int64)
+    found, count, start = np.empty((2, max(64, len(slots))), np.int64), 0, 0
+    while start < len(slots):
+        tables = (stores, indexes, places, columns)
+        start, count = _partners(inputs, slots, start, by, *tables, bound, key, found, count)
+        if start < len(slots):
+            found = np.concatenate((found, np.empty_like(found)), axis=1)
+    return found[0, :count], found[1, :count]
+
+
+@lean
+def _partners(
+    inputs: Ints,
+    slots: Ints,
+    start: int,
+    by: Ints,
+    stores: Ints,
+    indexes: Ints,
+    places: Ints,
+    columns: Ints,
+    bound: Ints,
+    key: Ints,
+    found: Ints,
+    count: int,
+) -> tuple[int, int]:
+    """Goes on with the row at `start`. Gives the row for which there was no room, and how many were found before it."""
+    for i in range(start, len(slots)):
+        source, before = inputs[i], count
+        row = stores[source, ROWS] + 8 * slots[i] * stores[source, WIDTH]
+        bound[source] = slots[i]
+        for target in range(len(by)):
+            index = by[source, target]
             if index < 0 or indexes[index, COLUMNS] == 0:
                 continue
-            slot = first_by(index, bound, stores, indexes, index_variables, columns, key)
+            keys = indexes[index, COLUMNS]
+            for c in range(keys):
+                key[0, c] = peek(row + 8 * places[source, index, c])
+            slot = first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, 0, keys))
             while slot >= 0:
                 if joins(target, slot, bound, stores, columns):
-                    if count == len(found):
-                        found_inputs, found = _twice(found_inputs), _twice(found)
-                    found_inputs[count], found[count] = target, slot
+                    if count == found.shape[1]:
+                        bound[source] = -1
+                        return i, before
+                    found[0, count], found[1, count] = target, slot
                     count += 1
                 slot = following(indexes[index, LINKS], slot)
-        bound[inputs[i]] = -1
-    return found_inputs[:count], found[:count]
+        bound[source] = -1
+    return len(slots), count
 
 
 @kernel

@@ -23,7 +23,7 @@ from penstock.operators.knowledge import Knowledge
 from penstock.operators.no_components import NoComponents
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
-from penstock.plan.joins import join_variables
+from penstock.plan.joins import holders_of
 from penstock.plan.physical import Scan
 from penstock.plan.rules import (
     AfterRows,
@@ -106,14 +106,15 @@ class Purge:
         self._no = NoComponents(memory, name, node, core, self._knows)
         self._held = holders_of(node)
         lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
-        self._columns = np.array(lines, np.int64).reshape(len(core.inputs), -1)
+        # Of a variable that nobody has, where there is none.
+        self._columns = np.array([line or [-1] for line in lines], np.int64)
         self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
         self._has = np.array([sum(1 << v for v, c in enumerate(line) if c >= 0) for line in lines], np.int64)
         #: The clocks that rules read.
         read = {kernel.TIME, *map(self._knows.clock_of, range(len(node.rules)))}
         self._clock_numbers = np.array(sorted(read), np.int64)
         self._turn = memory.array(f"{name}.turn", 1)
-        self._woken = Rows(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._woken: list[Rows] = []
 
     def __len__(self) -> int:
         """Entries of evidence, and of who waits for more of it."""
@@ -138,42 +139,15 @@ class Purge:
         """How many rows came that a punctuation had ruled out."""
         return int(self._memory.array(f"{self._name}.violations", 1)[0])
 
-    def learn(self, came: Sequence[Deltas], events: Sequence[Events], until: int) -> list[Events]:
-        """Takes evidence, and gives the events without rows that punctuations had ruled out."""
+    def learn(self, came: Sequence[Deltas], until: int) -> None:
+        """Takes evidence."""
         hashes = []
         for number, keys in self._knows.learn(came, until):
             self._punctuations.came(number, keys)
             hashes.append(watch_hashes(self._no.watched_as(number), keys))
-        allowed = [self._allowed(number, own) for number, own in enumerate(events)]
-        for number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByKey):
-                own = allowed[rule.target]
-                hashes.append(
-                    watch_hashes(number, self._core.keys(rule.target, rule.variables, own.slots[own.signs > 0]))
-                )
-        self._woken = Rows(*self._watches.waiting_for(np.concatenate(hashes))) if hashes else self._woken
-        return allowed
+        self._woken = [self._waiting_for(own) for own in hashes]
 
-    def step(self, events: Sequence[Events], in_results: Ints) -> None:
-        """Forgets what can go after these events, all that came, of which rows in these slots were in results."""
-        self._stamp(events)
-        for number, own in enumerate(events):
-            self._no.left(number, own.slots[own.signs < 0])
-        todo = [self._woken]
-        for number in self._windows:
-            came = events[number].slots[events[number].signs > 0]
-            todo += [_rows(number, slots) for slots in (came, self._awake(number), in_results[:, number])]
-        self._forget_outsiders(events)
-        chosen, tables = self._alive(todo), self._tables()
-        while len(chosen.slots):
-            gone = self._examine(chosen, tables)
-            self._forget(gone)
-            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), *tables[:2], *tables[3:]))])
-        self._punctuations.forget()
-        self._no.forget()
-        self._forget_clusters()
-
-    def _allowed(self, number: int, events: Events) -> Events:
+    def allowed(self, number: int, events: Events) -> Events:
         """The events of an input without rows whose values a punctuation had closed before."""
         ruled_out = np.zeros(len(events), np.bool_)
         for rule_number, rule in enumerate(self.node.rules):
@@ -186,6 +160,36 @@ class Purge:
         self._memory.array(f"{self._name}.violations", 1)[0] += int(ruled_out.sum())
         kept = ~np.isin(events.slots, events.slots[ruled_out])
         return Events(events.ts[kept], events.signs[kept], events.slots[kept])
+
+    def wake(self, events: Sequence[Events]) -> None:
+        """Wakes who waits for keys that came."""
+        for number, rule in enumerate(self.node.rules):
+            if isinstance(rule, ByKey) and len(self._watches):
+                own = events[rule.target]
+                hashes = self._core.watched(number, rule.target, rule.variables, own.slots[own.signs > 0])
+                self._woken.append(self._waiting_for(hashes))
+
+    def _waiting_for(self, hashes: Ints) -> Rows:
+        return Rows(*self._watches.waiting_for(hashes))
+
+    def step(self, events: Sequence[Events], in_results: Ints) -> None:
+        """Forgets what can go after these events, all that came, of which rows in these slots were in results."""
+        self._stamp(events)
+        for number, own in enumerate(events):
+            self._no.left(number, own.slots[own.signs < 0])
+        todo = list(self._woken)
+        for number in self._windows:
+            came = events[number].slots[events[number].signs > 0]
+            todo += [_rows(number, slots) for slots in (came, self._awake(number), in_results[:, number])]
+        self._forget_outsiders(events)
+        chosen, tables = self._alive(todo), self._tables()
+        while len(chosen.slots):
+            gone = self._examine(chosen, tables)
+            self._forget(gone)
+            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), *tables[:2], *tables[3:]))])
+        self._punctuations.forget()
+        self._no.forget()
+        self._forget_clusters()
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
@@ -420,11 +424,6 @@ def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
         if isinstance(rule, ByPunctuation | ByCluster):
             wanted |= {(n, rule.variables) for n in set.intersection(*(held[v] for v in rule.variables))}
     return wanted
-
-
-def holders_of(node: PurgingJoin) -> list[set[int]]:
-    """Of each variable the inputs that have it."""
-    return [{n for n, column in enumerate(columns) if column is not None} for columns in join_variables(node)]
 
 
 def wanted_variables(rule: Rule, held: Sequence[set[int]]) -> tuple[int, ...]:

@@ -159,9 +159,11 @@ class _Rules:
         yield from self._by_time()
         yield from self._by_rows()
         for number, scan in self._scans.items():
-            definition = self._definition(scan)
-            for constraint in definition.constraints:
-                yield from self._rules(number, scan, definition, constraint)
+            # Rows that have come, but are not yet in their window, are not there to be joined.
+            if not self._entering(number):
+                definition = self._definition(scan)
+                for constraint in definition.constraints:
+                    yield from self._rules(number, scan, definition, constraint)
 
     def _rules(self, number: int, scan: Scan, definition: StreamDef, constraint: object) -> Iterator[Rule]:
         match constraint:
@@ -231,7 +233,7 @@ class _Rules:
 
     def _by_rows(self) -> Iterator[AfterRows]:
         for number, target, reference in self._references():
-            if isinstance(reference.within, WithinRows):
+            if isinstance(reference.within, WithinRows) and not self._entering(target):
                 ticks = self._values(self._definition(self._scans[target]), ())
                 yield AfterRows(target, number, reference.within.k, ticks)
 
@@ -257,8 +259,14 @@ class _Rules:
             if one != other and (one, middle) in reach and (middle, other) in reach:
                 by = reach[one, middle] + reach[middle, other]
                 reach[one, other] = min(by, reach.get((one, other), by))
-        soonest = sorted(reach.items(), key=lambda found: found[1])
+        there = {(one, other): by + self._entering(other) for (one, other), by in reach.items()}
+        soonest = sorted(there.items(), key=lambda found: found[1])
         yield from (InTime(other, one, by) for (one, other), by in soonest)
+
+    def _entering(self, number: int) -> int:
+        """How long after its time a row of an input enters its window, at most."""
+        spec = self._scans[number].spec
+        return spec.slide - 1 if isinstance(spec, Range) and spec.slide is not None else 0
 
     def _times_of_references(self) -> Iterator[tuple[int, int, int]]:
         """RIDS in time: a row that is referred to comes at most so much later."""
