@@ -1,8 +1,10 @@
 """Rows that come at the last moment that k allows still find what they join.
 
 Each row is a step of its own, and before it all instants before its own are closed: what may be purged is purged by
-then. Tried by hand, each makes a test fail: purging one row or one instant too early
-(`XXX`).
+then. Tried by hand, one at a time, each of these made a case of two streams fail: a limit that is one less for InTime,
+AfterRows or ByCluster (`Purge._rules`), for ByOrder in rows or in time (`Knowledge._oldest`); to take an order's own
+value for passed (`kernels.purge.closed_input`); not to count a cluster's own rows (`again`); and to count rows of an
+instant before those that refer to them (`Knowledge.count_at`).
 """
 
 from __future__ import annotations
