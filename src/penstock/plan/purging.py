@@ -48,6 +48,12 @@ def with_purging(relation: Relation, catalog: Catalog) -> Relation:
     return rewrite_relation(relation, lambda node: _purging(node, catalog) if isinstance(node, Join) else node)
 
 
+def rules_of(join: Join, catalog: Catalog) -> tuple[tuple[Rule, ...], tuple[Scan, ...]]:
+    """All rules of a join, whether it forgets by them or not, and the evidence that they read."""
+    found = _Rules(join, catalog)
+    return tuple(dict.fromkeys(found.all())), tuple(found.evidence)
+
+
 def _purging(join: Join, catalog: Catalog) -> Relation:
     found = _Rules(join, catalog)
     rules = tuple(dict.fromkeys(found.all()))
@@ -127,7 +133,7 @@ def _k(within: WithinRows | WithinTime) -> int:
     return within.k if isinstance(within, WithinRows) else within.microseconds
 
 
-def _widened(expr: Expr) -> Expr:
+def widened(expr: Expr) -> Expr:
     """What an INT that is compared with a BIGINT was before."""
     is_wider = isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT
     return expr.arg if isinstance(expr, Cast) and is_wider else expr
@@ -304,7 +310,7 @@ class _Rules:
         own = {column.name.lower(): column for column in scan.stream.schema}
         found = []
         for name in names:
-            columns = {output.column for output in scan.outputs if _widened(output.expr) == own[name.lower()]}
+            columns = {output.column for output in scan.outputs if widened(output.expr) == own[name.lower()]}
             known = (v for v, variable in enumerate(self.variables) if variable[number] in columns)
             found.append(next(known, None))
         return None if None in found else tuple(v for v in found if v is not None)
