@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from penstock.kernels.purge import TIME
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
+from penstock.operators.monitors import Monitors
 from penstock.plan.rules import ByCluster, ByKey, ByNo, ByOrder, InTime, PurgingJoin
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
@@ -28,8 +29,10 @@ Closer = InTime | ByOrder | ByCluster
 
 
 class NoComponents:
-    def __init__(self, memory: Memory, name: str, node: PurgingJoin, core: JoinCore, knows: Knowledge) -> None:
-        self._core, self._knows = core, knows
+    def __init__(
+        self, memory: Memory, name: str, node: PurgingJoin, core: JoinCore, knows: Knowledge, monitors: Monitors
+    ) -> None:
+        self._core, self._knows, self._monitors = core, knows, monitors
         self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByNo)}
         keys = {(rule.target, rule.variables): n for n, rule in enumerate(node.rules) if isinstance(rule, ByKey)}
         self._watched = {n: keys[rule.target, rule.variables] for n, rule in self._rules.items()}
@@ -93,15 +96,15 @@ class NoComponents:
 
     def _is_closed(self, number: int, closer: Closer, rule: ByNo, keys: Ints, starts: Ints) -> Bools:
         clock = self._knows.clocks[self._knows.clock_of(number)]
-        closed: Bools
+        closed = np.zeros(len(keys), np.bool_)
         match closer:
-            case InTime(reach=reach):
-                closed = self._knows.clocks[TIME] > starts + reach
+            case InTime(reach=reach) if (limit := self._monitors.limit(reach)) is not None:
+                closed = self._knows.clocks[TIME] > starts + limit
             case ByOrder(variables=(variable,)):
                 closed = keys[:, rule.variables.index(variable)] < clock
-            case ByCluster(k=k):
+            case ByCluster(k=k) if (limit := self._monitors.limit(k)) is not None:
                 since = self._knows.evidence[number].words(keys)
-                closed = (since != MISSING) & (clock > since + k)
+                closed = (since != MISSING) & (clock > since + limit)
         return closed
 
 

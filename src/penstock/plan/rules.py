@@ -12,6 +12,18 @@ from dataclasses import dataclass, replace
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.relations import Join, Relation
 from penstock.plan.joins import join_variables
+from penstock.plan.monitors import Monitor
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A k that a monitor, of this number among the join's, finds while the query runs."""
+
+    monitor: int
+
+
+#: Of a constraint: as it was declared, or as it is found.
+K = int | Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +39,7 @@ class InTime:
 
     target: int
     source: int
-    reach: int
+    reach: K
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,7 @@ class AfterRows:
 
     target: int
     source: int
-    rows: int
+    k: K
     ticks: int
 
 
@@ -47,6 +59,8 @@ class ByPunctuation:
     target: int
     variables: tuple[int, ...]
     evidence: int
+    #: The declaration, if a row that it had ruled out stops the run.
+    stops: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +96,7 @@ class ByCluster:
     target: int
     variables: tuple[int, ...]
     evidence: int
-    k: int
+    k: K
     ticks: int | None
 
 
@@ -93,13 +107,21 @@ class ByOrder:
     target: int
     variables: tuple[int, ...]
     evidence: int
-    k: int
+    k: K
     ticks: int | None
 
 
 #: Rules that speak of values, and read evidence that has them.
 OfValues = ByPunctuation | ByNo | ByCluster | ByOrder
 Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByNo | ByCluster | ByOrder
+
+
+def k_of(rule: Rule) -> K | None:
+    """The k of a rule that has one."""
+    match rule:
+        case InTime(reach=k) | AfterRows(k=k) | ByCluster(k=k) | ByOrder(k=k):
+            return k
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +131,7 @@ class PurgingJoin(Join):
     rules: tuple[Rule, ...]
     evidence: tuple[Relation, ...]
     forgets: tuple[int, ...]
+    monitors: tuple[Monitor, ...] = ()
 
     @property
     def inputs(self) -> tuple[Relation, ...]:
