@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.purge import Purge
+from penstock.plan.rules import ByNo
 from penstock.sql import bind_text
 from tests.engines.comparing import logged, table
 
@@ -44,6 +45,14 @@ class Steps:
                 slots = np.flatnonzero(purge._core.lives(number)[: store.capacity])
                 slots = slots[np.argsort(store.starts[slots], kind="stable")]
                 return [tuple(row[: len(operand.schema)]) for row in store.rows[slots].tolist()]
+        raise AssertionError(occurrence)
+
+    def no(self, occurrence: str) -> list[Values]:
+        """The keys of an input's No component."""
+        (purge,) = self._purges
+        for number, rule in enumerate(purge.node.rules):
+            if isinstance(rule, ByNo) and purge.node.operands[rule.target].schema[0].scope == occurrence:
+                return sorted(map(tuple, purge._knows.evidence[number].entries()[0].tolist()))
         raise AssertionError(occurrence)
 
     def results(self) -> list[tuple[object, ...]]:
