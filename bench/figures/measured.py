@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.sql import bind_text
-from penstock.workloads.constraints import Tables
+from penstock.workloads.constraints import Ints, Tables
 
 
 @dataclass(slots=True)
@@ -42,6 +42,30 @@ def run(script: str, tables: Tables, pushed: int) -> Run:
         found.watches.append(watches)
     found.results += engine.finish().num_rows
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What a monitor said after a piece: rows so far, and k; None where the constraint is not used."""
+
+    rows: int
+    k: int | None
+
+
+def watched_run(script: str, tables: Tables, pushed: int) -> tuple[list[Watch], Ints, float]:
+    """What the first monitor says after each piece, the times of the results, and how many it thinks are missing."""
+    bound = bind_text(script).checked()
+    engine = EmbeddedEngine(bound.queries[0], bound.catalog)
+    said, times = [], []
+    for count, piece in pieces(tables, pushed):
+        for stream, batch in piece.items():
+            engine.push(stream, batch)
+        times.append(engine.advance()["_ts"].to_numpy())
+        for first in engine.constraints()[:1]:
+            said.append(Watch(count, first.k if first.used else None))
+    times.append(engine.finish()["_ts"].to_numpy())
+    lost = max((one.false_negatives for one in engine.constraints()), default=0.0)
+    return said, np.concatenate(times).astype(np.int64), lost
 
 
 def pieces(tables: Tables, pushed: int) -> Iterator[tuple[int, Mapping[str, pa.RecordBatch]]]:
