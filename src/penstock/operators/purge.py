@@ -78,17 +78,6 @@ def _rows(number: int, slots: Ints) -> Rows:
     return Rows(np.full(len(slots), number, np.int64), slots)
 
 
-class _Tables(NamedTuple):
-    """What the kernels call so: stores and indexes by address, and what their columns are."""
-
-    stores: Ints
-    indexes: Ints
-    index_columns: Ints
-    index_variables: Ints
-    columns: Ints
-    has: Ints
-
-
 class Purge:
     """The purge of one join. `windows` are those of the inputs whose rows may be forgotten."""
 
@@ -214,7 +203,7 @@ class Purge:
         while len(chosen.slots):
             gone = self._examine(chosen, tables)
             self._forget(gone)
-            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), *tables[:2], *tables[3:]))])
+            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), tables))])
         self._punctuations.forget()
         self._no.forget()
         self._forget_clusters()
@@ -263,21 +252,12 @@ class Purge:
         inputs, slots = (np.concatenate(parts) for parts in zip(*todo, strict=True))
         return Rows(*kernel.each_once(inputs, slots, notes, int(self._turn[0])))
 
-    def _examine(self, chosen: Rows, tables: _Tables) -> Rows:
+    def _examine(self, chosen: Rows, tables: kernel.Tables) -> Rows:
         capacities = self._capacities()
         self._watches.drop(*chosen, capacities)
         wakes = [address(self._waits(n)) if n in self._windows else 0 for n in range(len(capacities))]
-        rules, variables = self._rules()
-        gone, watching, hashes = kernel.examine(
-            *chosen,
-            self._retracts,
-            *tables,
-            rules,
-            variables,
-            self._clocks(),
-            self._reaches,
-            np.array(wakes, np.int64),
-        )
+        found = kernel.examine(*chosen, self._retracts, tables, self._rules(), np.array(wakes, np.int64))
+        gone, watching, hashes = found
         self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
         return Rows(chosen.inputs[gone], chosen.slots[gone])
 
@@ -315,7 +295,7 @@ class Purge:
     def _capacities(self) -> list[int]:
         return [source.store.capacity for source in self._core.inputs]
 
-    def _tables(self) -> _Tables:
+    def _tables(self) -> kernel.Tables:
         stores = [
             (address(source.store.rows), address(source.store.starts), source.store.rows.shape[1])
             for source in self._core.inputs
@@ -335,9 +315,9 @@ class Purge:
                 variables[n, : len(held)] = [self._core.variable(store, column) for column in held]
             bits = sum(1 << v for v in variables[n, : len(held)].tolist() if v >= 0)
             indexes[n] = (store, len(held), index.heads, index.links, index.mask, bits)
-        return _Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
+        return kernel.Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
 
-    def _rules(self) -> tuple[Ints, Ints]:
+    def _rules(self) -> kernel.Rules:
         """The rules as the kernel reads them."""
         rules = self.node.rules
         keyed = ByKey | ByNo | ByPunctuation | ByCluster
@@ -362,7 +342,7 @@ class Purge:
                     line[kernel.LIMIT] = 1 + (self._monitors.limit(rule.k) or 0)
             if not self._is_on(rule):
                 line[kernel.NEEDS] = -1  # More than can be known, so that the rule never applies.
-        return lines, variables
+        return kernel.Rules(lines, variables, self._clocks(), self._reaches)
 
     def _is_on(self, rule: Rule) -> bool:
         k = k_of(rule)
