@@ -1,7 +1,8 @@
 """Draws the figures of thesis chapter 6 into docs/figures: `make figures`, or some of them by their numbers.
 
 What is drawn is what joins keep: rows, and keys of No components and of clusters. Indexes are not counted, as in the
-thesis, nor is the watch list, which is one: it says who waits for which key.
+thesis, nor is the watch list, which is one: it says who waits for which key. Nor are the keys that monitors remember to
+notice violations; all are told on the console.
 """
 
 from __future__ import annotations
@@ -10,16 +11,21 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from measured import Run, run
+import numpy as np
+from measured import Run, run, watched_run
 from svg import Chart, Line
 
 from penstock.workloads import constraints as data
+from penstock.workloads.adherence import varying
 from penstock.workloads.constraints import FORK, MEETING, PAIR, PAIR_OF_TWO, Graph, Tables
 
 FOLDER = Path(__file__).parents[2] / "docs" / "figures"
 KS = (0, 1_000, 5_000, 10_000, 20_000)
 #: Rows between two points.
 STEP = 7_000
+#: The least and the largest of a k that varies; rows between two looks at it, and of which missing results are counted.
+LOW_HIGH = (500, 3_000)
+WATCHED_STEP, BLOCK = 1_000, 4_000
 Declared = Mapping[str, Sequence[str]]
 
 
@@ -58,7 +64,8 @@ def told(title: str, found: Run) -> None:
     per_row = found.seconds / found.rows[-1] * 1e9
     print(
         f"  {title:18} {found.kept[-1]:>8,} kept at the end, {max(found.kept):>8,} at most, "
-        f"{found.watches[-1]:>7,} watches, {found.results:,} results, {per_row:,.0f} ns per row",
+        f"{found.watches[-1]:>7,} watches, {found.monitors[-1]:>6,} in monitors, {found.results:,} results, "
+        f"{per_row:,.0f} ns per row",
         flush=True,
     )
 
@@ -91,8 +98,56 @@ def figure_6_18() -> Chart:
     return Chart("CA(5,000) and RIDS(k) together", "k of RIDS", "rows and keys kept after 600,000", lines)
 
 
+def of_varying_k(
+    title: str,
+    graph: Graph,
+    rows: int,
+    generate: Callable[[int, tuple[int, int]], Tables],
+    declare: Callable[[Graph, str], Declared],
+    inferred: str,
+) -> Chart:
+    """The k that a monitor finds, as k varies; and how many results are missing, of each 4,000 rows."""
+    low, high = LOW_HIGH
+    tables = generate(rows, LOW_HIGH)
+    query = graph.query()
+    _, all_times, _ = watched_run(f"{graph.ddl({})}\n{query}", tables, WATCHED_STEP)
+    said, times, guessed = watched_run(f"{graph.ddl(declare(graph, inferred))}\n{query}", tables, WATCHED_STEP)
+    blocks = np.arange(0, rows + BLOCK, BLOCK)
+    there, found = (np.histogram(one, blocks)[0] for one in (all_times, times))
+    missing = [(float(end), 100 * (1 - f / t)) for end, f, t in zip(blocks[1:], found, there, strict=True) if t > f]
+    worst = max((share for _, share in missing), default=0.0)
+    print(
+        f"  {len(all_times) - len(times):,} of {len(all_times):,} results missing, {guessed:,.0f} by the monitor's "
+        f"estimate; at most {worst:.2f}% of {BLOCK:,} rows, in {len(missing)} of {len(blocks) - 1} blocks",
+        flush=True,
+    )
+    print("  missing, by block: " + ", ".join(f"{end:,.0f}: {share:.2f}%" for end, share in missing), flush=True)
+    actual = varying(len(said), low, high)
+    used = sum(one.k is not None for one in said) / len(said)
+    print(f"  in use {100 * used:.0f}% of the time", flush=True)
+    return Chart(
+        title,
+        "rows so far",
+        "k, and missing results in 1/100 %",
+        [
+            Line("k of the data", [(one.rows, float(k)) for one, k in zip(said, actual, strict=True)]),
+            Line("k that is used", [(one.rows, float(one.k or 0)) for one in said], is_dotted=True),
+            Line("missing, 1/100 %", [(end, 100 * share) for end, share in missing], is_dotted=True),
+        ],
+    )
+
+
 FIGURES: dict[str, Callable[[], Chart]] = {
     "6.10": lambda: of_ks("RIDS(k)", FORK, 500_000, data.rids_data, data.with_rids),
+    "6.11": lambda: of_varying_k(
+        "Monitoring RIDS(k)", FORK, 420_000, data.rids_data, data.with_rids, "INFERRED (c 1, p 0.01, w 500)"
+    ),
+    "6.13": lambda: of_varying_k(
+        "Monitoring CA(k)", MEETING, 440_000, data.ca_data, data.with_ca, "INFERRED (c 1.2, p 0.01, w 1000)"
+    ),
+    "6.15": lambda: of_varying_k(
+        "Monitoring OAP(k)", MEETING, 440_000, data.oap_data, data.with_oap, "INFERRED (c 1.2, w 1000)"
+    ),
     "6.12": lambda: of_ks("CA(k)", MEETING, 700_000, data.ca_data, data.with_ca, is_logarithmic=True),
     "6.14": lambda: of_ks("OAP(k)", MEETING, 700_000, data.oap_data, data.with_oap, is_logarithmic=True),
     "6.16": lambda: of_ks("OAC(k)", PAIR, 400_000, data.oac_data, data.with_oac),

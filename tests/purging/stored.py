@@ -28,13 +28,21 @@ class Steps:
         self.log: Counter[tuple[object, ...]] = Counter()
         self.now = 0
 
+    @property
+    def forgets(self) -> bool:
+        return bool(self._purges)
+
     def feed(self, stream: str, *rows: Values) -> None:
         for row in rows:
-            self.now += 1
-            definition = self.catalog.get(stream)
-            (batch,) = table(definition, [(*row, self.now)]).combine_chunks().to_batches()  # type: ignore[arg-type]
-            self.engine.push(stream, batch)
-            self.log += logged(self.engine._step(self.now + 1), self.query)
+            self.come(stream, row, self.now + 1)
+
+    def come(self, stream: str, row: Values, ts: int) -> None:
+        """A row at that instant, which is closed then."""
+        self.now = ts
+        definition = self.catalog.get(stream)
+        (batch,) = table(definition, [(*row, ts)]).combine_chunks().to_batches()  # type: ignore[arg-type]
+        self.engine.push(stream, batch)
+        self.log += logged(self.engine._step(ts + 1), self.query)
 
     def stored(self, occurrence: str) -> list[Values]:
         """The rows of an input, but their times, in the order in which they came."""
