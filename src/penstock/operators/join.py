@@ -20,7 +20,7 @@ from penstock.kernels.matching import match
 from penstock.kernels.mjoin import ABSENT, admit, combine, materialise, promising, settle
 from penstock.kernels.nulls import has_null
 from penstock.kernels.pointers import address
-from penstock.operators.events import Events
+from penstock.operators.events import Events, Some
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks, row_width
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
@@ -101,6 +101,15 @@ class Gathering(NamedTuple):
         return Gathering(_matrix(places, 6), _matrix(masks, 3), row_width(len(columns)))
 
 
+class Combinations(NamedTuple):
+    """Slots and rows, and of each the number of the event that found it; `order` has the places of the events."""
+
+    slots: Ints
+    by: Ints
+    rows: Ints
+    order: Ints
+
+
 def _matrix(lines: Sequence[tuple[int, ...]], width: int) -> Ints:
     return np.array(lines, np.int64).reshape(-1, width)
 
@@ -153,7 +162,14 @@ class JoinCore:
 
     def step(self, events: list[Events]) -> tuple[Ints, Ints, Ints, Ints]:
         """Slots, times, signs and rows of the combinations that come and go, in the order of time."""
-        events = [self._without_nulls(i, e) for i, e in enumerate(events)]
+        events = [self.without_nulls(i, e) for i, e in enumerate(events)]
+        found = self.combinations(events, [slice(None)] * len(events))
+        event = found.order[found.by - 1]
+        ts, signs = np.concatenate([e.ts for e in events]), np.concatenate([e.signs for e in events])
+        return found.slots, ts[event], signs[event], found.rows
+
+    def combinations(self, events: list[Events], brings: list[Some]) -> Combinations:
+        """What is found by events, of which some bring rows, and others are of rows that are there."""
         ts = np.concatenate([e.ts for e in events])
         signs = np.concatenate([e.signs for e in events])
         slots = np.concatenate([e.slots for e in events])
@@ -162,7 +178,8 @@ class JoinCore:
         numbers = np.empty(len(order), np.int64)
         numbers[order] = np.arange(1, len(order) + 1)
         lives = [self.lives(i) for i in range(len(self.inputs))]
-        chosen = self._admitted(events, np.split(numbers, np.cumsum([len(e) for e in events])[:-1]), lives)
+        own_numbers = np.split(numbers, np.cumsum([len(e) for e in events])[:-1])
+        chosen = self._admitted(events, brings, own_numbers, lives)
         chosen = chosen[np.argsort(numbers[chosen])]
         tables = (self._input_table(lives), self._index_table())
         sources = np.repeat(np.arange(len(events)), [len(e) for e in events])
@@ -172,9 +189,8 @@ class JoinCore:
             true = self._test(materialise(found, tables[0], *self._all))
             found, by = found[true], by[true]
         rows = materialise(found, tables[0], *self._shown)
-        self._settle(events, lives)
-        event = order[by - 1]
-        return found, ts[event], signs[event], rows
+        self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], lives)
+        return Combinations(found, by, rows, order)
 
     def forget(self, number: int, slots: Ints) -> None:
         """Rows of an input are in the join no more, and nothing comes out for it."""
@@ -213,9 +229,9 @@ class JoinCore:
         columns = (self.inputs[number].variables[variable] for variable in variables)
         return tuple(column for column in columns if column is not None)
 
-    def _admitted(self, events: list[Events], numbers: list[Ints], lives: list[Ints]) -> Ints:
+    def _admitted(self, events: list[Events], brings: list[Some], numbers: list[Ints], lives: list[Ints]) -> Ints:
         """Lets all events in, and gives those that may have results, as places in their concatenation."""
-        hashes = [self._admit(i, e, lives[i], numbers[i]) for i, e in enumerate(events)]
+        hashes = [self._admit(i, e, brings[i], lives[i], numbers[i]) for i, e in enumerate(events)]
         found = np.empty(max(map(len, events)) + 1, np.int64)
         places, start = [], 0
         for i, e in enumerate(events):
@@ -233,16 +249,19 @@ class JoinCore:
             for index in self._own(i):
                 unlink_rows(index.heads, index.links, e.slots, e.signs)
 
-    def _admit(self, number: int, events: Events, lives: Ints, numbers: Ints) -> dict[tuple[int, ...], Ints]:
+    def _admit(
+        self, number: int, events: Events, brings: Some, lives: Ints, numbers: Ints
+    ) -> dict[tuple[int, ...], Ints]:
         """Lets an input's events in. Gives the hashes of its rows by the columns that were hashed."""
         store = self.inputs[number].store
         keys = {self._first_columns[number], *(columns for owner, columns in self._index_keys if owner == number)}
         hashes = {key: row_hashes(store.rows, events.slots, np.array(key, np.int64)) for key in keys}
-        admit(lives, events.slots, events.signs, numbers)
+        new = events.take(brings)
+        admit(lives, new.slots, new.signs, numbers[brings])
         for index in self._own(number):
             index.fit(len(store), store.capacity, store.rows)
-            of_key = hashes[tuple(index.columns.tolist())]
-            link_rows(index.heads, index.mask, index.links, of_key, events.slots, events.signs)
+            of_key = hashes[tuple(index.columns.tolist())][brings]
+            link_rows(index.heads, index.mask, index.links, of_key, new.slots, new.signs)
         return hashes
 
     def _own(self, number: int) -> list[Index]:
@@ -254,7 +273,7 @@ class JoinCore:
         capacity = self.inputs[number].store.capacity
         return self._memory.array(f"{self._name}.{number}.lives", capacity)
 
-    def _without_nulls(self, number: int, events: Events) -> Events:
+    def without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
         source = self.inputs[number]
         columns = {column for column in source.variables if column is not None}

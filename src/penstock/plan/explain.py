@@ -9,16 +9,18 @@ from typing import cast
 
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
 from penstock.algebra.relations import Join, Relation, StreamKind, Table, walk_relations
+from penstock.plan.buckets import Buckets, ConstantJoin
 from penstock.plan.ends import AfterJoin, Ending, InTime
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.plan.rules import PurgingJoin
+from penstock.register.bounds import counted
 
 
 def operator_name(relation: Relation, number: int) -> str:
     """What the operator of a relation is called; `number` is its place from the root down."""
-    kind = Join if isinstance(relation, PurgingJoin) else type(relation)
+    kind = Join if isinstance(relation, Join) else type(relation)
     return f"{kind.__name__.lower()}{number}"
 
 
@@ -116,6 +118,13 @@ def _tree(relation: Relation, number: int, margin: str) -> tuple[int, list[str]]
     return number, lines
 
 
+def _buckets_text(operand: Relation, buckets: Buckets) -> str:
+    """What a join keeps of an input in place of its rows."""
+    name = " and ".join(_leaf_name(leaf) for leaf in walk_relations(operand) if isinstance(leaf, Scan | Received))
+    what = "buckets" if buckets.size is None else counted(buckets.size, "bucket")
+    return f"{what} of {name}"
+
+
 def _operator_text(relation: Relation) -> str:
     match relation:
         case Scan(stream, spec, where, outputs):
@@ -139,4 +148,9 @@ def _operator_text(relation: Relation) -> str:
         case PurgingJoin(operands, forgets=forgets):
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
             return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}"
+        case ConstantJoin(operands, buckets=buckets):
+            parts = [(o, b) for o, b in zip(operands, buckets, strict=True) if b is not None]
+            once = ", without duplicates" if any(b.space is not None for _, b in parts) else ""
+            kept = " and ".join(_buckets_text(operand, b) for operand, b in parts)
+            return f"{_operator_text(Join(operands, relation.on))}, keeps {kept}{once}"
     return plan_text(relation).partition("\n")[0]

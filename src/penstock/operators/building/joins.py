@@ -1,4 +1,4 @@
-"""Joins, with what lets them forget, and semi-joins."""
+"""Joins, with what lets them forget or count, and semi-joins."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin
 from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, measured
 from penstock.operators.building.windows import build_own_window
+from penstock.operators.constant_join import ConstantJoinOperator, recipe_of, skyline_of
+from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
 from penstock.operators.purge import Purge, looked_up
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows import ForgettingWindow
+from penstock.plan.buckets import ConstantJoin
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.physical import Scan
 from penstock.plan.rules import PurgingJoin
-from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.constant import ConstantSynopsis
+from penstock.synopsis.deltas import Deltas, row_width
 
 if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
@@ -26,6 +30,8 @@ def build_join(build: Builder, join: Join, columns: Schema) -> DeltaNode:
     """The join's results, of these columns."""
     if isinstance(join, PurgingJoin):
         return _purging_join(build, join, columns)
+    if isinstance(join, ConstantJoin):
+        return _constant_join(build, join, columns)
     parts = [build.events(operand) for operand in join.operands]
     core = _core(build, join, columns, parts, only_coming=join is build.only_coming)
     operator = JoinOperator(core)
@@ -58,6 +64,36 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         return Deltas(times, signs, rows).in_order()
 
     return join
+
+
+def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> DeltaNode:
+    """A join of buckets: of inputs that have some no row is stored but one of each."""
+    parts: list[Stored] = []
+    inputs: list[DeltaNode | EventNode] = []
+    synopses: list[ConstantSynopsis | None] = []
+    for number, (operand, buckets) in enumerate(zip(node.operands, node.buckets, strict=True)):
+        if buckets is None:
+            parts.append(build.events(operand))
+            synopses.append(None)
+            inputs.append(parts[-1].events)
+            continue
+        inputs.append(build.deltas(operand))
+        joined = [column for variable in join_variables(node) if (column := variable[number]) is not None]
+        recipe = recipe_of(buckets, operand.schema, joined)
+        width = row_width(len(operand.schema))
+        synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(buckets))
+        build.keeps(synopsis.store, operand.schema)
+        build.stores.append(synopsis.store)
+        synopses.append(synopsis)
+        parts.append(Stored(operand.schema, synopsis.store, _no_events))
+        build.slims |= buckets.space is not None
+    core = _core(build, node, columns, parts, only_coming=node is build.only_coming)
+    operator = ConstantJoinOperator(core, synopses)
+    return lambda step: operator.step([changes(step) for changes in inputs])
+
+
+def _no_events(step: Step) -> Events:
+    raise AssertionError("buckets have no events of their own")
 
 
 def _forgetting_window(build: Builder, scan: Relation) -> tuple[ForgettingWindow, EventNode]:
