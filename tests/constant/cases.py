@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -11,7 +11,7 @@ from penstock.algebra.relations import Query as BoundQuery
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
-from penstock.plan.buckets import ConstantJoin
+from penstock.plan.buckets import Constant
 from penstock.plan.fragments import plan
 from penstock.register.arithmetic import Attribute, Comparison, Domain, Op, Query
 from penstock.register.verdict import check_query
@@ -52,9 +52,9 @@ def bounded_cases(first: int, count: int, rows: int = 40) -> Iterator[tuple[int,
         seed += 1
 
 
-def joins(found: Bounded, cells: int = 1) -> list[ConstantJoin]:
+def joins(found: Bounded, cells: int = 1) -> list[Constant]:
     fragments = plan(normalise(found.query), cells, found.catalog).fragments
-    return [node for f in fragments for node in walk_relations(f.root) if isinstance(node, ConstantJoin)]
+    return [node for f in fragments for node in walk_relations(f.root) if isinstance(node, Constant)]
 
 
 def _ddl(query: Query) -> Iterator[str]:
@@ -65,16 +65,35 @@ def _ddl(query: Query) -> Iterator[str]:
 
 
 def _select(random: Random, query: Query) -> str:
-    sources = ", ".join(f"{stream.base} {stream.name}" for stream in query.streams)
-    where = " AND ".join(map(_condition, query.comparisons)) or "TRUE"
+    windows = [
+        random.choice((" [RANGE 5 MICROSECONDS]", " [ROWS 3]")) if random.random() < 0.1 else "" for _ in query.streams
+    ]
+    sources = [f"{stream.base}{window} {stream.name}" for stream, window in zip(query.streams, windows, strict=True)]
+    if len(sources) == 2 and random.random() < 0.3:
+        return _semi_join(random, query, sources)
+    where = _where(query.comparisons)
     columns = [f"{attribute} AS c{number}" for number, attribute in enumerate(query.projected)]
     if query.distinct:
-        return f"SELECT DISTINCT {', '.join(columns) or '1 AS one'} FROM {sources} WHERE {where}"
+        return f"SELECT DISTINCT {', '.join(columns) or '1 AS one'} FROM {', '.join(sources)} {where}"
     if random.random() < 0.3:
         grouped = ", ".join(map(str, query.projected))
         by = f" GROUP BY {grouped}" if grouped else ""
-        return f"SELECT {', '.join([*columns, 'COUNT(*) AS n'])} FROM {sources} WHERE {where}{by}"
-    return f"SELECT {', '.join(columns) or '1 AS one'} FROM {sources} WHERE {where}"
+        return f"SELECT {', '.join([*columns, 'COUNT(*) AS n'])} FROM {', '.join(sources)} {where}{by}"
+    return f"SELECT {', '.join(columns) or '1 AS one'} FROM {', '.join(sources)} {where}"
+
+
+def _semi_join(random: Random, query: Query, sources: list[str]) -> str:
+    """Of the first stream, the rows that have a match, or none."""
+    first = query.streams[0].name
+    columns = [f"{a} AS c{number}" for number, a in enumerate(query.projected) if a.stream == first]
+    own = [comparison for comparison in query.comparisons if comparison.streams == {first}]
+    others = [comparison for comparison in query.comparisons if comparison.streams != {first}]
+    matched = f"{random.choice(('EXISTS', 'NOT EXISTS'))} (SELECT 1 FROM {sources[1]} {_where(others)})"
+    return f"SELECT {', '.join(columns) or '1 AS one'} FROM {sources[0]} {_where(own)} AND {matched}"
+
+
+def _where(comparisons: Iterable[Comparison]) -> str:
+    return "WHERE " + (" AND ".join(map(_condition, comparisons)) or "TRUE")
 
 
 def _condition(comparison: Comparison) -> str:

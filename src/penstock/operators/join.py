@@ -350,17 +350,21 @@ class SemiJoinOperator:
 
     def step(self, events: list[Events]) -> Deltas:
         slots, times, signs, _ = self._core.step(events)
-        left, store = events[0], self._core.inputs[0].store
-        ts = np.concatenate((left.ts, times))
-        kinds = np.repeat(np.array([0, 1], np.int64), (len(left), len(times)))
+        return self.shown(events[0], Events(times, signs, slots[:, 0]))
+
+    def shown(self, left: Events, matches: Events) -> Deltas:
+        """What shows when these rows of the first input come and go, and these matches of them."""
+        store = self._core.inputs[0].store
+        ts = np.concatenate((left.ts, matches.ts))
+        kinds = np.repeat(np.array([0, 1], np.int64), (len(left), len(matches)))
         order = np.argsort(ts, kind="stable")
         state = self._memory.array(f"{self._name}.matches", store.capacity, 4)
         shown = match(
             self._wants_match,
             ts[order],
             kinds[order],
-            np.concatenate((left.signs, signs))[order],
-            np.concatenate((left.slots, slots[:, 0]))[order],
+            np.concatenate((left.signs, matches.signs))[order],
+            np.concatenate((left.slots, matches.slots))[order],
             state,
         )
         return Events(*shown).deltas(store)

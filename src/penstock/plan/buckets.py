@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column
-from penstock.algebra.relations import Join, Relation
+from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,10 @@ class Buckets:
     values: tuple[Column, ...]
     sides: tuple[Side, ...]
     holes: tuple[Hole, ...]
-    #: What is true of every row that is in a result. The columns of these and of the sides are not NULL in one.
+    #: What is true of every row that is in a result.
     within: tuple[Difference, ...]
+    #: The columns that are compared with others: a row with a NULL among them joins nothing.
+    compared: tuple[Column, ...]
     #: With a space, only rows are kept whose boxes those of others do not cover: duplicates do not matter.
     space: Space | None
     #: How many there are at most, if somebody knows.
@@ -74,9 +76,7 @@ class Buckets:
     @property
     def columns(self) -> frozenset[Column]:
         """The columns that are looked at."""
-        terms = (column for side in self.sides for column, _ in side.terms)
-        ends = (end for each in self.within for end in (each.left, each.right) if end is not None)
-        return frozenset((*self.values, *terms, *ends, *(hole.column for hole in self.holes)))
+        return frozenset((*self.values, *self.compared))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +87,29 @@ class ConstantJoin(Join):
 
     def with_inputs(self, inputs: tuple[Relation, ...]) -> ConstantJoin:
         return replace(self, operands=inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantSemiJoin(SemiJoin):
+    """The same of a semi-join, whose right side need not be without duplicates then."""
+
+    buckets: tuple[Buckets | None, Buckets | None]
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> ConstantSemiJoin:
+        left, right = inputs
+        return replace(self, left=left, right=right)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantAntiJoin(AntiJoin):
+    """The same of an anti-join."""
+
+    buckets: tuple[Buckets | None, Buckets | None]
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> ConstantAntiJoin:
+        left, right = inputs
+        return replace(self, left=left, right=right)
+
+
+#: All that keep buckets.
+Constant = ConstantJoin | ConstantSemiJoin | ConstantAntiJoin

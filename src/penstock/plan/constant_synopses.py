@@ -1,21 +1,40 @@
-"""Joins that the theory of bounded memory bounds keep buckets in place of rows (002).
+"""Joins and semi-joins that the theory of bounded memory bounds keep buckets in place of rows (002).
 
 The register says which inputs those are (`register/constant_synopses.py`). Here its synopses become values that a run
 time reads. What is not done yet: sums of what is not itself kept, columns that are compared with a table's values and
-not kept, self-joins that fold, semi-joins and anti-joins. Such a join stays as it is, and `exploited` says so.
+not kept, self-joins that fold, anti-joins with OR. Such a join stays as it is, and `exploited` says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr, IsNull, Literal, Not, columns
-from penstock.algebra.relations import Join, Output, Relation, Select, streams, walk_relations
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr, IsNull, Literal, Not, Or, columns
+from penstock.algebra.relations import (
+    AntiJoin,
+    Distinct,
+    Join,
+    Output,
+    Relation,
+    Select,
+    SemiJoin,
+    streams,
+    walk_relations,
+)
 from penstock.catalog import Catalog
-from penstock.plan.buckets import Buckets, ConstantJoin, Difference, Hole, Side, Space
+from penstock.plan.buckets import (
+    Buckets,
+    ConstantAntiJoin,
+    ConstantJoin,
+    ConstantSemiJoin,
+    Difference,
+    Hole,
+    Side,
+    Space,
+)
 from penstock.plan.physical import Keep, Scan
 from penstock.register import arithmetic
 from penstock.register.arithmetic import Attribute, Comparison, Corner, Edge, Kept, Op, Synopsis
@@ -26,6 +45,8 @@ from penstock.register.constant_synopses import ConstantSynopses
 from penstock.register.contents import content
 from penstock.register.joins import JoinContext, constant_synopses
 from penstock.types import Kind, Type
+
+AnyJoin = Join | SemiJoin | AntiJoin
 
 #: Of each input of a join the occurrences of streams that it reads: in the normal form and in a plan.
 Occurrences = tuple[tuple[str, ...], ...]
@@ -40,7 +61,7 @@ class Synopses:
 
 
 #: Where comparisons contradict each other no row counts.
-NOTHING = Buckets((), (), (), (Difference(None, None, -1),), None, 0)
+NOTHING = Buckets((), (), (), (Difference(None, None, -1),), (), None, 0)
 
 
 def with_constant_synopses(physical: Relation, relation: Relation, catalog: Catalog) -> Relation:
@@ -50,8 +71,8 @@ def with_constant_synopses(physical: Relation, relation: Relation, catalog: Cata
 
 
 def _found(relation: Relation, above: JoinContext, catalog: Catalog) -> Iterator[tuple[Occurrences, Synopses]]:
-    if isinstance(relation, Join) and (synopses := _synopses(relation, above, catalog)) is not None:
-        yield tuple(tuple(s.occurrence for s in streams(operand)) for operand in relation.operands), synopses
+    if isinstance(relation, AnyJoin) and (synopses := _synopses(relation, above, catalog)) is not None:
+        yield tuple(tuple(s.occurrence for s in streams(operand)) for operand in relation.inputs), synopses
     for below in relation.inputs:
         yield from _found(below, above.through(relation), catalog)
 
@@ -59,10 +80,12 @@ def _found(relation: Relation, above: JoinContext, catalog: Catalog) -> Iterator
 def _rewritten(relation: Relation, found: Mapping[Occurrences, Synopses]) -> Relation:
     inputs = tuple(_rewritten(below, found) for below in relation.inputs)
     relation = relation.with_inputs(inputs) if inputs != relation.inputs else relation
-    if not isinstance(relation, Join):
+    if not isinstance(relation, AnyJoin):
         return relation
-    synopses = found.get(tuple(tuple(_occurrences(operand)) for operand in relation.operands))
-    return relation if synopses is None else _constant_join(relation, synopses)
+    synopses = found.get(tuple(tuple(_occurrences(operand)) for operand in relation.inputs))
+    if synopses is None:
+        return relation
+    return _constant_join(relation, synopses) if isinstance(relation, Join) else _constant_semi_join(relation, synopses)
 
 
 def _occurrences(relation: Relation) -> Iterator[str]:
@@ -70,22 +93,45 @@ def _occurrences(relation: Relation) -> Iterator[str]:
 
 
 def _constant_join(join: Join, synopses: Synopses) -> Relation:
-    operands: list[Relation] = []
+    made = _kept(join.operands, synopses)
+    if made is None:
+        return join
+    operands, buckets = made
+    counting = ConstantJoin(tuple(operands), join.on, tuple(buckets))
+    return counting if counting.schema == join.schema else Keep(counting, join.schema)
+
+
+def _constant_semi_join(join: SemiJoin | AntiJoin, synopses: Synopses) -> Relation:
+    """What is kept of the right side in buckets is without duplicates as it is."""
+    right = join.right.input if isinstance(join.right, Distinct) and synopses.buckets[1] is not None else join.right
+    made = _kept((join.left, right), synopses)
+    if made is None:
+        return join
+    (left, right), (of_left, of_right) = made
+    kind = ConstantSemiJoin if isinstance(join, SemiJoin) else ConstantAntiJoin
+    counting = kind(left, right, join.on, (of_left, of_right))
+    return counting if counting.schema == join.schema else Keep(counting, join.schema)
+
+
+def _kept(operands: Sequence[Relation], synopses: Synopses) -> tuple[list[Relation], list[Buckets | None]] | None:
+    """Inputs with the columns that their buckets look at, and the buckets."""
+    found: list[Relation] = []
     buckets: list[Buckets | None] = []
-    for operand, found, where in zip(join.operands, synopses.buckets, synopses.where, strict=True):
+    for operand, known, where in zip(operands, synopses.buckets, synopses.where, strict=True):
         # A value that nobody reads any more tells nothing apart.
-        kept = found and replace(found, values=tuple(column for column in found.values if column in operand.schema))
+        kept = known and replace(known, values=tuple(column for column in known.values if column in operand.schema))
         widened = operand if kept is None else _with_columns(operand, kept.columns, where)
         if widened is None:
-            return join
-        operands.append(widened)
+            return None
+        found.append(widened)
         buckets.append(kept)
-    made = ConstantJoin(tuple(operands), join.on, tuple(buckets))
-    return made if made.schema == join.schema else Keep(made, join.schema)
+    return found, buckets
 
 
 def _with_columns(operand: Relation, wanted: frozenset[Column], where: tuple[Expr, ...]) -> Relation | None:
     """An input that has these columns and satisfies these predicates, if it can be had."""
+    if isinstance(operand, Keep):
+        return _with_columns(operand.input, wanted, where)
     read = wanted.union(*map(columns, where))
     if isinstance(operand, Scan):
         more = [column for column in operand.stream.schema if column in wanted and column not in operand.schema]
@@ -96,8 +142,10 @@ def _with_columns(operand: Relation, wanted: frozenset[Column], where: tuple[Exp
     return Select(operand, where) if where else operand
 
 
-def _synopses(join: Join, above: JoinContext, catalog: Catalog) -> Synopses | None:
+def _synopses(join: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Catalog) -> Synopses | None:
     """What to keep of each input; None if there is one that has no bound at all, or one that is not yet used."""
+    if isinstance(join, AntiJoin) and any(isinstance(predicate, Or) for predicate in join.on):
+        return None  # it becomes several
     block = block_of(join)
     if sum(not operand.is_static for operand in block.operands) < 2:
         return None
@@ -112,6 +160,8 @@ def _synopses(join: Join, above: JoinContext, catalog: Catalog) -> Synopses | No
         found = (NOTHING, ()) if theory.closure is None else _Reading(join, above, block, theory, operand).buckets()
         if found is None:
             return None
+        if found[1] and isinstance(join, AntiJoin) and not buckets:
+            return None  # a row that matches nothing is one that shows, so it must not be left out
         buckets.append(found[0])
         where.append(found[1])
     return Synopses(tuple(buckets), tuple(where)) if any(buckets) else None
@@ -121,7 +171,12 @@ class _Reading:
     """Reads the synopsis of one input."""
 
     def __init__(
-        self, join: Join, above: JoinContext, block: Block, theory: ConstantSynopses, operand: Operand
+        self,
+        join: Join | SemiJoin | AntiJoin,
+        above: JoinContext,
+        block: Block,
+        theory: ConstantSynopses,
+        operand: Operand,
     ) -> None:
         self._join, self._above, self._theory = join, above, theory
         self._own = frozenset(operand.relation.schema)
@@ -142,21 +197,28 @@ class _Reading:
         if not all(self._has_codes(attribute) for attribute in ordered):
             return None
         within, where = self._filters(synopsis)
+        sides = tuple(self._side(corner, attributes.index(corner.of)) for corner in synopsis.corners)
+        holes = tuple(self._hole(hole, attributes.index(hole.of)) for hole in synopsis.holes)
         kept = Buckets(
             tuple(sorted(self._values, key=str)),
-            tuple(self._side(corner, attributes.index(corner.of)) for corner in synopsis.corners),
-            tuple(self._hole(hole, attributes.index(hole.of)) for hole in synopsis.holes),
+            sides,
+            holes,
             within,
+            tuple(sorted(self._compared(sides, holes, within), key=str)),
             self._space(closure, attributes) if is_skyline else None,
             self._bound[0].size,
         )
-        return kept, (*where, *self._overflowing())
+        return kept, (*where, *self._alone(), *self._overflowing())
 
     def _is_all_kept(self) -> bool:
         """Whether values and boxes say all that is ever asked of a row."""
         read = self._above.columns.union(*map(columns, self._above.summed)) & self._own
         unseen = [columns(predicate) & self._own for predicate in self._crossing() if not self._is_seen(predicate)]
         return frozenset(read).union(*unseen) <= self._values
+
+    def _alone(self) -> Iterator[Expr]:
+        """The predicates of a semi-join that speak of this input alone."""
+        return (p for p in self._join.on if columns(p) and columns(p) <= self._own)
 
     def _crossing(self) -> Iterator[Expr]:
         """The predicates that compare a row with others."""
@@ -171,6 +233,15 @@ class _Reading:
         return self._theory.compares(predicate) and all(
             sum(bool(columns(part) & own) for own in self._operands) <= 1 for part in predicate.parts
         )
+
+    def _compared(
+        self, sides: Iterable[Side], holes: Iterable[Hole], within: Iterable[Difference]
+    ) -> frozenset[Column]:
+        terms = (column for side in sides for column, _ in side.terms)
+        ends = (end for each in within for end in (each.left, each.right) if end is not None)
+        seen = frozenset(part for p in self._crossing() if self._is_seen(p) for part in p.parts)
+        own = (column for column in self._own if column in seen)
+        return frozenset((*terms, *ends, *own, *(hole.column for hole in holes)))
 
     def _overflowing(self) -> Iterator[Expr]:
         """That no side of a comparison is NULL though its columns are not."""

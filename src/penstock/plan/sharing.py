@@ -22,7 +22,7 @@ from penstock.algebra.relations import (
     SemiJoin,
     Unbounded,
 )
-from penstock.plan.buckets import ConstantJoin
+from penstock.plan.buckets import ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.fragments import Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Scan
@@ -148,7 +148,7 @@ def _forgotten(relation: Relation) -> tuple[int, ...]:
     match relation:
         case PurgingJoin(forgets=forgets):
             return forgets
-        case ConstantJoin(buckets=buckets):
+        case ConstantJoin(buckets=buckets) | ConstantSemiJoin(buckets=buckets) | ConstantAntiJoin(buckets=buckets):
             return tuple(number for number, kept in enumerate(buckets) if kept is not None)
     return ()
 

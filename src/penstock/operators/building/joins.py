@@ -9,13 +9,19 @@ from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin
 from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, measured
 from penstock.operators.building.windows import build_own_window
-from penstock.operators.constant_join import ConstantJoinOperator, recipe_of, skyline_of
+from penstock.operators.constant_join import (
+    BucketInputs,
+    ConstantJoinOperator,
+    ConstantSemiJoinOperator,
+    recipe_of,
+    skyline_of,
+)
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
 from penstock.operators.purge import Purge, looked_up
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows import ForgettingWindow
-from penstock.plan.buckets import ConstantJoin
+from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.physical import Scan
 from penstock.plan.rules import PurgingJoin
@@ -68,28 +74,35 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
 
 def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> DeltaNode:
     """A join of buckets: of inputs that have some no row is stored but one of each."""
+    nodes, parts, synopses = _bucket_inputs(build, node, node.operands, node.buckets)
+    core = _core(build, node, columns, parts, only_coming=node is build.only_coming)
+    operator = ConstantJoinOperator(BucketInputs(core, synopses))
+    return lambda step: operator.step([changes(step) for changes in nodes])
+
+
+def _bucket_inputs(
+    build: Builder, join: Join, operands: Sequence[Relation], buckets: Sequence[Buckets | None]
+) -> tuple[list[DeltaNode | EventNode], list[Stored], list[ConstantSynopsis | None]]:
+    """What inputs give in a step, where their rows or samples are, and the synopses of those that have buckets."""
+    nodes: list[DeltaNode | EventNode] = []
     parts: list[Stored] = []
-    inputs: list[DeltaNode | EventNode] = []
     synopses: list[ConstantSynopsis | None] = []
-    for number, (operand, buckets) in enumerate(zip(node.operands, node.buckets, strict=True)):
-        if buckets is None:
+    for number, (operand, kept) in enumerate(zip(operands, buckets, strict=True)):
+        if kept is None:
             parts.append(build.events(operand))
+            nodes.append(parts[-1].events)
             synopses.append(None)
-            inputs.append(parts[-1].events)
             continue
-        inputs.append(build.deltas(operand))
-        joined = [column for variable in join_variables(node) if (column := variable[number]) is not None]
-        recipe = recipe_of(buckets, operand.schema, joined)
-        width = row_width(len(operand.schema))
-        synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(buckets))
+        nodes.append(build.deltas(operand))
+        joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
+        recipe, width = recipe_of(kept, operand.schema, joined), row_width(len(operand.schema))
+        synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(kept))
         build.keeps(synopsis.store, operand.schema)
         build.stores.append(synopsis.store)
+        build.slims |= kept.space is not None
         synopses.append(synopsis)
         parts.append(Stored(operand.schema, synopsis.store, _no_events))
-        build.slims |= buckets.space is not None
-    core = _core(build, node, columns, parts, only_coming=node is build.only_coming)
-    operator = ConstantJoinOperator(core, synopses)
-    return lambda step: operator.step([changes(step) for changes in inputs])
+    return nodes, parts, synopses
 
 
 def _no_events(step: Step) -> Events:
@@ -105,6 +118,8 @@ def _forgetting_window(build: Builder, scan: Relation) -> tuple[ForgettingWindow
 
 
 def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
+    if isinstance(relation, ConstantSemiJoin | ConstantAntiJoin):
+        return _constant_semi_join(build, relation)
     sides = (relation.left, relation.right)
     parts = [build.events(side) for side in sides]
     core = _core(build, Join(sides, relation.on), (), parts)
@@ -115,6 +130,19 @@ def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
         return operator.step([part.events(step) for part in parts])
 
     return build.narrowed(semi_join, parts[0], relation.left.schema)
+
+
+def _constant_semi_join(build: Builder, relation: ConstantSemiJoin | ConstantAntiJoin) -> DeltaNode:
+    sides = (relation.left, relation.right)
+    join = Join(sides, relation.on)
+    nodes, parts, synopses = _bucket_inputs(build, join, sides, relation.buckets)
+    core = _core(build, join, (), parts)
+    wants_match = isinstance(relation, SemiJoin)
+    inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    operator = ConstantSemiJoinOperator(BucketInputs(core, synopses), inner, wants_match)
+    return build.narrowed(
+        lambda step: operator.step([changes(step) for changes in nodes]), parts[0], relation.left.schema
+    )
 
 
 def _core(
