@@ -62,6 +62,16 @@ def watch_hashes(rule: int, keys: Ints) -> Ints:
 
 
 @lean
+def watched_hashes(rule: int, rows: Ints, slots: Ints, columns: Ints, key: Ints, out: Ints) -> None:
+    """The same of rows in a store, by the columns that hold the keys; `key` has room for a line of one word more."""
+    key[0, 0] = rule
+    for i in range(len(slots)):
+        for c in range(len(columns)):
+            key[0, c + 1] = rows[slots[i], columns[c]]
+        out[i] = prefix_hash(key, 0, len(columns) + 1)
+
+
+@lean
 def holds(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int, out: Ints) -> None:
     """Whether an indexed store has a row with each key in its columns: 1 or 0."""
     width = keys.shape[1]

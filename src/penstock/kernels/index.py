@@ -36,6 +36,16 @@ def first(heads: int, mask: int, hash_: int) -> int:
 
 
 @lean
+def may_have(heads: int, mask: int, hashes: Ints, found: Ints) -> int:
+    """Which of these hashes an index may have; where they are is `found`."""
+    count = 0
+    for i in range(len(hashes)):
+        found[count] = i
+        count += first(heads, mask, hashes[i]) >= 0
+    return count
+
+
+@lean
 def following(links: int, slot: int) -> int:
     """The next slot of the bucket, or -1."""
     return (peek(links + 8 * (slot + 1)) & LOW) - 1

@@ -25,7 +25,8 @@ Ints = NDArray[np.int64]
 def address(array: Ints) -> int:
     """The address of an array's first word."""
     assert array.dtype == np.int64 and array.flags.c_contiguous and array.flags.writeable
-    return int(array.ctypes.data)
+    where: int = array.__array_interface__["data"][0]
+    return where
 
 
 def _peek(at: int) -> int:

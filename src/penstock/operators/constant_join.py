@@ -17,7 +17,7 @@ from penstock.algebra.relations import Schema
 from penstock.kernels.buckets import LEAST, MOST, weigh
 from penstock.kernels.pointers import address
 from penstock.operators.events import Events, Some
-from penstock.operators.join import JoinCore, SemiJoinOperator
+from penstock.operators.join import Combinations, JoinCore, SemiJoinOperator
 from penstock.plan.buckets import Buckets, Space
 from penstock.synopsis.constant import ConstantSynopsis, Recipe, Skyline
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks
@@ -35,6 +35,10 @@ class _Came(NamedTuple):
     weights: Ints
     kept: Some
 
+    def first(self) -> _Came:
+        """The events that bring a row."""
+        return self._replace(events=self.events.take(self.brings), brings=slice(None))
+
 
 class BucketInputs:
     """The inputs of a join: a synopsis for each that is kept in buckets, and None for the others."""
@@ -47,6 +51,13 @@ class BucketInputs:
     def take(self, changes: Sequence[Deltas | Events]) -> list[_Came]:
         """Takes the changes of inputs that are kept in buckets, and events of the others."""
         return [self._came(number, change) for number, change in enumerate(changes)]
+
+    def joined(self, came: Sequence[_Came]) -> Combinations:
+        """What is found by what came."""
+        for number, each in enumerate(came):
+            if self._synopses[number] is not None:
+                self.core.enter(number, each.events, each.brings)
+        return self.core.combinations([each.events for each in came], [each.brings for each in came])
 
     def end(self) -> None:
         """Takes what others cover now out of the join. Events before them may have seen it until then."""
@@ -66,7 +77,7 @@ class BucketInputs:
         synopsis = self._synopses[number]
         if synopsis is None:
             assert isinstance(change, Events)
-            events = self.core.without_nulls(number, change)
+            events = self.core.enter(number, change)
             return _Came(events, slice(None), events.signs, slice(None))
         assert isinstance(change, Deltas)
         placed = synopsis.place(np.ascontiguousarray(change.rows))
@@ -87,7 +98,7 @@ class ConstantJoinOperator:
     def step(self, changes: Sequence[Deltas | Events]) -> Deltas:
         came = self._inputs.take(changes)
         events = [each.events for each in came]
-        found = self._inputs.core.combinations(events, [each.brings for each in came])
+        found = self._inputs.joined(came)
         # In the order of time, as `found.by` numbers them.
         sources = np.repeat(np.arange(len(events)), [len(e) for e in events])[found.order]
         slots = np.concatenate([e.slots for e in events])[found.order]
@@ -110,8 +121,9 @@ class ConstantSemiJoinOperator:
     def step(self, changes: Sequence[Deltas | Events]) -> Deltas:
         left, right = self._inputs.take(changes)
         # A bucket has the matches that its first row has.
-        events = [each.events.take(each.brings) for each in (left, right)]
-        found = self._inputs.core.combinations(events, [slice(None), slice(None)])
+        firsts = [each.first() for each in (left, right)]
+        events = [each.events for each in firsts]
+        found = self._inputs.joined(firsts)
         event = found.order[found.by - 1]
         ts, signs = np.concatenate([e.ts for e in events])[event], np.concatenate([e.signs for e in events])[event]
         self._inputs.end()

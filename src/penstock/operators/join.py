@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.evidence import holds
+from penstock.kernels.evidence import holds, watched_hashes
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
@@ -28,6 +28,9 @@ from penstock.synopsis.store import RowStore
 
 #: Says of rows whether a predicate is true of them.
 Test = Callable[[Ints], NDArray[np.bool_]]
+
+
+_ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,8 @@ class JoinCore:
         self.inputs = inputs
         self._test = test
         self._only_coming = only_coming
+        #: Of each input's events of this step, the hashes by which they are probed first.
+        self._hashes: dict[int, Ints] = {}
         self._plan = pipelines(inputs)
         self._build_indexes({(number, self._positions(number, variables)) for number, variables in looked_up})
         self._build_pipelines()
@@ -160,16 +165,34 @@ class JoinCore:
                 store = inputs[owner].store
                 index.rebuild(store.capacity, store.rows, np.flatnonzero(self.lives(owner) != ABSENT))
 
+    def enter(self, number: int, events: Events, brings: Some = _ALL) -> Events:
+        """Puts the rows of an input that come into its indexes. Gives its events that are of the join.
+
+        `brings` are those that bring a row; others are of rows that are there.
+        """
+        events = self._without_nulls(number, events)
+        store = self.inputs[number].store
+        keys = {self._first_columns[number], *(columns for owner, columns in self._index_keys if owner == number)}
+        hashes = {key: row_hashes(store.rows, events.slots, np.array(key, np.int64)) for key in keys}
+        for index in self._own(number):
+            index.fit(len(store), store.capacity, store.rows)
+            of_key = hashes[tuple(index.columns.tolist())][brings]
+            link_rows(index.heads, index.mask, index.links, of_key, events.slots[brings], events.signs[brings])
+        self._hashes[number] = hashes[self._first_columns[number]]
+        return events
+
     def step(self, events: list[Events]) -> tuple[Ints, Ints, Ints, Ints]:
-        """Slots, times, signs and rows of the combinations that come and go, in the order of time."""
-        events = [self.without_nulls(i, e) for i, e in enumerate(events)]
-        found = self.combinations(events, [slice(None)] * len(events))
+        """Slots, times, signs and rows of the combinations that come and go, in the order of time.
+
+        All events have entered.
+        """
+        found = self.combinations(events, [_ALL] * len(events))
         event = found.order[found.by - 1]
         ts, signs = np.concatenate([e.ts for e in events]), np.concatenate([e.signs for e in events])
         return found.slots, ts[event], signs[event], found.rows
 
     def combinations(self, events: list[Events], brings: list[Some]) -> Combinations:
-        """What is found by events, of which some bring rows, and others are of rows that are there."""
+        """What is found by events that have entered."""
         ts = np.concatenate([e.ts for e in events])
         signs = np.concatenate([e.signs for e in events])
         slots = np.concatenate([e.slots for e in events])
@@ -206,6 +229,13 @@ class JoinCore:
         """Which index finds rows of an input by these variables."""
         return self._index_keys.index((number, self._positions(number, variables)))
 
+    def index_on(self, number: int, variables: tuple[int, ...]) -> Index:
+        return self._indexes[self.index_number(number, variables)]
+
+    def places(self, number: int, variables: tuple[int, ...]) -> Ints:
+        """The columns of an input that hold variables."""
+        return np.array(self._positions(number, variables), np.int64)
+
     def has_variables(self, number: int, variables: tuple[int, ...]) -> bool:
         return all(self.inputs[number].variables[variable] is not None for variable in variables)
 
@@ -217,10 +247,18 @@ class JoinCore:
         """The values that rows of an input have of variables."""
         return np.ascontiguousarray(self.inputs[number].store.rows[slots][:, self._positions(number, variables)])
 
+    def watched(self, rule: int, number: int, variables: tuple[int, ...], slots: Ints) -> Ints:
+        """What is watched for by a rule (`kernels.evidence.watch_hashes`), of rows of an input."""
+        columns = self.places(number, variables)
+        hashes = np.empty(len(slots), np.int64)
+        key = np.empty((1, len(columns) + 1), np.int64)
+        watched_hashes(rule, self.inputs[number].store.rows, slots, columns, key, hashes)
+        return hashes
+
     def holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
         """Whether an input has a row with each key."""
         found = np.zeros(len(keys), np.int64)
-        index = self._indexes[self.index_number(number, variables)]
+        index = self.index_on(number, variables)
         rows = self.inputs[number].store.rows
         holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
         return found.astype(np.bool_)
@@ -230,15 +268,14 @@ class JoinCore:
         return tuple(column for column in columns if column is not None)
 
     def _admitted(self, events: list[Events], brings: list[Some], numbers: list[Ints], lives: list[Ints]) -> Ints:
-        """Lets all events in, and gives those that may have results, as places in their concatenation."""
-        hashes = [self._admit(i, e, brings[i], lives[i], numbers[i]) for i, e in enumerate(events)]
+        """Notes who sees whom, and gives the events that may have results, as places in their concatenation."""
         found = np.empty(max(map(len, events)) + 1, np.int64)
         places, start = [], 0
         for i, e in enumerate(events):
+            new = brings[i]
+            admit(lives[i], e.slots[new], e.signs[new], numbers[i][new])
             index = self._indexes[self._pipelines.probes[i, 0]]
-            count = promising(
-                index.heads, index.mask, hashes[i][self._first_columns[i]], e.signs, not self._only_coming, found
-            )
+            count = promising(index.heads, index.mask, self._hashes[i], e.signs, not self._only_coming, found)
             places.append(start + found[:count])
             start += len(e)
         return np.concatenate(places)
@@ -249,21 +286,6 @@ class JoinCore:
             for index in self._own(i):
                 unlink_rows(index.heads, index.links, e.slots, e.signs)
 
-    def _admit(
-        self, number: int, events: Events, brings: Some, lives: Ints, numbers: Ints
-    ) -> dict[tuple[int, ...], Ints]:
-        """Lets an input's events in. Gives the hashes of its rows by the columns that were hashed."""
-        store = self.inputs[number].store
-        keys = {self._first_columns[number], *(columns for owner, columns in self._index_keys if owner == number)}
-        hashes = {key: row_hashes(store.rows, events.slots, np.array(key, np.int64)) for key in keys}
-        new = events.take(brings)
-        admit(lives, new.slots, new.signs, numbers[brings])
-        for index in self._own(number):
-            index.fit(len(store), store.capacity, store.rows)
-            of_key = hashes[tuple(index.columns.tolist())][brings]
-            link_rows(index.heads, index.mask, index.links, of_key, new.slots, new.signs)
-        return hashes
-
     def _own(self, number: int) -> list[Index]:
         """The indexes on an input's rows."""
         return [index for (owner, _), index in zip(self._index_keys, self._indexes, strict=True) if owner == number]
@@ -273,7 +295,7 @@ class JoinCore:
         capacity = self.inputs[number].store.capacity
         return self._memory.array(f"{self._name}.{number}.lives", capacity)
 
-    def without_nulls(self, number: int, events: Events) -> Events:
+    def _without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
         source = self.inputs[number]
         columns = {column for column in source.variables if column is not None}
@@ -335,7 +357,7 @@ class JoinOperator:
         self._core = core
 
     def step(self, events: list[Events]) -> Deltas:
-        _, times, signs, rows = self._core.step(events)
+        _, times, signs, rows = self._core.step([self._core.enter(i, e) for i, e in enumerate(events)])
         return Deltas(times, signs, rows).in_order()
 
 
@@ -349,7 +371,7 @@ class SemiJoinOperator:
         self._wants_match = wants_match
 
     def step(self, events: list[Events]) -> Deltas:
-        slots, times, signs, _ = self._core.step(events)
+        slots, times, signs, _ = self._core.step([self._core.enter(i, e) for i, e in enumerate(events)])
         return self.shown(events[0], Events(times, signs, slots[:, 0]))
 
     def shown(self, left: Events, matches: Events) -> Deltas:

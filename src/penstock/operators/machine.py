@@ -119,12 +119,13 @@ SLICE = 1 << 13
 
 def slices(inputs: Sequence[Deltas], until: int) -> list[tuple[Sequence[Deltas], int]]:
     """A step in parts, each up to an instant, so that rows which can go soon are not all there at once."""
-    count = sum(map(len, inputs)) // SLICE
-    if not count:
+    rows = sum(map(len, inputs))
+    count = round(rows / SLICE)
+    if count < 2:
         return [(inputs, until)]
     ordered = [deltas.in_order() for deltas in inputs]
     times = np.sort(np.concatenate([deltas.ts for deltas in ordered]))
-    cuts = np.unique(times[SLICE * np.arange(1, count + 1) - 1] + 1)
+    cuts = np.unique(times[rows * np.arange(1, count) // count - 1] + 1)
     ends = [*cuts[cuts < until].tolist(), until]
     parts: list[tuple[Sequence[Deltas], int]] = []
     starts = [0] * len(ordered)

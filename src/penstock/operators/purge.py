@@ -22,7 +22,7 @@ from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
-from penstock.plan.joins import join_variables
+from penstock.plan.joins import holders_of
 from penstock.plan.physical import Scan
 from penstock.plan.rules import AfterRows, ByCluster, ByKey, ByOrder, ByPunctuation, InTime, PurgingJoin, Rule, Static
 from penstock.synopsis.deltas import Deltas
@@ -60,17 +60,6 @@ def _rows(number: int, slots: Ints) -> Rows:
     return Rows(np.full(len(slots), number, np.int64), slots)
 
 
-class _Tables(NamedTuple):
-    """What the kernels call so: stores and indexes by address, and what their columns are."""
-
-    stores: Ints
-    indexes: Ints
-    index_columns: Ints
-    index_variables: Ints
-    columns: Ints
-    has: Ints
-
-
 class Purge:
     """The purge of one join. `windows` are those of the inputs whose rows may be forgotten."""
 
@@ -92,11 +81,15 @@ class Purge:
         self._punctuations = PunctuationPurge(node, core, self._knows)
         self._held = holders_of(node)
         lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
-        self._columns = np.array(lines, np.int64).reshape(len(core.inputs), -1)
+        # Of a variable that nobody has, where there is none.
+        self._columns = np.array([line or [-1] for line in lines], np.int64)
         self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
         self._has = np.array([sum(1 << v for v, c in enumerate(line) if c >= 0) for line in lines], np.int64)
+        #: The clocks that rules read.
+        read = {kernel.TIME, *map(self._knows.clock_of, range(len(node.rules)))}
+        self._clock_numbers = np.array(sorted(read), np.int64)
         self._turn = memory.array(f"{name}.turn", 1)
-        self._woken = Rows(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._woken: list[Rows] = []
 
     def __len__(self) -> int:
         """Entries of evidence, and of who waits for more of it."""
@@ -121,39 +114,15 @@ class Purge:
         """How many rows came that a punctuation had ruled out."""
         return int(self._memory.array(f"{self._name}.violations", 1)[0])
 
-    def learn(self, came: Sequence[Deltas], events: Sequence[Events], until: int) -> list[Events]:
-        """Takes evidence, and gives the events without rows that punctuations had ruled out."""
+    def learn(self, came: Sequence[Deltas], until: int) -> None:
+        """Takes evidence."""
         hashes = []
         for number, keys in self._knows.learn(came, until):
             self._punctuations.came(number, keys)
             hashes.append(watch_hashes(number, keys))
-        allowed = [self._allowed(number, own) for number, own in enumerate(events)]
-        for number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByKey):
-                own = allowed[rule.target]
-                hashes.append(
-                    watch_hashes(number, self._core.keys(rule.target, rule.variables, own.slots[own.signs > 0]))
-                )
-        self._woken = Rows(*self._watches.waiting_for(np.concatenate(hashes))) if hashes else self._woken
-        return allowed
+        self._woken = [self._waiting_for(own) for own in hashes]
 
-    def step(self, events: Sequence[Events], in_results: Ints) -> None:
-        """Forgets what can go after these events, all that came, of which rows in these slots were in results."""
-        self._stamp(events)
-        todo = [self._woken]
-        for number in self._windows:
-            came = events[number].slots[events[number].signs > 0]
-            todo += [_rows(number, slots) for slots in (came, self._awake(number), in_results[:, number])]
-        self._forget_outsiders(events)
-        chosen, tables = self._alive(todo), self._tables()
-        while len(chosen.slots):
-            gone = self._examine(chosen, tables)
-            self._forget(gone)
-            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), *tables[:2], *tables[3:]))])
-        self._punctuations.forget()
-        self._forget_clusters()
-
-    def _allowed(self, number: int, events: Events) -> Events:
+    def allowed(self, number: int, events: Events) -> Events:
         """The events of an input without rows whose values a punctuation had closed before."""
         ruled_out = np.zeros(len(events), np.bool_)
         for rule_number, rule in enumerate(self.node.rules):
@@ -166,6 +135,33 @@ class Purge:
         self._memory.array(f"{self._name}.violations", 1)[0] += int(ruled_out.sum())
         kept = ~np.isin(events.slots, events.slots[ruled_out])
         return Events(events.ts[kept], events.signs[kept], events.slots[kept])
+
+    def wake(self, events: Sequence[Events]) -> None:
+        """Wakes who waits for keys that came."""
+        for number, rule in enumerate(self.node.rules):
+            if isinstance(rule, ByKey) and len(self._watches):
+                own = events[rule.target]
+                hashes = self._core.watched(number, rule.target, rule.variables, own.slots[own.signs > 0])
+                self._woken.append(self._waiting_for(hashes))
+
+    def _waiting_for(self, hashes: Ints) -> Rows:
+        return Rows(*self._watches.waiting_for(hashes))
+
+    def step(self, events: Sequence[Events], in_results: Ints) -> None:
+        """Forgets what can go after these events, all that came, of which rows in these slots were in results."""
+        self._stamp(events)
+        todo = list(self._woken)
+        for number in self._windows:
+            came = events[number].slots[events[number].signs > 0]
+            todo += [_rows(number, slots) for slots in (came, self._awake(number), in_results[:, number])]
+        self._forget_outsiders(events)
+        chosen, tables = self._alive(todo), self._tables()
+        while len(chosen.slots):
+            gone = self._examine(chosen, tables)
+            self._forget(gone)
+            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), tables))])
+        self._punctuations.forget()
+        self._forget_clusters()
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
@@ -181,14 +177,16 @@ class Purge:
 
     def _awake(self, number: int) -> Ints:
         """The rows whose clock has come."""
-        return kernel.awake(*self._waits(number), self._core.lives(number), self._knows.clocks)
+        return kernel.awake(self._waits(number), self._core.lives(number), self._clocks())
 
-    def _waits(self, number: int) -> tuple[Ints, Ints]:
-        """By slot the clock that a row waits for, and the value."""
+    def _waits(self, number: int) -> Ints:
+        """By slot what each clock has to reach for a row to be looked at."""
         capacity = self._core.inputs[number].store.capacity
-        names = (f"{self._name}.{what}{number}" for what in ("clock", "value"))
-        first, second = (self._memory.array(name, capacity) for name in names)
-        return first, second
+        return self._memory.array(f"{self._name}.waits{number}", capacity, len(self._clock_numbers))
+
+    def _clocks(self) -> Ints:
+        clocks: Ints = self._knows.clocks[self._clock_numbers]
+        return clocks
 
     def _forget_outsiders(self, events: Sequence[Events]) -> None:
         """Rows that came and are not in the join: with a NULL where they would join, or ruled out."""
@@ -209,15 +207,12 @@ class Purge:
         inputs, slots = (np.concatenate(parts) for parts in zip(*todo, strict=True))
         return Rows(*kernel.each_once(inputs, slots, notes, int(self._turn[0])))
 
-    def _examine(self, chosen: Rows, tables: _Tables) -> Rows:
+    def _examine(self, chosen: Rows, tables: kernel.Tables) -> Rows:
         capacities = self._capacities()
         self._watches.drop(*chosen, capacities)
-        waits = [self._waits(n) if n in self._windows else None for n in range(len(capacities))]
-        wakes = np.array([(0, 0) if own is None else tuple(map(address, own)) for own in waits], np.int64)
-        rules, variables = self._rules()
-        gone, watching, hashes = kernel.examine(
-            *chosen, self._retracts, *tables, rules, variables, self._knows.clocks, self._reaches, wakes
-        )
+        wakes = [address(self._waits(n)) if n in self._windows else 0 for n in range(len(capacities))]
+        found = kernel.examine(*chosen, self._retracts, tables, self._rules(), np.array(wakes, np.int64))
+        gone, watching, hashes = found
         self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
         return Rows(chosen.inputs[gone], chosen.slots[gone])
 
@@ -249,7 +244,7 @@ class Purge:
     def _capacities(self) -> list[int]:
         return [source.store.capacity for source in self._core.inputs]
 
-    def _tables(self) -> _Tables:
+    def _tables(self) -> kernel.Tables:
         stores = [
             (address(source.store.rows), address(source.store.starts), source.store.rows.shape[1])
             for source in self._core.inputs
@@ -269,9 +264,9 @@ class Purge:
                 variables[n, : len(held)] = [self._core.variable(store, column) for column in held]
             bits = sum(1 << v for v in variables[n, : len(held)].tolist() if v >= 0)
             indexes[n] = (store, len(held), index.heads, index.links, index.mask, bits)
-        return _Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
+        return kernel.Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
 
-    def _rules(self) -> tuple[Ints, Ints]:
+    def _rules(self) -> kernel.Rules:
         """The rules as the kernel reads them."""
         rules = self.node.rules
         most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, ByKey | ByPunctuation | ByCluster))])
@@ -279,7 +274,7 @@ class Purge:
         for number, rule in enumerate(rules):
             line = lines[number]
             line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
-            line[kernel.CLOCK] = self._knows.clock_of(number)
+            line[kernel.CLOCK] = np.searchsorted(self._clock_numbers, self._knows.clock_of(number))
             if isinstance(rule, ByKey | ByPunctuation | ByCluster | ByOrder):
                 line[kernel.KEYS] = len(rule.variables)
                 variables[number, : len(rule.variables)] = rule.variables
@@ -293,7 +288,7 @@ class Purge:
                     line[kernel.STAMPS] = address(self._stamps(number, rule))
                 case ByCluster():
                     line[kernel.LIMIT] = rule.k + 1
-        return lines, variables
+        return kernel.Rules(lines, variables, self._clocks(), self._reaches)
 
     def _index_number(self, number: int, rule: Rule) -> int:
         if isinstance(rule, ByKey):
@@ -389,11 +384,6 @@ def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
         if isinstance(rule, ByPunctuation | ByCluster):
             wanted |= {(n, rule.variables) for n in set.intersection(*(held[v] for v in rule.variables))}
     return wanted
-
-
-def holders_of(node: PurgingJoin) -> list[set[int]]:
-    """Of each variable the inputs that have it."""
-    return [{n for n, column in enumerate(columns) if column is not None} for columns in join_variables(node)]
 
 
 def wanted_variables(rule: Rule, held: Sequence[set[int]]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import cast
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
 from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin, StreamKind, Table, walk_relations
 from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
-from penstock.plan.ends import AfterJoin, Ending, InTime
+from penstock.plan.ends import Ending, InTime, Seen
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
@@ -149,9 +149,11 @@ def _operator_text(relation: Relation) -> str:
         case Table():
             return f"table {_leaf_name(relation)}"
         case Ending(evidence=evidence):
-            told = ["time"] * any(isinstance(end, InTime) for end in relation.ends)
-            told += ["the join"] * any(isinstance(end, AfterJoin) for end in relation.ends)
-            return f"forgets groups that end by {' and by '.join([*told, *map(_leaf_name, evidence)])}"
+            told = ["time"] * any(isinstance(closer, InTime) for closer in relation.all_closers())
+            told += ["keys"] * any(isinstance(closer, Seen) for closer in relation.all_closers())
+            told += ["the join"] * bool(relation.after_join)
+            done = "gives groups when they close by" if relation.emits else "forgets groups that end by"
+            return f"{done} {' and by '.join([*told, *map(_leaf_name, evidence)])}"
         case PurgingJoin(operands, forgets=forgets):
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
             return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}"

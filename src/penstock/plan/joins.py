@@ -39,6 +39,11 @@ def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
     ]
 
 
+def holders_of(join: Join) -> list[set[int]]:
+    """Of each variable the inputs that have it."""
+    return [{n for n, column in enumerate(columns) if column is not None} for columns in join_variables(join)]
+
+
 def is_monotone(relation: Relation) -> bool:
     """Whether rows only ever come: then nothing can go at the instant at which its equal comes."""
     match relation:
@@ -48,6 +53,8 @@ def is_monotone(relation: Relation) -> bool:
             return relation.is_monotone
         case Join(operands):
             return all(map(is_monotone, operands))
+        case Ending(emits=True):
+            return True
         case Select() | Project() | Keep() | SemiJoin() | Distinct() | Ending():
             return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):

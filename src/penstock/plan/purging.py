@@ -47,6 +47,12 @@ def with_purging(relation: Relation, catalog: Catalog) -> Relation:
     return rewrite_relation(relation, lambda node: _purging(node, catalog) if type(node) is Join else node)
 
 
+def rules_of(join: Join, catalog: Catalog) -> tuple[tuple[Rule, ...], tuple[Scan, ...]]:
+    """All rules of a join, whether it forgets by them or not, and the evidence that they read."""
+    found = _Rules(join, catalog)
+    return tuple(dict.fromkeys(found.all())), tuple(found.evidence)
+
+
 def _purging(join: Join, catalog: Catalog) -> Relation:
     found = _Rules(join, catalog)
     rules = tuple(dict.fromkeys(found.all()))
@@ -114,7 +120,7 @@ def _k(within: WithinRows | WithinTime) -> int:
     return within.k if isinstance(within, WithinRows) else within.microseconds
 
 
-def _widened(expr: Expr) -> Expr:
+def widened(expr: Expr) -> Expr:
     """What an INT that is compared with a BIGINT was before."""
     is_wider = isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT
     return expr.arg if isinstance(expr, Cast) and is_wider else expr
@@ -135,9 +141,11 @@ class _Rules:
         yield from self._by_time()
         yield from self._by_rows()
         for number, scan in self._scans.items():
-            definition = self._definition(scan)
-            for constraint in definition.constraints:
-                yield from self._rules(number, scan, definition, constraint)
+            # Rows that have come, but are not yet in their window, are not there to be joined.
+            if not self._entering(number):
+                definition = self._definition(scan)
+                for constraint in definition.constraints:
+                    yield from self._rules(number, scan, definition, constraint)
 
     def _rules(self, number: int, scan: Scan, definition: StreamDef, constraint: object) -> Iterator[Rule]:
         match constraint:
@@ -168,7 +176,7 @@ class _Rules:
 
     def _by_rows(self) -> Iterator[AfterRows]:
         for number, target, reference in self._references():
-            if isinstance(reference.within, WithinRows):
+            if isinstance(reference.within, WithinRows) and not self._entering(target):
                 ticks = self._values(self._definition(self._scans[target]), ())
                 yield AfterRows(target, number, reference.within.k, ticks)
 
@@ -194,8 +202,14 @@ class _Rules:
             if one != other and (one, middle) in reach and (middle, other) in reach:
                 by = reach[one, middle] + reach[middle, other]
                 reach[one, other] = min(by, reach.get((one, other), by))
-        soonest = sorted(reach.items(), key=lambda found: found[1])
+        there = {(one, other): by + self._entering(other) for (one, other), by in reach.items()}
+        soonest = sorted(there.items(), key=lambda found: found[1])
         yield from (InTime(other, one, by) for (one, other), by in soonest)
+
+    def _entering(self, number: int) -> int:
+        """How long after its time a row of an input enters its window, at most."""
+        spec = self._scans[number].spec
+        return spec.slide - 1 if isinstance(spec, Range) and spec.slide is not None else 0
 
     def _times_of_references(self) -> Iterator[tuple[int, int, int]]:
         """RIDS in time: a row that is referred to comes at most so much later."""
@@ -233,7 +247,7 @@ class _Rules:
         own = {column.name.lower(): column for column in scan.stream.schema}
         found = []
         for name in names:
-            columns = {output.column for output in scan.outputs if _widened(output.expr) == own[name.lower()]}
+            columns = {output.column for output in scan.outputs if widened(output.expr) == own[name.lower()]}
             known = (v for v, variable in enumerate(self.variables) if variable[number] in columns)
             found.append(next(known, None))
         return None if None in found else tuple(v for v in found if v is not None)

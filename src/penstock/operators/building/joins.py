@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin
-from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, measured
-from penstock.operators.building.windows import build_own_window
+from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored
+from penstock.operators.building.windows import build_arrivals, build_operator
 from penstock.operators.constant_join import (
     BucketInputs,
     ConstantJoinOperator,
@@ -16,6 +17,7 @@ from penstock.operators.constant_join import (
     recipe_of,
     skyline_of,
 )
+from penstock.operators.doors import Doors
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
 from penstock.operators.purge import Purge, looked_up
@@ -45,28 +47,36 @@ def build_join(build: Builder, join: Join, columns: Schema) -> DeltaNode:
 
 
 def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNode:
-    windows: dict[int, ForgettingWindow] = {}
-    parts = []
-    for number, operand in enumerate(node.operands):
-        if number in node.forgets:
-            windows[number], events = _forgetting_window(build, operand)
-            parts.append(Stored(operand.schema, windows[number].store, events))
-        else:
-            parts.append(build.events(operand))
+    windows = {number: _ForgettingInput(build, node.operands[number]) for number in node.forgets}
+    parts = [
+        windows[number].stored if number in windows else build.events(operand)
+        for number, operand in enumerate(node.operands)
+    ]
     only_coming = node is build.only_coming
     core = _core(build, node, columns, parts, only_coming=only_coming, looked_up=looked_up(node))
     evidence = [build.deltas(scan) for scan in node.evidence]
-    purge = Purge(build.memory, build.name("purge"), node, core, windows, not only_coming and not is_monotone(node))
+    forgetting = {number: own.window for number, own in windows.items()}
+    retracts = not only_coming and not is_monotone(node)
+    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, retracts)
+    doors = Doors(node, core, forgetting)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
     build.gauges.top.ruled_out.append(purge.violations)
 
     def join(step: Step) -> Deltas:
-        came = [part.events(step) for part in parts]
-        allowed = purge.learn([rows(step) for rows in evidence], came, step.until)
-        found, times, signs, rows = core.step(allowed)
-        purge.step(came, found)
+        purge.learn([rows(step) for rows in evidence], step.until)
+        came, entered = {}, {}
+        for number in doors.order:
+            if number in windows:
+                came[number] = windows[number].step(step, partial(doors.let_in, number))
+            else:
+                came[number] = parts[number].events(step)
+            entered[number] = core.enter(number, purge.allowed(number, came[number]))
+        events = [entered[number] for number in range(len(parts))]
+        purge.wake(events)
+        found, times, signs, rows = core.step(events)
+        purge.step([came[number] for number in range(len(parts))], found)
         return Deltas(times, signs, rows).in_order()
 
     return join
@@ -109,12 +119,22 @@ def _no_events(step: Step) -> Events:
     raise AssertionError("buckets have no events of their own")
 
 
-def _forgetting_window(build: Builder, scan: Relation) -> tuple[ForgettingWindow, EventNode]:
-    """A window of one reader, who may forget its rows."""
-    assert isinstance(scan, Scan)
-    with build.gauges.building(scan) as gauge:
-        window, events = build_own_window(build, scan)
-    return cast(ForgettingWindow, window), measured(events, gauge)
+class _ForgettingInput:
+    """A window of one reader, who may forget its rows, or not let them in."""
+
+    def __init__(self, build: Builder, scan: Relation) -> None:
+        assert isinstance(scan, Scan)
+        with build.gauges.building(scan) as self._gauge:
+            self._arrivals = build_arrivals(build, scan)
+            self.window = cast(ForgettingWindow, build_operator(build, scan))
+            build.stores.append(self.window.store)
+        self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, lambda came: came))
+
+    def step(self, step: Step, let_in: Callable[[Deltas], Deltas]) -> Events:
+        came = let_in(self._arrivals(step))
+        events = self.window.step(came.ts, came.rows, step.until)
+        self._gauge.stepped(step.inputs, len(events))
+        return events
 
 
 def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:

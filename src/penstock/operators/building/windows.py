@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.algebra.relations import PartitionRows
-from penstock.operators.building.nodes import DeltaNode, EventNode, Step, StoreAndEvents, Stored, measured, once
+from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured, once
 from penstock.operators.events import Events
 from penstock.operators.reorder import Reorder
 from penstock.operators.stubs import SharedStores, SharedWindow
@@ -67,27 +67,22 @@ def _stub(build: Builder, shared: SharedScan, stores: SharedStores) -> StoreAndE
 
 
 def _shared_window(build: Builder, scan: Scan) -> SharedWindow:
-    return SharedWindow(build_reorder(build, scan), _operator(build, scan))
+    return SharedWindow(build_reorder(build, scan), build_operator(build, scan))
 
 
 def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
-    window, events = build_own_window(build, scan)
-    return window.store, events
-
-
-def build_own_window(build: Builder, scan: Scan) -> tuple[WindowOperator, EventNode]:
     arrivals = build_arrivals(build, scan)
-    window = _operator(build, scan)
+    window = build_operator(build, scan)
     build.stores.append(window.store)
 
     def step_window(step: Step) -> Events:
         rows = arrivals(step)
         return window.step(rows.ts, rows.rows, step.until)
 
-    return window, step_window
+    return window.store, step_window
 
 
-def _operator(build: Builder, scan: Scan) -> WindowOperator:
+def build_operator(build: Builder, scan: Scan) -> WindowOperator:
     columns = len(scan.schema)
     by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
     window = window_operator(scan.spec, build.memory, build.name("window"), columns, row_width(columns), by)
