@@ -136,10 +136,15 @@ def purging_case(seed: int, rows: int = 40) -> Purging:
     names = [f"s{n}" for n in range(random.choice((2, 2, 3, 3, 4)))]
     edges = list(_edges(random, names))
     declared = [one for name in names for one in _declared(random, name, names, edges)]
+    return data_case(random, names, declared, _select(random, names, edges), rows)
+
+
+def data_case(random: Random, names: list[str], declared: list[Declared], select: str, rows: int) -> Purging:
+    """A query over streams of these names, with rows that keep what is declared."""
     past = list(_rows(random, [*names, "closed"], declared, rows))
     ddl = "\n".join(_ddl(name, declared) for name in ["closed", *names])
     data = {name: [(r.a, r.b, int(r.closes), r.ts) for r in past if r.stream == name] for name in [*names, "closed"]}
-    case = Case(ddl, _select(random, names, edges), data, None, "")
+    case = Case(ddl, select, data, None, "")
     bound = bind_text(case.script).checked()
     return Purging(case, bound.queries[0], bound.catalog)
 

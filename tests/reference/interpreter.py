@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from penstock.algebra.relations import Query, StreamKind, Table, ToStream, Window, walk_relations
 from penstock.catalog import Attribute, Catalog, StreamDef, TableDef
+from tests.reference.closing import groups_closing
 from tests.reference.instants import arrivals, instants
 from tests.reference.relations import Input, Inputs, relation_at
 from tests.reference.values import Bag, Row, canonical, minus, sort_key
@@ -40,6 +41,8 @@ def run(
     instant is passed over: the same result, slower.
     """
     inputs, end = admit(query, catalog, data, horizon)
+    if isinstance(query.root, ToStream) and query.root.kind is StreamKind.ON_CLOSE:
+        return _closing(query, catalog, {**_others(catalog, data, end), **inputs}, end)
     at = range(end + 1) if every_instant else instants(query.relation, inputs, end)
     arrived = arrivals(query.relation, inputs)
     before: Bag = []
@@ -49,6 +52,22 @@ def run(
         changes.extend(_emitted(query, t, before, now, t in arrived))
         before = now
     return changes
+
+
+def _closing(query: Query, catalog: Catalog, inputs: Inputs, horizon: int) -> list[Change]:
+    found = groups_closing(query.relation, catalog, inputs, horizon)
+    in_order = sorted(found, key=lambda one: (one[0], sort_key(one[1])))
+    return [Change(t, "+", tuple(map(canonical, row))) for t, row in in_order]
+
+
+def _others(catalog: Catalog, data: Data, horizon: int) -> Inputs:
+    """Streams that a query does not read, but their rows may close what it reads."""
+    rows = {name.lower(): tuple(map(tuple, given)) for name, given in data.items()}
+    return {
+        stream.name.lower(): Input(_stored(stream.attributes), _on_time(stream, rows[stream.name.lower()], horizon))
+        for stream in catalog.streams
+        if stream.name.lower() in rows
+    }
 
 
 def snapshots(query: Query, catalog: Catalog, data: Data, horizon: int | None = None) -> dict[int, Bag]:

@@ -25,6 +25,8 @@ CREATE QUERY there AS SELECT RSTREAM DISTINCT auction FROM bid [ROWS 10];
 CREATE QUERY distinct_inside AS SELECT ISTREAM(DISTINCT auction) FROM bid;
 CREATE QUERY distinct_outside AS SELECT DISTINCT ISTREAM(auction) FROM bid;
 CREATE QUERY unbounded_is_allowed ALLOW UNBOUNDED AS SELECT b.price FROM bid b, item i WHERE b.auction = i.id;
+CREATE QUERY when_closed AS SELECT DATE_TRUNC('HOUR', ts) AS hour, COUNT(*) AS n FROM bid GROUP BY 1 EMIT ON CLOSE;
+CREATE QUERY when_closed_and_allowed AS SELECT ISTREAM(auction) FROM bid GROUP BY auction EMIT ON CLOSE ALLOW UNBOUNDED;
 
 CREATE QUERY comma_join AS SELECT b.price FROM bid b, item i, sale s WHERE b.auction = i.id AND i.id = s.item;
 CREATE QUERY join_on AS SELECT b.price FROM bid b JOIN item i ON b.auction = i.id AND b.price > i.price;

@@ -356,11 +356,12 @@ class StreamKind(Enum):
     ISTREAM = "ISTREAM"
     DSTREAM = "DSTREAM"
     RSTREAM = "RSTREAM"
+    ON_CLOSE = "EMIT ON CLOSE"
 
 
 @dataclass(frozen=True, slots=True)
 class ToStream:
-    """A relation turned into a stream: what was inserted, what was deleted, or all that is there."""
+    """A relation turned into a stream: what was inserted, what was deleted, all that is there, or groups that close."""
 
     kind: StreamKind
     input: Relation
@@ -392,6 +393,13 @@ def walk_relations(relation: Relation) -> Iterator[Relation]:
     yield relation
     for node in relation.inputs:
         yield from walk_relations(node)
+
+
+def outermost_groups(relation: Relation) -> Aggregate | None:
+    """The GROUP BY that a query ends in, below its HAVING and its select list."""
+    while isinstance(relation, Select | Project):
+        relation = relation.input
+    return relation if isinstance(relation, Aggregate) else None
 
 
 def rewrite_relation(relation: Relation, rule: Callable[[Relation], Relation]) -> Relation:

@@ -57,3 +57,20 @@ def rebuild(entries: Ints, heads: Ints) -> None:
             bucket = words_hash(entries[entry, OWNER], entries[entry, VALUE]) & (len(heads) - 1)
             entries[entry, LINK] = heads[bucket]
             heads[bucket] = entry
+
+
+@lean
+def forget_owners(entries: Ints, heads: Ints, is_gone: Ints, per_group: int) -> None:
+    """Gives back the entries of groups that are gone; a group owns so many multisets, one after the other."""
+    for entry in range(1, len(entries)):
+        if entries[entry, COUNT] == 0 or is_gone[entries[entry, OWNER] // per_group] == 0:
+            continue
+        bucket = words_hash(entries[entry, OWNER], entries[entry, VALUE]) & (len(heads) - 1)
+        other = heads[bucket]
+        if other == entry:
+            heads[bucket] = entries[entry, LINK]
+        else:
+            while entries[other, LINK] != entry:
+                other = entries[other, LINK]
+            entries[other, LINK] = entries[entry, LINK]
+        slots.give(entries, entry)

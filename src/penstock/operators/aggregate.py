@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.kernels import aggregation, exact, multiset, ordered, slots
 from penstock.synopsis.codes import NARROW_PRECISION, is_interned
-from penstock.synopsis.deltas import NULL_BITS, Deltas, assemble, is_null, no_deltas, null_words, row_width
+from penstock.synopsis.deltas import NEVER, NULL_BITS, Deltas, assemble, is_null, no_deltas, null_words, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 from penstock.types import BIGINT_RANGE, Kind, Type
@@ -154,13 +154,23 @@ class AggregateOperator:
             self._grow(short)
         return self._finished(results, int(self._registers()[aggregation.EMITTED]))
 
-    def forget(self, ended: Callable[[Ints], NDArray[np.bool_]]) -> None:
-        """Drops the groups of whose keys that is true, and shows no change. Rows must never go, nor be of a set."""
-        groups, heads, _, _, _, pool, *_ = self._tables()
+    def forget(self, closing: Callable[[Ints], Ints]) -> Deltas:
+        """Drops the groups that have closed, and gives what they showed, each at the instant at which it closed.
+
+        `closing` gives these instants for keys, or NEVER. Rows must never go: no group holds ordered values.
+        """
+        groups, heads, entries, entry_heads, _, pool, *_ = self._tables()
         there = 1 + np.flatnonzero(groups[1:, aggregation.FLAGS] & aggregation.LIVE)
         keys = np.ascontiguousarray(groups[there, aggregation.KEY : aggregation.KEY + self._key_words])
-        gone = there[ended(keys)]
+        closed = closing(keys)
+        gone, ts = there[closed != NEVER], closed[closed != NEVER]
+        rows = np.concatenate((keys[closed != NEVER][:, : self._keys], groups[gone, self._shown :]), axis=1)
         aggregation.forget_groups(gone, self._plan, self._scratch[1], groups, heads, pool)
+        if len(gone) and any(spec.is_of_a_set for spec in self._specs):
+            is_gone = np.zeros(len(groups), np.int64)
+            is_gone[gone] = 1
+            multiset.forget_owners(entries, entry_heads, is_gone, len(self._specs))
+        return self._finished((ts, np.ones(len(ts), np.int64), rows), len(ts)).in_order()
 
     def state_rows(self) -> int:
         """Groups, values of DISTINCT aggregates, and values of MIN and MAX."""

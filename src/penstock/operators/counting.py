@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.algebra.relations import SetOperator
 from penstock.kernels import counting
 from penstock.kernels.counting import count_rows
 from penstock.kernels.index import unlink_rows
-from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.deltas import NEVER, Deltas
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
 
@@ -58,16 +57,22 @@ class CountingOperator:
         )
         return Deltas(*out)
 
-    def forget(self, ended: Callable[[Ints], NDArray[np.bool_]]) -> None:
-        """Drops the rows of which that is true, and shows no change."""
+    def forget(self, closing: Callable[[Ints], Ints]) -> Deltas:
+        """Drops the rows that change no more, and gives each at the instant from which on that is so.
+
+        `closing` gives these instants for rows, or NEVER.
+        """
         held = self._held()
-        gone = held[ended(self._rows(0)[held])]
+        closed = closing(self._rows(0)[held])
+        gone, ts = held[closed != NEVER], closed[closed != NEVER]
+        rows = self._rows(0)[gone]
         self._memory.array(f"{self._name}.counts", 0, 4)[gone] = 0
         unlink_rows(self._index.heads, self._index.links, gone, np.full(len(gone), -1, np.int64))
         free = int(self._registers[0])
         self._memory.array(f"{self._name}.free", 0)[free : free + len(gone)] = gone
         self._registers[0] += len(gone)
         self._registers[1] -= len(gone)
+        return Deltas(ts, np.ones(len(ts), np.int64), rows).in_order()
 
     def state_rows(self) -> int:
         return int(self._registers[1])

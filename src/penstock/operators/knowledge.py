@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from penstock.kernels import purge as kernel
-from penstock.plan.rules import ByCluster, ByOrder, ByPunctuation, PurgingJoin
+from penstock.plan.rules import ByCluster, ByNo, ByOrder, ByPunctuation, PurgingJoin
 from penstock.synopsis.deltas import Deltas, is_null
 from penstock.synopsis.evidence import Evidence
 from penstock.synopsis.memory import Ints, Memory
@@ -25,7 +25,7 @@ class Knowledge:
         self.evidence = {
             number: Evidence(memory, f"{name}.evidence{number}", len(rule.variables))
             for number, rule in enumerate(node.rules)
-            if isinstance(rule, ByPunctuation | ByCluster)
+            if isinstance(rule, ByPunctuation | ByNo | ByCluster)
         }
         size = 1 + len(node.evidence) + len(node.rules)
         #: Time, then the rows of each evidence, then what each rule's target has passed.
@@ -47,7 +47,7 @@ class Knowledge:
         ]
         for number, rule in enumerate(self._node.rules):
             match rule:
-                case ByPunctuation(evidence=source):
+                case ByPunctuation(evidence=source) | ByNo(evidence=int(source)):
                     ts, keys = whole[source]
                     self.evidence[number].note(keys, ts)
                     yield number, keys

@@ -21,6 +21,7 @@ from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
 from penstock.operators.monitors import Monitors, values_text, violation
+from penstock.operators.no_components import NoComponents
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.joins import holders_of
@@ -29,6 +30,7 @@ from penstock.plan.rules import (
     AfterRows,
     ByCluster,
     ByKey,
+    ByNo,
     ByOrder,
     ByPunctuation,
     Estimate,
@@ -51,6 +53,7 @@ _KINDS = {
     AfterRows: kernel.AFTER_ROWS,
     ByPunctuation: kernel.PUNCTUATED,
     ByKey: kernel.BY_KEY,
+    ByNo: kernel.IN_NO,
     ByCluster: kernel.CLUSTERED,
     ByOrder: kernel.ORDERED,
 }
@@ -73,17 +76,6 @@ class Rows(NamedTuple):
 
 def _rows(number: int, slots: Ints) -> Rows:
     return Rows(np.full(len(slots), number, np.int64), slots)
-
-
-class _Tables(NamedTuple):
-    """What the kernels call so: stores and indexes by address, and what their columns are."""
-
-    stores: Ints
-    indexes: Ints
-    index_columns: Ints
-    index_variables: Ints
-    columns: Ints
-    has: Ints
 
 
 class Purge:
@@ -109,12 +101,16 @@ class Purge:
         self._dictionary = dictionary
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self._punctuations = PunctuationPurge(node, core, self._knows)
+        self._no = NoComponents(memory, name, node, core, self._knows, self._monitors)
         self._held = holders_of(node)
         lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
         # Of a variable that nobody has, where there is none.
         self._columns = np.array([line or [-1] for line in lines], np.int64)
         self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
         self._has = np.array([sum(1 << v for v, c in enumerate(line) if c >= 0) for line in lines], np.int64)
+        #: The clocks that rules read.
+        read = {kernel.TIME, *map(self._knows.clock_of, range(len(node.rules)))}
+        self._clock_numbers = np.array(sorted(read), np.int64)
         self._turn = memory.array(f"{name}.turn", 1)
         self._woken: list[Rows] = []
 
@@ -126,9 +122,9 @@ class Purge:
     def holders(self) -> list[Holder]:
         """What holds codes of interned values."""
         return self._monitors.holders + [
-            RowsHolder(entries.store.held_column, self.node.evidence[rule.evidence].schema)
+            RowsHolder(entries.store.held_column, self.node.keys_of(rule.target, rule.variables))
             for number, rule in enumerate(self.node.rules)
-            if isinstance(rule, ByPunctuation | ByCluster)
+            if isinstance(rule, ByPunctuation | ByNo | ByCluster)
             for entries in [self._knows.evidence[number]]
         ]
 
@@ -153,7 +149,7 @@ class Purge:
         hashes = []
         for number, keys in self._knows.learn(came, until):
             self._punctuations.came(number, keys)
-            hashes.append(watch_hashes(number, keys))
+            hashes.append(watch_hashes(self._no.watched_as(number), keys))
         self._woken = [self._waiting_for(own) for own in hashes]
         self._monitors.observe(came, rows)
         for number, rule in enumerate(self.node.rules):
@@ -195,6 +191,8 @@ class Purge:
     def step(self, events: Sequence[Events], in_results: Ints) -> None:
         """Forgets what can go after these events, all that came, of which rows in these slots were in results."""
         self._stamp(events)
+        for number, own in enumerate(events):
+            self._no.left(number, own.slots[own.signs < 0])
         todo = list(self._woken)
         for number in self._windows:
             came = events[number].slots[events[number].signs > 0]
@@ -205,8 +203,9 @@ class Purge:
         while len(chosen.slots):
             gone = self._examine(chosen, tables)
             self._forget(gone)
-            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), *tables[:2], *tables[3:]))])
+            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), tables))])
         self._punctuations.forget()
+        self._no.forget()
         self._forget_clusters()
 
     def _stamp(self, events: Sequence[Events]) -> None:
@@ -223,14 +222,16 @@ class Purge:
 
     def _awake(self, number: int) -> Ints:
         """The rows whose clock has come."""
-        return kernel.awake(*self._waits(number), self._core.lives(number), self._knows.clocks)
+        return kernel.awake(self._waits(number), self._core.lives(number), self._clocks())
 
-    def _waits(self, number: int) -> tuple[Ints, Ints]:
-        """By slot the clock that a row waits for, and the value."""
+    def _waits(self, number: int) -> Ints:
+        """By slot what each clock has to reach for a row to be looked at."""
         capacity = self._core.inputs[number].store.capacity
-        names = (f"{self._name}.{what}{number}" for what in ("clock", "value"))
-        first, second = (self._memory.array(name, capacity) for name in names)
-        return first, second
+        return self._memory.array(f"{self._name}.waits{number}", capacity, len(self._clock_numbers))
+
+    def _clocks(self) -> Ints:
+        clocks: Ints = self._knows.clocks[self._clock_numbers]
+        return clocks
 
     def _forget_outsiders(self, events: Sequence[Events]) -> None:
         """Rows that came and are not in the join: with a NULL where they would join, or ruled out."""
@@ -251,15 +252,12 @@ class Purge:
         inputs, slots = (np.concatenate(parts) for parts in zip(*todo, strict=True))
         return Rows(*kernel.each_once(inputs, slots, notes, int(self._turn[0])))
 
-    def _examine(self, chosen: Rows, tables: _Tables) -> Rows:
+    def _examine(self, chosen: Rows, tables: kernel.Tables) -> Rows:
         capacities = self._capacities()
         self._watches.drop(*chosen, capacities)
-        waits = [self._waits(n) if n in self._windows else None for n in range(len(capacities))]
-        wakes = np.array([(0, 0) if own is None else tuple(map(address, own)) for own in waits], np.int64)
-        rules, variables = self._rules()
-        gone, watching, hashes = kernel.examine(
-            *chosen, self._retracts, *tables, rules, variables, self._knows.clocks, self._reaches, wakes
-        )
+        wakes = [address(self._waits(n)) if n in self._windows else 0 for n in range(len(capacities))]
+        found = kernel.examine(*chosen, self._retracts, tables, self._rules(), np.array(wakes, np.int64))
+        gone, watching, hashes = found
         self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
         return Rows(chosen.inputs[gone], chosen.slots[gone])
 
@@ -267,6 +265,7 @@ class Purge:
         self._punctuations.gone(gone)
         for number, window in self._windows.items():
             if len(slots := gone.of(number)):
+                self._no.gone(number, slots)
                 self._core.forget(number, slots)
                 window.forget(slots)
 
@@ -286,6 +285,7 @@ class Purge:
                 needless = since + limit < self._knows.clocks[self._knows.clock_of(number)]
                 for holder in set.intersection(*(self._held[v] for v in rule.variables)) - {rule.target}:
                     needless &= ~self._core.holds(holder, rule.variables, keys)
+                needless &= ~self._no.asks(rule, keys)
                 clusters.forget_keys(keys[needless])
                 left[0] = len(clusters)
 
@@ -295,7 +295,7 @@ class Purge:
     def _capacities(self) -> list[int]:
         return [source.store.capacity for source in self._core.inputs]
 
-    def _tables(self) -> _Tables:
+    def _tables(self) -> kernel.Tables:
         stores = [
             (address(source.store.rows), address(source.store.starts), source.store.rows.shape[1])
             for source in self._core.inputs
@@ -315,18 +315,19 @@ class Purge:
                 variables[n, : len(held)] = [self._core.variable(store, column) for column in held]
             bits = sum(1 << v for v in variables[n, : len(held)].tolist() if v >= 0)
             indexes[n] = (store, len(held), index.heads, index.links, index.mask, bits)
-        return _Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
+        return kernel.Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
 
-    def _rules(self) -> tuple[Ints, Ints]:
+    def _rules(self) -> kernel.Rules:
         """The rules as the kernel reads them."""
         rules = self.node.rules
-        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, ByKey | ByPunctuation | ByCluster))])
+        keyed = ByKey | ByNo | ByPunctuation | ByCluster
+        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, keyed))])
         lines, variables = np.zeros((len(rules), 9), np.int64), np.zeros((len(rules), most), np.int64)
         for number, rule in enumerate(rules):
             line = lines[number]
             line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
-            line[kernel.CLOCK] = self._knows.clock_of(number)
-            if isinstance(rule, ByKey | ByPunctuation | ByCluster | ByOrder):
+            line[kernel.CLOCK] = np.searchsorted(self._clock_numbers, self._knows.clock_of(number))
+            if isinstance(rule, ByKey | ByNo | ByPunctuation | ByCluster | ByOrder):
                 line[kernel.KEYS] = len(rule.variables)
                 variables[number, : len(rule.variables)] = rule.variables
                 line[kernel.INDEX] = self._index_number(number, rule)
@@ -341,7 +342,7 @@ class Purge:
                     line[kernel.LIMIT] = 1 + (self._monitors.limit(rule.k) or 0)
             if not self._is_on(rule):
                 line[kernel.NEEDS] = -1  # More than can be known, so that the rule never applies.
-        return lines, variables
+        return kernel.Rules(lines, variables, self._clocks(), self._reaches)
 
     def _is_on(self, rule: Rule) -> bool:
         k = k_of(rule)

@@ -1,22 +1,38 @@
-"""Groups that end: from some time on, or after a punctuation, no more row has their keys. Then nothing of them is kept.
+"""Groups that end: from some time on, or after punctuations, no more row has their keys. Then nothing of them is kept.
 
 What they showed stays in the result, since nothing will change it. The register asks the same of any relation
-(`register/closing.py`); here it is answered for GROUP BY and DISTINCT over all rows of one stream, and for GROUP BY
-over a join that forgets: it knows for which values it gives no more results.
+(`register/closing.py`); here it is answered for GROUP BY and DISTINCT over all rows of one stream or of a join of
+streams. An input of a join is closed by its own punctuations or times; a while after another input, which its rows
+follow; or because by UNIQUE it has just one row of the group, which is there. A join that forgets knows more: for which
+values it gives no more results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
-from penstock.algebra.expressions import Expr, columns, substitute
-from penstock.algebra.relations import Aggregate, Distinct, Relation, Unbounded, rewrite_relation
-from penstock.catalog import Catalog, Punctuated, StreamDef
-from penstock.plan.ends import AfterJoin, AfterPunctuation, End, Ending, InTime
+from penstock.algebra.expressions import Column, Expr, columns, substitute
+from penstock.algebra.relations import (
+    Aggregate,
+    Distinct,
+    Join,
+    Project,
+    Relation,
+    Select,
+    Table,
+    Unbounded,
+    rewrite_relation,
+)
+from penstock.catalog import Catalog, Punctuated, StreamDef, Unique
+from penstock.errors import PenstockError
+from penstock.plan import rules
+from penstock.plan.ends import AfterInput, AfterJoin, AfterPunctuation, Closer, Ending, InTime, Seen
 from penstock.plan.evidence import values_of
 from penstock.plan.joins import is_monotone, join_variables
-from penstock.plan.physical import Scan
-from penstock.plan.rules import ByPunctuation, PurgingJoin
+from penstock.plan.physical import Keep, Scan
+from penstock.plan.purging import rules_of, widened
+from penstock.plan.rules import ByPunctuation, PurgingJoin, Rule
 from penstock.register.closing import never_falls
 
 
@@ -25,23 +41,34 @@ def with_endings(relation: Relation, catalog: Catalog) -> Relation:
     return rewrite_relation(relation, lambda node: _ending(node, catalog))
 
 
+def emitting(relation: Relation) -> Relation:
+    """The relation whose outermost groups show when they close (EMIT ON CLOSE)."""
+    if isinstance(relation, Select | Project | Keep):
+        return relation.with_inputs((emitting(relation.input),))
+    if isinstance(relation, Ending) and relation.closers:
+        return replace(relation, after_join=(), emits=True)
+    raise PenstockError(
+        "EMIT ON CLOSE gives a group when it closes, and nothing shows when these do",
+        "group by a time such as DATE_TRUNC('HOUR', ts), or by columns that each stream has punctuations of: "
+        "PUNCTUATED BY (...) WHEN ...; a stream with UNIQUE on them needs none",
+    )
+
+
 def _ending(node: Relation, catalog: Catalog) -> Relation:
-    evidence: list[Scan] = []
-    if isinstance(node, Aggregate) and any(a.distinct for a in node.aggregations):
-        return node  # the values of sets are kept apart from their groups
-    match node:
-        case Aggregate(PurgingJoin() as join, keys) if is_monotone(join):
-            ends: tuple[End, ...] = tuple(_ends_of_join(join, tuple(key.expr for key in keys)))
-        case Aggregate(Scan(spec=Unbounded()) as scan, keys):
-            ends = tuple(_ends(scan, tuple(key.expr for key in keys), catalog, evidence))
-        case Distinct(Scan(spec=Unbounded()) as scan):
-            ends = tuple(_ends(scan, scan.schema, catalog, evidence))
-        case _:
-            return node
-    return Ending(node, ends, tuple(evidence)) if ends else node
+    if not isinstance(node, Aggregate | Distinct) or not is_monotone(node.input):
+        return node
+    keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
+    found = _Closers(node.input, keys, catalog)
+    closers = found.complete()
+    joined = () if closers else tuple(_after_join(node.input, keys))
+    if not closers and not joined:
+        return node
+    return Ending(node, closers, joined, tuple(found.evidence) if closers else ())
 
 
-def _ends_of_join(join: PurgingJoin, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
+def _after_join(join: Relation, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
+    if not isinstance(join, PurgingJoin):
+        return
     variables = join_variables(join)
     for number, rule in enumerate(join.rules):
         if isinstance(rule, ByPunctuation):
@@ -50,20 +77,90 @@ def _ends_of_join(join: PurgingJoin, keys: tuple[Expr, ...]) -> Iterator[AfterJo
                 yield AfterJoin(tuple(place for place in places if place is not None), number)
 
 
-def _ends(scan: Scan, exprs: tuple[Expr, ...], catalog: Catalog, evidence: list[Scan]) -> Iterator[End]:
-    stream = scan.stream
-    inside = {output.column: output.expr for output in scan.outputs}
-    keys = tuple(substitute(expr, inside) for expr in exprs)
-    for number, key in enumerate(keys):
-        if columns(key) == {stream.timestamp} and never_falls(key):
-            yield InTime(number, key, stream.timestamp)
-    definition = catalog.get(stream.name)
+class _Closers:
+    """What closes the inputs of what is grouped by these keys."""
+
+    def __init__(self, grouped: Relation, keys: tuple[Expr, ...], catalog: Catalog) -> None:
+        self._catalog = catalog
+        self.evidence: list[Scan] = []
+        self._operands = grouped.operands if isinstance(grouped, Join) else (grouped,)
+        self._variables = join_variables(grouped) if isinstance(grouped, Join) else []
+        self._rules: tuple[Rule, ...] = rules_of(grouped, catalog)[0] if isinstance(grouped, Join) else ()
+        self._inside = {o.column: widened(o.expr) for scan in self._scans().values() for o in scan.outputs}
+        #: Of each key all that is equal to it, over columns of streams.
+        self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]
+
+    def complete(self) -> tuple[tuple[Closer, ...], ...]:
+        """Of each input what closes it; nothing if one is not closed for sure."""
+        scans = self._scans()
+        if len(scans) + sum(isinstance(operand, Table) for operand in self._operands) < len(self._operands):
+            return ()
+        seen, order = self._seen(), list(scans)
+        found: dict[int, list[Closer]] = {number: list(self._own(scan)) for number, scan in scans.items()}
+        closed = {number for number, own in found.items() if own}
+        for number in scans:
+            for rule in self._rules:
+                # The rules have the shortest of all ways, so one step from an input with closers of its own is enough.
+                match rule:
+                    case rules.InTime(target, source, int(reach)) if target == number and source in closed:
+                        found[number].append(AfterInput(order.index(source), reach))
+            if number in seen:
+                found[number].append(Seen())
+        return tuple(map(tuple, found.values())) if all(found.values()) else ()
+
+    def _scans(self) -> Mapping[int, Scan]:
+        return {
+            number: operand
+            for number, operand in enumerate(self._operands)
+            if isinstance(operand, Scan) and isinstance(operand.spec, Unbounded)
+        }
+
+    def _same(self, key: Expr) -> Iterable[Expr]:
+        """The key, and the columns that the join makes equal to it."""
+        for variable in self._variables:
+            if key in variable:
+                return {column for column in variable if column is not None}
+        return {key}
+
+    def _own(self, scan: Scan) -> Iterator[Closer]:
+        stream = scan.stream
+        for number, same in enumerate(self._keys):
+            for expr in same:
+                if columns(expr) == {stream.timestamp} and never_falls(expr):
+                    yield InTime(number, expr, stream.timestamp)
+        definition = self._catalog.get(stream.name)
+        assert isinstance(definition, StreamDef)
+        named = {column.name.lower(): column for column in stream.schema}
+        for scheme in definition.constraints:
+            # After a lifespan the values may come again.
+            if isinstance(scheme, Punctuated) and scheme.lifespan is None:
+                places = [self._place(named[name.lower()]) for name in scheme.columns]
+                punctuations = values_of(definition, scheme, self._catalog)
+                if punctuations is not None and None not in places:
+                    self.evidence.append(punctuations)
+                    yield AfterPunctuation(tuple(p for p in places if p is not None), len(self.evidence) - 1)
+
+    def _place(self, column: Column) -> int | None:
+        return next((number for number, same in enumerate(self._keys) if column in same), None)
+
+    def _seen(self) -> set[int]:
+        """The inputs that have one row of a group: by UNIQUE its keys name it, or a row that they name does."""
+        known = {expr for same in self._keys for expr in same}
+        seen, before = set[int](), None
+        while seen != before:
+            before = set(seen)
+            for number, scan in self._scans().items():
+                if number not in seen and _names_row(scan, known, self._catalog):
+                    seen.add(number)
+                    equal = (same for column in scan.schema for same in self._same(column))
+                    known |= {substitute(expr, self._inside) for expr in equal}
+        return seen
+
+
+def _names_row(scan: Scan, known: set[Expr], catalog: Catalog) -> bool:
+    """Whether known columns name one row of a stream."""
+    definition = catalog.get(scan.stream.name)
     assert isinstance(definition, StreamDef)
-    for scheme in definition.constraints:
-        if isinstance(scheme, Punctuated) and scheme.lifespan is None:
-            named = {column.name.lower(): column for column in stream.schema}
-            own = [named[name.lower()] for name in scheme.columns]
-            punctuations = values_of(definition, scheme, catalog)
-            if punctuations is not None and all(column in keys for column in own):
-                evidence.append(punctuations)
-                yield AfterPunctuation(tuple(keys.index(column) for column in own), len(evidence) - 1)
+    named = {column.name.lower(): column for column in scan.stream.schema}
+    keys = (constraint.columns for constraint in definition.constraints if isinstance(constraint, Unique))
+    return any(all(named[name.lower()] in known for name in key) for key in keys)

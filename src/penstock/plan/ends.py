@@ -1,7 +1,12 @@
-"""The ends of groups, and grouping with its ends. How they are found is in `ending`."""
+"""What closes groups, and grouping with its ends. How they are found is in `ending`.
+
+A group has ended when each input of what is grouped is closed for its keys: no more row of the input comes that is of
+the group. A *closer* says when an input is.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column, Expr
@@ -11,7 +16,7 @@ from penstock.plan.physical import Scan
 
 @dataclass(frozen=True, slots=True)
 class InTime:
-    """A key that never falls as time goes on: what is below its value at the watermark is over."""
+    """With the last instant that has the key's value; the key never falls as time goes on."""
 
     key: int
     expr: Expr
@@ -20,10 +25,26 @@ class InTime:
 
 @dataclass(frozen=True, slots=True)
 class AfterPunctuation:
-    """Keys of which a punctuation, a row of `evidence`, says that they do not come again."""
+    """With a punctuation, a row of `evidence`, of these keys."""
 
     keys: tuple[int, ...]
     evidence: int
+
+
+@dataclass(frozen=True, slots=True)
+class AfterInput:
+    """So much later than another input: what joins a row of that one comes no later."""
+
+    source: int
+    reach: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """With the group's first row: the input has just one that is of the group, by UNIQUE, unless a key is NULL."""
+
+
+Closer = InTime | AfterPunctuation | AfterInput | Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +55,17 @@ class AfterJoin:
     rule: int
 
 
-End = InTime | AfterPunctuation | AfterJoin
-
-
 @dataclass(frozen=True, slots=True)
 class Ending(Relation):
     """GROUP BY, or DISTINCT, whose groups end."""
 
     input: Aggregate | Distinct
-    ends: tuple[End, ...]
+    #: For each stream of what is grouped what closes it, any of them. Without any, only the join below tells.
+    closers: tuple[tuple[Closer, ...], ...]
+    after_join: tuple[AfterJoin, ...]
     evidence: tuple[Scan, ...]
+    #: Whether groups show when they close, and not before.
+    emits: bool = False
 
     @property
     def schema(self) -> Schema:
@@ -57,3 +79,6 @@ class Ending(Relation):
         grouping, evidence = inputs[0], tuple(scan for scan in inputs[1:] if isinstance(scan, Scan))
         assert isinstance(grouping, Aggregate | Distinct)
         return replace(self, input=grouping, evidence=evidence)
+
+    def all_closers(self) -> Iterator[Closer]:
+        return (closer for own in self.closers for closer in own)

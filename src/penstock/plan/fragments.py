@@ -32,8 +32,9 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
-from penstock.plan.ending import with_endings
-from penstock.plan.ends import Ending
+from penstock.plan.constant_synopses import with_constant_synopses
+from penstock.plan.ending import emitting, with_endings
+from penstock.plan.ends import AfterPunctuation, Ending
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
@@ -90,7 +91,8 @@ class Plan:
 def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
     kind = query.root.kind if isinstance(query.root, ToStream) else None
-    relation = in_panes(with_endings(with_purging(physical(query.relation), catalog), catalog))
+    relation = ready(query.relation, catalog)
+    relation = in_panes(emitting(relation) if kind is StreamKind.ON_CLOSE else relation)
     once = comes_once(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
@@ -104,6 +106,12 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> 
         piece = cutter.partitioned(piece, piece.relation.schema)
     cutter.finish(piece)
     return Plan(query, tuple(cutter.fragments), kind, once)
+
+
+def ready(relation: Relation, catalog: Catalog) -> Relation:
+    """The physical form of a relation in normal form, with all that lets it forget."""
+    counted = with_constant_synopses(physical(relation), relation, catalog)
+    return with_endings(with_purging(counted, catalog), catalog)
 
 
 def _leaves(relation: Relation) -> tuple[Leaf, ...]:
@@ -195,10 +203,16 @@ class _Cutter:
         raise AssertionError(f"cannot cut {relation}")
 
     def _ending(self, relation: Ending) -> _Piece:
-        """Punctuations go to all cells: groups are partitioned by all of their keys."""
+        """Punctuations go where the groups are that they close; to all cells, where they say too little for that."""
         groups = self.piece(relation.input)
-        dimensions: tuple[Dimension, ...] = (None,) * len(groups.shares or ())
-        routes = tuple(Route(scan, dimensions) for scan in relation.evidence)
+        closers = {end.evidence: end for end in relation.all_closers() if isinstance(end, AfterPunctuation)}
+        routes = tuple(
+            Route(
+                scan,
+                _of_groups(groups, {relation.schema[key]: c for key, c in zip(end.keys, scan.schema, strict=True)}),
+            )
+            for scan, end in zip(relation.evidence, map(closers.__getitem__, range(len(closers))), strict=True)
+        )
         whole = relation.with_inputs((groups.relation, *relation.evidence))
         return replace(groups, relation=whole, routes=groups.routes + routes)
 
@@ -279,6 +293,19 @@ class _Cutter:
         routes = tuple(route for piece in placed for route in piece.routes)
         inputs = tuple(piece.relation for piece in placed)
         return _Piece(relation.with_inputs(inputs), routes, placed[0].shares, _seen(relation, _columns(own[0])))
+
+
+def _of_groups(groups: _Piece, held: Mapping[Column, Column]) -> tuple[Dimension, ...]:
+    """How rows go to the cells of groups, if they hold the values of these of their keys, in these columns."""
+    nowhere: tuple[Dimension, ...] = (None,) * len(groups.shares or ())
+    if groups.seen is None:
+        return nowhere
+    own = {groups.seen.names[key]: column for key, column in held.items() if key in groups.seen.names}
+    found = [next((own[c] for c in same if c in own), None) for same in groups.seen.by]
+    if len(nowhere) == 1:
+        # One dimension may be by several values, and then all of them count.
+        return nowhere if None in found else (tuple(c for c in found if c is not None),)
+    return tuple(None if column is None else (column,) for column in found) if len(found) == len(nowhere) else nowhere
 
 
 def _equal_columns(on: tuple[Expr, ...], left: Relation, right: Relation) -> list[tuple[Column, Column]]:

@@ -53,6 +53,8 @@ def is_monotone(relation: Relation) -> bool:
             return relation.is_monotone
         case Join(operands):
             return all(map(is_monotone, operands))
+        case Ending(emits=True):
+            return True
         case Select() | Project() | Keep() | SemiJoin() | Distinct() | Ending():
             return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):

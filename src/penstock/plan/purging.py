@@ -26,7 +26,7 @@ from penstock.catalog import (
     Within,
     WithinTime,
 )
-from penstock.plan.evidence import rows_of, values_of
+from penstock.plan.evidence import refused_by, rows_of, values_of
 from penstock.plan.joins import join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
@@ -34,6 +34,7 @@ from penstock.plan.rules import (
     AfterRows,
     ByCluster,
     ByKey,
+    ByNo,
     ByOrder,
     ByPunctuation,
     Estimate,
@@ -49,17 +50,27 @@ from penstock.types import BIGINT, Kind
 
 def with_purging(relation: Relation, catalog: Catalog) -> Relation:
     """The physical relation with joins that forget what they can, in place of those that would not."""
-    return rewrite_relation(relation, lambda node: _purging(node, catalog) if isinstance(node, Join) else node)
+    return rewrite_relation(relation, lambda node: _purging(node, catalog) if type(node) is Join else node)
+
+
+def rules_of(join: Join, catalog: Catalog) -> tuple[tuple[Rule, ...], tuple[Scan, ...]]:
+    """All rules of a join, whether it forgets by them or not, and the evidence that they read."""
+    found = _Rules(join, catalog)
+    return tuple(dict.fromkeys(found.all())), tuple(found.evidence)
 
 
 def _purging(join: Join, catalog: Catalog) -> Relation:
     found = _Rules(join, catalog)
     rules = tuple(dict.fromkeys(found.all()))
+    rules += tuple(found.no_components(rules))
     forgets = tuple(
         number for number, operand in enumerate(join.operands) if _may_forget(number, operand, rules, found)
     )
     if not forgets:
         return join
+    # No components alone are not worth a purge; where there is one, they help it.
+    helped = {n for n, operand in enumerate(join.operands) if _is_helped(n, operand, rules, found)}
+    forgets = tuple(sorted({*forgets, *helped}))
     return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets, tuple(found.monitors))
 
 
@@ -87,6 +98,12 @@ def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: 
     return False
 
 
+def _is_helped(number: int, operand: Relation, rules: tuple[Rule, ...], found: _Rules) -> bool:
+    """Whether rows of an operand are told by a No component that they wait in vain."""
+    is_plain = isinstance(operand, Scan) and _is_plain(operand)
+    return is_plain and any(isinstance(rule, ByNo) and found.holds(number, rule.variables) for rule in rules)
+
+
 def always_forgets(join: PurgingJoin, number: int) -> bool:
     """Whether each row of an input goes in the end: from it the rules reach all inputs (004, theorem 3).
 
@@ -109,6 +126,8 @@ def _applies(rule: Rule, reached: set[int], known: set[int], first: bool) -> boo
             return source in reached
         case ByPunctuation(_, variables) | ByOrder(_, variables):
             return known.issuperset(variables)
+        case ByNo():
+            return False
         case ByKey(_, variables) | ByCluster(_, variables):
             return not first and known.issuperset(variables)
 
@@ -126,10 +145,20 @@ def _watches_the_same(one: Monitor, other: Monitor) -> bool:
     return not isinstance(one, OfReference) and one.constraint == other.constraint
 
 
-def _widened(expr: Expr) -> Expr:
+def widened(expr: Expr) -> Expr:
     """What an INT that is compared with a BIGINT was before."""
     is_wider = isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT
     return expr.arg if isinstance(expr, Cast) and is_wider else expr
+
+
+def _stops(rule: Rule, asking: int, key: ByKey) -> bool:
+    """Whether a rule says when an input brings no more rows that ask for a key, whatever has come of it."""
+    match rule:
+        case InTime(target, source):
+            return (target, source) == (asking, key.target)
+        case ByOrder(target, variables):
+            return target == asking and set(variables) <= set(key.variables)
+    return False
 
 
 class _Rules:
@@ -139,6 +168,7 @@ class _Rules:
         self._join, self._catalog = join, catalog
         self.variables = join_variables(join)
         self.evidence: list[Scan] = []
+        self._columns: dict[ByKey, tuple[str, ...]] = {}
         self.monitors: list[Monitor] = []
         self._scans = {n: operand for n, operand in enumerate(join.operands) if isinstance(operand, Scan)}
 
@@ -158,6 +188,7 @@ class _Rules:
         match constraint:
             case Unique(columns):
                 if (variables := self._named(number, columns)) is not None:
+                    self._columns.setdefault(ByKey(number, variables), columns)
                     yield ByKey(number, variables)
             case Punctuated(columns):
                 if (variables := self._named(number, columns)) is not None:
@@ -173,6 +204,45 @@ class _Rules:
                     evidence, ticks = self._values(definition, (column,)), self._ticks(definition, within)
                     watched = (_text(definition, constraint), number, variables, within, then, ticks)
                     yield ByOrder(number, variables, evidence, self._k(OfOrder(*watched, evidence)), ticks)
+
+    def no_components(self, rules: tuple[Rule, ...]) -> Iterator[ByNo]:
+        """Those of inputs whose rows may turn out to be in no result: by a filter, or a row that they refer to."""
+        keys = [rule for rule in rules if isinstance(rule, ByKey)]
+        for key in keys:
+            own = {v for v, columns in enumerate(self.variables) if columns[key.target] is not None}
+            refers = any(other.target != key.target and own.issuperset(other.variables) for other in keys)
+            scan = self._scans[key.target]
+            refused = refused_by(scan, self._definition(scan), self._columns[key])
+            if refused is not None or refers:
+                evidence = None if refused is None else self._evidence(refused)
+                yield ByNo(key.target, key.variables, evidence, self._awaited(key, rules))
+
+    def _awaited(self, key: ByKey, rules: tuple[Rule, ...]) -> tuple[int, ...]:
+        """The inputs that may ask for a key, where nothing else tells them.
+
+        Each has to stop asking in the end, or keys would grow where rows do not.
+        """
+        held = {n for n in range(len(self._join.operands)) if self.holds(n, key.variables)} - {key.target}
+        untold = tuple(n for n in sorted(held) if not any(self._tells(rule, key.target, n) for rule in rules))
+        grows = not always_forgets(PurgingJoin(self._join.operands, self._join.on, rules, (), (), ()), key.target)
+        return untold if grows or all(any(_stops(rule, n, key) for rule in rules) for n in untold) else ()
+
+    def _tells(self, rule: Rule, target: int, asking: int) -> bool:
+        """Whether a rule ends the wait of an input's rows for those of a target before they leave their window."""
+        match rule:
+            case InTime(other, source, reach):
+                spec = self._scans[asking].spec if asking in self._scans else None
+                is_longer = isinstance(spec, Range) and isinstance(reach, int) and reach >= spec.width
+                return (other, source) == (target, asking) and not is_longer
+            case AfterRows(other, source):
+                return (other, source) == (target, asking)
+            case ByOrder(other, variables):
+                return other == target and self.holds(asking, variables)
+        return False
+
+    def holds(self, number: int, variables: Iterable[int]) -> bool:
+        """Whether an input has all these variables."""
+        return all(self.variables[v][number] is not None for v in variables)
 
     def _references(self) -> Iterator[tuple[int, int, Reference]]:
         """Inputs whose rows refer to rows of another that they join: number, the other's number, the reference."""
@@ -289,7 +359,7 @@ class _Rules:
         own = {column.name.lower(): column for column in scan.stream.schema}
         found = []
         for name in names:
-            columns = {output.column for output in scan.outputs if _widened(output.expr) == own[name.lower()]}
+            columns = {output.column for output in scan.outputs if widened(output.expr) == own[name.lower()]}
             known = (v for v, variable in enumerate(self.variables) if variable[number] in columns)
             found.append(next(known, None))
         return None if None in found else tuple(v for v in found if v is not None)

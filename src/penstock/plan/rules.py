@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from penstock.algebra.expressions import Expr
+from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.relations import Join, Relation
+from penstock.plan.joins import join_variables
 from penstock.plan.monitors import Monitor
 
 
@@ -71,6 +72,21 @@ class ByKey:
 
 
 @dataclass(frozen=True, slots=True)
+class ByNo:
+    """UNIQUE: the row with the values has come and can be in no result, so nobody need wait for it (thesis 6.3).
+
+    The target's No component, of which only the keys are kept: those of rows that are forgotten, and of rows that fail
+    the target's filter, which `evidence` has. Keys are kept until the inputs of `awaited` bring no more rows that ask
+    for them; if there are none, for a moment only: all others are told by RIDS or order (6.6.1, 6.8.5).
+    """
+
+    target: int
+    variables: tuple[int, ...]
+    evidence: int | None
+    awaited: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ByCluster:
     """CA(k): values that have come, and since then more than k others, do not come again.
 
@@ -96,8 +112,8 @@ class ByOrder:
 
 
 #: Rules that speak of values, and read evidence that has them.
-OfValues = ByPunctuation | ByCluster | ByOrder
-Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByCluster | ByOrder
+OfValues = ByPunctuation | ByNo | ByCluster | ByOrder
+Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByNo | ByCluster | ByOrder
 
 
 def k_of(rule: Rule) -> K | None:
@@ -124,6 +140,11 @@ class PurgingJoin(Join):
     def with_inputs(self, inputs: tuple[Relation, ...]) -> PurgingJoin:
         count = len(self.operands)
         return replace(self, operands=inputs[:count], evidence=inputs[count:])
+
+    def keys_of(self, number: int, variables: Iterable[int]) -> tuple[Column, ...]:
+        """The columns of an input that variables are."""
+        found = join_variables(self)
+        return tuple(column for v in variables if (column := found[v][number]) is not None)
 
     def evidence_along(self, number: int, variables: Iterable[int]) -> list[Expr | None]:
         """The columns by which evidence is partitioned along these variables. What lacks one goes to all cells.

@@ -122,6 +122,20 @@ def ending(relation: Relation, keys: Iterable[Expr], catalog: Catalog, at_last: 
     return _ending(relation, _Asked(plain, buckets, seen=not at_last), catalog)
 
 
+def by_punctuations(catalog: Catalog) -> Catalog:
+    """What is declared, but for what closes a value after a number of rows: only punctuations and times do here."""
+    for stream in catalog.streams:
+        rest = tuple(c for c in stream.constraints if not _counts_rows(c))
+        catalog = catalog.having(replace(stream, constraints=rest)) if rest != stream.constraints else catalog
+    return catalog
+
+
+def _counts_rows(constraint: Constraint) -> bool:
+    if isinstance(constraint, Reference):
+        return not isinstance(constraint.within, WithinTime)
+    return isinstance(constraint, Clustered | Ordered)
+
+
 class Purging:
     """How stored rows of a block's operands become useless: theorem 3 of 004 over all that may change beside them."""
 

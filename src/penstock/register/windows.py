@@ -29,10 +29,11 @@ from penstock.algebra.relations import (
     ToStream,
     Unbounded,
     Window,
+    outermost_groups,
 )
 from penstock.catalog import Catalog
 from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness, entries, least, plus, times
-from penstock.register.closing import Ending, ending
+from penstock.register.closing import Ending, by_punctuations, ending
 from penstock.register.contents import (
     appends_only,
     content,
@@ -73,6 +74,8 @@ class _Walk:
 
     def root(self, root: Relation | ToStream) -> Iterator[State]:
         relation = root.input if isinstance(root, ToStream) else root
+        if isinstance(root, ToStream) and root.kind is StreamKind.ON_CLOSE:
+            yield from self._on_close(relation)
         if isinstance(root, ToStream) and root.kind is StreamKind.RSTREAM:
             yield self._rstream(relation)
         yield from self.below(relation, JoinContext.of(root))
@@ -252,6 +255,17 @@ class _Walk:
             return _state(Holder.RSTREAM, None, rows, Proof("RSTREAM gives the whole result at every instant"), "")
         because = Proof("RSTREAM gives the whole result at every instant, and the result grows without end")
         return State(Holder.RSTREAM, None, UNBOUNDED, Theory.WINDOWS, because, "", relation.schema)
+
+    def _on_close(self, relation: Relation) -> Iterator[State]:
+        """Groups that show when they close have to, be they ever so few."""
+        groups = outermost_groups(relation)
+        assert groups is not None, "the binder lets nothing else have EMIT ON CLOSE"
+        keys = tuple(key.expr for key in groups.keys)
+        if ending(groups.input, keys, by_punctuations(self.catalog)) is None:
+            names = _texts(keys, groups.input)
+            because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
+            scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
+            yield State(Holder.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
 
 
 def _deciding(node: SetOp) -> tuple[Relation, ...]:

@@ -183,7 +183,8 @@ class QueryParser(SparkParser):
         return super()._parse_bracket(this)
 
     def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
-        return None if self._at_words("ALLOW", "UNBOUNDED") else super()._parse_table_alias(alias_tokens)
+        ends = self._at_words("ALLOW", "UNBOUNDED") or self._at_words("EMIT", "ON")
+        return None if ends else super()._parse_table_alias(alias_tokens)
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
         if not self._match(TokenType.COMMA):

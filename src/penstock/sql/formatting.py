@@ -126,7 +126,7 @@ def _create(kind: str, creation: Creation, name: Name) -> str:
 
 
 def _create_query(statement: CreateQuery, tall: bool) -> str:
-    query = _query(statement.query, tall)
+    query = _query(statement.query, tall) + ("\nEMIT ON CLOSE" if statement.on_close else "")
     allow = "ALLOW UNBOUNDED" if statement.allow_unbounded else ""
     if statement.name is None:
         return f"{query}\n{allow}" if allow else query

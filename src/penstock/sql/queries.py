@@ -30,10 +30,12 @@ from penstock.algebra.relations import (
     StreamKind,
     ToStream,
 )
+from penstock.errors import Span
 from penstock.sql.coercion import widen
 from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions
 from penstock.sql.diagnostics import TooLarge, counted, did_you_mean, listed
 from penstock.sql.dialect import StreamList
+from penstock.sql.emission import check_on_close
 from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
 from penstock.sql.from_clause import bind_from
 from penstock.sql.grouping import Grouping, bind_keys, has_aggregate
@@ -44,14 +46,17 @@ from penstock.sql.syntax import Tree
 from penstock.types import common_type
 
 
-def bind_root(name: str, tree: Tree, env: Environment, allow_unbounded: bool) -> Query:
-    """A whole query: the only place where ISTREAM, DSTREAM and RSTREAM may stand."""
+def bind_root(name: str, tree: Tree, env: Environment, allow_unbounded: bool, on_close: Span | None = None) -> Query:
+    """A whole query: the only place where ISTREAM, DSTREAM, RSTREAM and EMIT ON CLOSE may stand."""
     stream_list = _stream_list(_unwrapped(tree))
     relation = bind_query(tree, "", env, outermost=True).relation
     for position, column in enumerate(relation.schema):
         _check_output(column, env, _output_tree(tree, position))
-    root = ToStream(StreamKind[stream_list.args["kind"]], relation) if stream_list else relation
-    return Query(name, root, allow_unbounded)
+    kind = StreamKind[stream_list.args["kind"]] if stream_list else None
+    if on_close is not None:
+        check_on_close(relation, kind, env, on_close)
+        kind = StreamKind.ON_CLOSE
+    return Query(name, ToStream(kind, relation) if kind else relation, allow_unbounded)
 
 
 def _check_output(column: Column, env: Environment, tree: Tree) -> None:

@@ -213,7 +213,7 @@ class _ScriptBinder:
         if statement.name is None and self._has_named:
             diagnostics.fail("beside CREATE QUERY this query needs a name too", _NAME_IT, statement.span)
         env = self._env(diagnostics)
-        query = bind_root(name, statement.query, env, statement.allow_unbounded)
+        query = bind_root(name, statement.query, env, statement.allow_unbounded, statement.on_close)
         diagnostics.stop_if_failed()
         self.queries[name.lower()] = query
         whole = tree_span(statement.query) or statement.span

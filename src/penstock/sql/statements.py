@@ -95,8 +95,8 @@ class StatementParser(QueryParser):
             hint = did_you_mean(word, STATEMENTS)
             self.fault(f"{self._curr.text} starts no statement", hint or OTHER_STATEMENTS.get(word, STATEMENT_HINT))
         query = self.read_query("a query")
-        allowed = self.read_allow_unbounded()
-        return CreateQuery(self._span(), "CREATE", None, query, allowed)
+        on_close, allowed = self.read_emission()
+        return CreateQuery(self._span(), "CREATE", None, query, allowed, on_close)
 
     def read_create_statement(self) -> Statement:
         replace = self._match_text_seq("OR", "REPLACE")
@@ -159,8 +159,8 @@ class StatementParser(QueryParser):
         allowed = self.read_allow_unbounded()
         self._expect(TokenType.ALIAS, "AS", "write CREATE QUERY name AS SELECT ...")
         query = self.read_query("the query")
-        allowed = self.read_allow_unbounded() or allowed
-        return CreateQuery(self._span(), creation, name, query, allowed)
+        on_close, also_allowed = self.read_emission()
+        return CreateQuery(self._span(), creation, name, query, allowed or also_allowed, on_close)
 
     def read_create_assertion(self, creation: Creation) -> CreateAssertion:
         """`FOR stream variable, ... [WHERE premise] THEN [EXISTS stream variable, ... WHERE] conclusion`."""
@@ -450,6 +450,17 @@ class StatementParser(QueryParser):
     def _refuse_depth(self, tree: Tree, start: Token) -> None:
         if _levels(tree) > MOST_LEVELS:
             self.fault(f"this is nested too deeply: {MOST_LEVELS} levels are the most", "split it with views", start)
+
+    def read_emission(self) -> tuple[Span | None, bool]:
+        """`EMIT ON CLOSE` and `ALLOW UNBOUNDED`, in any order: where the first stands, and whether the second does."""
+        allowed = self.read_allow_unbounded()
+        start = self._curr
+        if not self._match_text_seq("EMIT"):
+            return None, allowed
+        if not self._match_text_seq("ON", "CLOSE"):
+            self.fault("expected ON CLOSE after EMIT", "EMIT ON CLOSE gives each group once, when it closes")
+        span = Span(start.start, self._prev.end + 1)
+        return span, self.read_allow_unbounded() or allowed
 
     def read_allow_unbounded(self) -> bool:
         return bool(self._match_text_seq("ALLOW", "UNBOUNDED"))

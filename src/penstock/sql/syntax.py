@@ -130,6 +130,8 @@ class CreateQuery:
     name: Name | None
     query: Tree
     allow_unbounded: bool
+    #: Where EMIT ON CLOSE stands, if it does.
+    on_close: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ from penstock.synopsis.memory import Ints
 
 Bools = NDArray[np.bool_]
 
+#: The instant of what does not happen.
+NEVER = (1 << 63) - 1
+
 #: Null bits per word: the sign bit stays free.
 NULL_BITS = 63
 

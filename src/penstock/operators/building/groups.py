@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from penstock.algebra.relations import Aggregate, Distinct, Relation
 from penstock.kernels import counting
-from penstock.operators.aggregate import AggregateOperator, AggregationSpec
+from penstock.operators.aggregate import AggregateOperator, AggregationSpec, own_keys
 from penstock.operators.building.nodes import DeltaNode, Step, measured
 from penstock.operators.building.windows import build_unordered
 from penstock.operators.counting import CountingOperator
@@ -14,7 +16,7 @@ from penstock.operators.ending import Endings
 from penstock.operators.panes import PartialAggregates
 from penstock.operators.projection import Projection, projection
 from penstock.operators.sweep import RowsHolder
-from penstock.plan.ends import Ending
+from penstock.plan.ends import Ending, Seen
 from penstock.plan.joins import is_monotone
 from penstock.plan.panes import Panes
 from penstock.synopsis.deltas import Deltas, row_width
@@ -33,16 +35,34 @@ def build_ending(build: Builder, node: Ending) -> DeltaNode:
     evidence = [build.deltas(scan) for scan in node.evidence]
     keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
     endings = Endings(build.memory, build.name("endings"), node, keys, build.dictionary)
+    has_seen = any(isinstance(closer, Seen) for closer in node.all_closers())
     build.holders += endings.holders
     build.gauges.top.counts.append(endings.__len__)
 
     def step_groups(step: Step) -> Deltas:
         out = groups(step)
-        endings.learn([rows(step) for rows in evidence], purge.ended if purge is not None else {})
-        endings.step(step.until, operator.state_rows, operator.forget)
-        return out
+        ended = purge.ended if purge is not None else {}
+        endings.learn([rows(step) for rows in evidence], ended)
+        closed = endings.forget(operator, step.until)
+        if not node.emits:
+            return out
+        if closed is None or not len(closed):
+            return out.take(slice(0, 0))
+        return _after_changes(closed, out, keys, len(node.schema)) if has_seen else closed
 
     return step_groups
+
+
+def _after_changes(closed: Deltas, changes: Deltas, keys: int, columns: int) -> Deltas:
+    """Groups that closed, no sooner than they last changed: if all else was closed, the row that was missing did it."""
+    changed = changes.take(changes.weight > 0)
+    rows = np.concatenate((closed.rows, changed.rows))
+    own = np.empty((len(rows), row_width(keys)), np.int64)
+    own_keys(rows, keys, columns, own)
+    _, groups = np.unique(own, axis=0, return_inverse=True)
+    last = np.zeros(len(rows), np.int64)
+    np.maximum.at(last, groups, np.concatenate((closed.ts, changed.ts)))
+    return Deltas(last[groups[: len(closed)]], closed.weight, closed.rows).in_order()
 
 
 def _grouping(build: Builder, relation: Aggregate | Distinct) -> tuple[AggregateOperator | CountingOperator, DeltaNode]:

@@ -1,0 +1,37 @@
+"""EMIT ON CLOSE: which queries may have it. Whether their groups can be proved to close is the register's question."""
+
+from __future__ import annotations
+
+from penstock.algebra.relations import (
+    Join,
+    Project,
+    Relation,
+    Select,
+    StreamKind,
+    Table,
+    Unbounded,
+    Window,
+    outermost_groups,
+    walk_relations,
+)
+from penstock.errors import Span
+from penstock.sql.environment import Environment
+
+_HINT = "it gives each group once, with its last values: SELECT ... GROUP BY ... EMIT ON CLOSE"
+
+
+def check_on_close(relation: Relation, kind: StreamKind | None, env: Environment, place: Span) -> None:
+    """Refuses EMIT ON CLOSE where it has no meaning."""
+    fail = env.diagnostics.fail
+    if kind in (StreamKind.DSTREAM, StreamKind.RSTREAM):
+        fail(f"EMIT ON CLOSE gives rows that only come, and {kind.value} others", f"leave {kind.value} out", place)
+    groups = outermost_groups(relation)
+    if groups is None or not groups.keys:
+        fail("EMIT ON CLOSE is of a query that ends in GROUP BY", _HINT, place)
+    for node in walk_relations(groups.input):
+        if isinstance(node, Window) and not isinstance(node.spec, Unbounded):
+            hint = "leave the window out, and group by a time, such as DATE_TRUNC('HOUR', ts)"
+            fail(f"the groups of a window are empty when they close: {node.stream.occurrence} has one", hint, place)
+        if not isinstance(node, Window | Table | Select | Project | Join):
+            hint = "below GROUP BY there may be streams, tables, conditions and joins"
+            fail("EMIT ON CLOSE groups the rows of streams and of joins only", hint, place)

@@ -1,0 +1,71 @@
+"""An engine that is fed row by row, and what its join keeps after each: the synopses of the worked examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from penstock.engines.embedded import EmbeddedEngine
+from penstock.operators.purge import Purge
+from penstock.plan.rules import ByNo
+from penstock.sql import bind_text
+from tests.engines.comparing import logged, table
+
+Values = tuple[int, ...]
+
+
+class Steps:
+    """A query over streams of BIGINT columns whose last one is the time; each row comes at an instant of its own."""
+
+    def __init__(self, script: str) -> None:
+        bound = bind_text(script).checked()
+        self.query, self.catalog = bound.queries[0], bound.catalog
+        self.engine = EmbeddedEngine(self.query, self.catalog)
+        self._purges: list[Purge] = [
+            purge for machines in self.engine._machines for machine in machines for purge in machine._builder.purges
+        ]
+        self.log: Counter[tuple[object, ...]] = Counter()
+        self.now = 0
+
+    @property
+    def forgets(self) -> bool:
+        return bool(self._purges)
+
+    def feed(self, stream: str, *rows: Values) -> None:
+        for row in rows:
+            self.come(stream, row, self.now + 1)
+
+    def come(self, stream: str, row: Values, ts: int) -> None:
+        """A row at that instant, which is closed then."""
+        self.now = ts
+        definition = self.catalog.get(stream)
+        (batch,) = table(definition, [(*row, ts)]).combine_chunks().to_batches()  # type: ignore[arg-type]
+        self.engine.push(stream, batch)
+        self.log += logged(self.engine._step(ts + 1), self.query)
+
+    def stored(self, occurrence: str) -> list[Values]:
+        """The rows of an input, but their times, in the order in which they came."""
+        (purge,) = self._purges
+        for number, operand in enumerate(purge.node.operands):
+            if operand.schema[0].scope == occurrence:
+                store = purge._core.inputs[number].store
+                slots = np.flatnonzero(purge._core.lives(number)[: store.capacity])
+                slots = slots[np.argsort(store.starts[slots], kind="stable")]
+                return [tuple(row[: len(operand.schema)]) for row in store.rows[slots].tolist()]
+        raise AssertionError(occurrence)
+
+    def no(self, occurrence: str) -> list[Values]:
+        """The keys of an input's No component."""
+        (purge,) = self._purges
+        for number, rule in enumerate(purge.node.rules):
+            if isinstance(rule, ByNo) and purge.node.operands[rule.target].schema[0].scope == occurrence:
+                return sorted(map(tuple, purge._knows.evidence[number].entries()[0].tolist()))
+        raise AssertionError(occurrence)
+
+    def results(self) -> list[tuple[object, ...]]:
+        """The rows that are in the answer now."""
+        found: Counter[tuple[object, ...]] = Counter()
+        for (_, op, *values), count in self.log.items():
+            found[tuple(values)] += count if op == "+" else -count
+        return sorted(found.elements())  # type: ignore[type-var]
