@@ -44,6 +44,7 @@ PUNCTUATED = 3  # ... with values that a punctuation closed.
 BY_KEY = 4  # ... with the values of a key of which the row is there.
 CLUSTERED = 5  # ... with values that came, and since then more than so many others.
 ORDERED = 6  # ... with a value that the target has passed.
+IN_NO = 7  # ... with the values of a key of which the row came, and can be in no result.
 
 #: The clock of time. Its value is the first instant that is not closed.
 TIME = 0
@@ -238,7 +239,8 @@ def closed_input(tables: Tables, rules: Rules, room: Scratch) -> int:
             continue
         slot = find(rule[INDEX], count, tables, key)
         if slot < 0:
-            _watch(r, count, key, waits, room.watched)
+            if kind != IN_NO:  # who waits for a key watches for it already
+                _watch(r, count, key, waits, room.watched)
         elif kind == CLUSTERED:
             store = tables.stores[tables.indexes[rule[INDEX], STORE]]
             due = peek(store[ROWS] + 8 * (slot * store[WIDTH] + count)) + rule[LIMIT]

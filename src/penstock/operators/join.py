@@ -170,7 +170,7 @@ class JoinCore:
 
         `brings` are those that bring a row; others are of rows that are there.
         """
-        events = self._without_nulls(number, events)
+        events = self.without_nulls(number, events)
         store = self.inputs[number].store
         keys = {self._first_columns[number], *(columns for owner, columns in self._index_keys if owner == number)}
         hashes = {key: row_hashes(store.rows, events.slots, np.array(key, np.int64)) for key in keys}
@@ -260,7 +260,8 @@ class JoinCore:
         found = np.zeros(len(keys), np.int64)
         index = self.index_on(number, variables)
         rows = self.inputs[number].store.rows
-        holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
+        if index.mask >= 0:  # Before the first step there is nothing.
+            holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
         return found.astype(np.bool_)
 
     def _positions(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
@@ -295,7 +296,7 @@ class JoinCore:
         capacity = self.inputs[number].store.capacity
         return self._memory.array(f"{self._name}.{number}.lives", capacity)
 
-    def _without_nulls(self, number: int, events: Events) -> Events:
+    def without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
         source = self.inputs[number]
         columns = {column for column in source.variables if column is not None}

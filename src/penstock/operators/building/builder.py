@@ -57,7 +57,7 @@ class Builder:
     ) -> None:
         self.memory = memory
         self.dictionary = dictionary
-        self.routes = fragment.routes
+        self.routes, self.shares = fragment.routes, fragment.shares
         #: The join of whose results nobody wants to know when they go.
         self.only_coming = only_coming
         self.leaves = [route.leaf for route in fragment.routes]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
@@ -25,6 +25,7 @@ from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.joins import is_monotone, join_variables
+from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
 from penstock.plan.rules import PurgingJoin
 from penstock.synopsis.constant import ConstantSynopsis
@@ -57,29 +58,44 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     evidence = [build.deltas(scan) for scan in node.evidence]
     forgetting = {number: own.window for number, own in windows.items()}
     retracts = not only_coming and not is_monotone(node)
-    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, retracts)
+    copies = [_copies(build, node, monitor) for monitor in node.monitors]
+    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, retracts, build.dictionary, copies)
     doors = Doors(node, core, forgetting)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
     build.gauges.top.ruled_out.append(purge.violations)
+    build.gauges.top.monitors.append(purge.watched)
 
     def join(step: Step) -> Deltas:
-        purge.learn([rows(step) for rows in evidence], step.until)
-        came, entered = {}, {}
+        arrived = {number: own.arrivals(step) for number, own in windows.items()}
+        came = {number: part.events(step) for number, part in enumerate(parts) if number not in windows}
+        purge.learn([rows(step) for rows in evidence], {**arrived, **came}, step.until)
+        entered = {}
         for number in doors.order:
             if number in windows:
-                came[number] = windows[number].step(step, partial(doors.let_in, number))
-            else:
-                came[number] = parts[number].events(step)
+                came[number] = windows[number].step(step, doors.let_in(number, arrived[number]))
             entered[number] = core.enter(number, purge.allowed(number, came[number]))
         events = [entered[number] for number in range(len(parts))]
         purge.wake(events)
         found, times, signs, rows = core.step(events)
+        purge.gave(int((signs > 0).sum()))
         purge.step([came[number] for number in range(len(parts))], found)
         return Deltas(times, signs, rows).in_order()
 
     return join
+
+
+def _copies(build: Builder, node: PurgingJoin, monitor: Monitor) -> int:
+    """In how many cells a monitor sees a row: those along which none of its leaves is partitioned."""
+    match monitor:
+        case OfReference(target=target, source=source):
+            leaves = [node.operands[target], node.operands[source]]
+        case OfCluster(evidence=evidence) | OfOrder(evidence=evidence):
+            leaves = [node.evidence[evidence]]
+    routes = [route for route in build.routes if any(route.leaf is leaf for leaf in leaves)]
+    along = zip(build.shares, *(route.dimensions for route in routes), strict=True)
+    return prod(share for share, *dimensions in along if not any(dimensions))
 
 
 def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> DeltaNode:
@@ -125,13 +141,13 @@ class _ForgettingInput:
     def __init__(self, build: Builder, scan: Relation) -> None:
         assert isinstance(scan, Scan)
         with build.gauges.building(scan) as self._gauge:
-            self._arrivals = build_arrivals(build, scan)
+            self.arrivals = build_arrivals(build, scan)
             self.window = cast(ForgettingWindow, build_operator(build, scan))
             build.stores.append(self.window.store)
-        self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, lambda came: came))
+        self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, self.arrivals(step)))
 
-    def step(self, step: Step, let_in: Callable[[Deltas], Deltas]) -> Events:
-        came = let_in(self._arrivals(step))
+    def step(self, step: Step, came: Deltas) -> Events:
+        """The events of rows that came, those that were let in."""
         events = self.window.step(came.ts, came.rows, step.until)
         self._gauge.stepped(step.inputs, len(events))
         return events
