@@ -50,7 +50,7 @@ from penstock.types import BIGINT, Kind
 
 def with_purging(relation: Relation, catalog: Catalog) -> Relation:
     """The physical relation with joins that forget what they can, in place of those that would not."""
-    return rewrite_relation(relation, lambda node: _purging(node, catalog) if isinstance(node, Join) else node)
+    return rewrite_relation(relation, lambda node: _purging(node, catalog) if type(node) is Join else node)
 
 
 def rules_of(join: Join, catalog: Catalog) -> tuple[tuple[Rule, ...], tuple[Scan, ...]]:

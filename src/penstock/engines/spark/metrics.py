@@ -14,6 +14,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.algebra.relations import Relation, Table
@@ -82,16 +83,32 @@ class History:
 
     def __init__(self) -> None:
         self._reports: dict[int, _Report] = {}
+        #: The latest of Spark's reports that was read.
+        self._read: tuple[str, int, str] | None = None
 
     def collect(self, query: StreamingQuery) -> None:
         """Takes over what Spark reports, of which it keeps only the latest."""
-        for report in query.recentProgress:
+        for report in self._unread(query):
             seen = report.observedMetrics.get(_NOTES)
             if seen is not None and seen["notes"]:
                 notes = [json.loads(told) for told in seen["notes"]]
-                self._reports[report.batchId] = _Report(report.processedRowsPerSecond or 0.0, notes)
+                self._reports[report.batchId] = _Report(_rate(notes, report.batchDuration), notes)
         for batch in sorted(self._reports)[:-_MOST_BATCHES]:
             del self._reports[batch]
+
+    def _unread(self, query: StreamingQuery) -> list[StreamingQueryProgress]:
+        """Spark keeps many reports, and to turn all of them into text each time would cost much."""
+        kept = query._jsq.recentProgress()
+        unread = []
+        for place in reversed(range(len(kept))):
+            report = kept[place]
+            known = (str(report.runId()), int(report.batchId()), str(report.timestamp()))
+            if known == self._read:
+                break
+            unread.append((known, StreamingQueryProgress.fromJson(json.loads(report.json()))))
+        if unread:
+            self._read = unread[0][0]
+        return [report for _, report in reversed(unread)]
 
     def progress(self) -> QueryProgress | None:
         """How far the query is, or None before the first micro-batch is done."""
@@ -135,6 +152,20 @@ class _Report:
 def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
     watched = tuple(Watched(**each) for each in line["constraints"])
     return OperatorMetrics(**{**line, "step": batch, "constraints": watched})
+
+
+def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:
+    """Rows per second. Spark counts files where workers read them.
+
+    >>> note = {"streams": {"s": {"rows": 700}}, "before": {"s": {"rows": 200}}}
+    >>> _rate([note, {}], 250)
+    2000.0
+    """
+    now, before = (
+        sum(int(progress["rows"]) for told in notes for progress in told.get(when, {}).values())
+        for when in ("streams", "before")
+    )
+    return 1000 * (now - before) / max(1, milliseconds)
 
 
 def _stream_metrics(

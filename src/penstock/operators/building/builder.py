@@ -69,6 +69,8 @@ class Builder:
         self.holders: list[Holder] = []
         self.gauges = Gauges()
         self.purges: list[Purge] = []
+        #: Whether something else forgets rows within a step.
+        self.slims = False
 
     def end_step(self) -> None:
         for store in self.stores:

@@ -1,4 +1,4 @@
-"""Joins, with what lets them forget, and semi-joins."""
+"""Joins, with what lets them forget or count, and semi-joins."""
 
 from __future__ import annotations
 
@@ -8,19 +8,28 @@ from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin
-from penstock.operators.building.nodes import DeltaNode, Step, Stored
+from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored
 from penstock.operators.building.windows import build_arrivals, build_operator
+from penstock.operators.constant_join import (
+    BucketInputs,
+    ConstantJoinOperator,
+    ConstantSemiJoinOperator,
+    recipe_of,
+    skyline_of,
+)
 from penstock.operators.doors import Doors
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
 from penstock.operators.purge import Purge, looked_up
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows import ForgettingWindow
+from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
 from penstock.plan.rules import PurgingJoin
-from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.constant import ConstantSynopsis
+from penstock.synopsis.deltas import Deltas, row_width
 
 if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
@@ -30,6 +39,8 @@ def build_join(build: Builder, join: Join, columns: Schema) -> DeltaNode:
     """The join's results, of these columns."""
     if isinstance(join, PurgingJoin):
         return _purging_join(build, join, columns)
+    if isinstance(join, ConstantJoin):
+        return _constant_join(build, join, columns)
     parts = [build.events(operand) for operand in join.operands]
     core = _core(build, join, columns, parts, only_coming=join is build.only_coming)
     operator = JoinOperator(core)
@@ -87,6 +98,43 @@ def _copies(build: Builder, node: PurgingJoin, monitor: Monitor) -> int:
     return prod(share for share, *dimensions in along if not any(dimensions))
 
 
+def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> DeltaNode:
+    """A join of buckets: of inputs that have some no row is stored but one of each."""
+    nodes, parts, synopses = _bucket_inputs(build, node, node.operands, node.buckets)
+    core = _core(build, node, columns, parts, only_coming=node is build.only_coming)
+    operator = ConstantJoinOperator(BucketInputs(core, synopses))
+    return lambda step: operator.step([changes(step) for changes in nodes])
+
+
+def _bucket_inputs(
+    build: Builder, join: Join, operands: Sequence[Relation], buckets: Sequence[Buckets | None]
+) -> tuple[list[DeltaNode | EventNode], list[Stored], list[ConstantSynopsis | None]]:
+    """What inputs give in a step, where their rows or samples are, and the synopses of those that have buckets."""
+    nodes: list[DeltaNode | EventNode] = []
+    parts: list[Stored] = []
+    synopses: list[ConstantSynopsis | None] = []
+    for number, (operand, kept) in enumerate(zip(operands, buckets, strict=True)):
+        if kept is None:
+            parts.append(build.events(operand))
+            nodes.append(parts[-1].events)
+            synopses.append(None)
+            continue
+        nodes.append(build.deltas(operand))
+        joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
+        recipe, width = recipe_of(kept, operand.schema, joined), row_width(len(operand.schema))
+        synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(kept))
+        build.keeps(synopsis.store, operand.schema)
+        build.stores.append(synopsis.store)
+        build.slims |= kept.space is not None
+        synopses.append(synopsis)
+        parts.append(Stored(operand.schema, synopsis.store, _no_events))
+    return nodes, parts, synopses
+
+
+def _no_events(step: Step) -> Events:
+    raise AssertionError("buckets have no events of their own")
+
+
 class _ForgettingInput:
     """A window of one reader, who may forget its rows, or not let them in."""
 
@@ -106,6 +154,8 @@ class _ForgettingInput:
 
 
 def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
+    if isinstance(relation, ConstantSemiJoin | ConstantAntiJoin):
+        return _constant_semi_join(build, relation)
     sides = (relation.left, relation.right)
     parts = [build.events(side) for side in sides]
     core = _core(build, Join(sides, relation.on), (), parts)
@@ -116,6 +166,19 @@ def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
         return operator.step([part.events(step) for part in parts])
 
     return build.narrowed(semi_join, parts[0], relation.left.schema)
+
+
+def _constant_semi_join(build: Builder, relation: ConstantSemiJoin | ConstantAntiJoin) -> DeltaNode:
+    sides = (relation.left, relation.right)
+    join = Join(sides, relation.on)
+    nodes, parts, synopses = _bucket_inputs(build, join, sides, relation.buckets)
+    core = _core(build, join, (), parts)
+    wants_match = isinstance(relation, SemiJoin)
+    inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    operator = ConstantSemiJoinOperator(BucketInputs(core, synopses), inner, wants_match)
+    return build.narrowed(
+        lambda step: operator.step([changes(step) for changes in nodes]), parts[0], relation.left.schema
+    )
 
 
 def _core(
