@@ -62,7 +62,7 @@ class Machine:
         """
         for gauge in self.gauges:
             gauge.begin()
-        parts = slices(inputs, until) if self._builder.purges else [(inputs, until)]
+        parts = slices(inputs, until) if self._builder.purges or self._builder.slims else [(inputs, until)]
         results = []
         for number, (part, end) in enumerate(parts):
             results.append(self._step(part, end, arrivals if number == 0 else None))

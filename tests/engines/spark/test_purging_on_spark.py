@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
+from penstock.errors import PenstockError
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.running import begin, on_spark, results, write_files
 from tests.generators import Case
@@ -47,3 +49,37 @@ def test_a_random_join_gives_what_the_reference_says(spark: SparkSession, tmp_pa
     found = purging_case(7)
     got = on_spark(spark, found.case, found.query, found.catalog, tmp_path, cells=2)
     assert got == expected(found.case, found.query, found.catalog)
+
+
+BROKEN = """
+CREATE STREAM item (id BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT,
+    FOREIGN KEY (auction) REFERENCES item (id) WITHIN 0 ROWS{then}) TIMESTAMP BY ts;
+"""
+#: The bids of every tenth item come before it.
+EARLY = {
+    "item": [(i, 10 * i + 5) for i in range(ITEMS)],
+    "bid": [(i, 1, 10 * i + (1 if i % 10 == 0 else 7)) for i in range(ITEMS)],
+}
+
+
+def test_rows_that_break_a_reference_are_told_to_the_driver(spark: SparkSession, tmp_path: Path) -> None:
+    query, catalog = bound(case := Case(BROKEN.format(then=""), f"{QUERY} ALLOW UNBOUNDED", EARLY, None, ""))
+    write_files(case, catalog, tmp_path / "in")
+    running = begin(spark, case, query, catalog, tmp_path, cells=2)
+    running.await_done()
+    progress = running.progress()
+    assert progress is not None
+    (watched,) = progress.constraints
+    assert watched.constraint == "bid: FOREIGN KEY (auction) REFERENCES item (id) WITHIN 0 ROWS"
+    assert watched.broken == 4
+
+
+def test_such_a_row_may_stop_the_query(spark: SparkSession, tmp_path: Path) -> None:
+    then = " ON VIOLATION ERROR"
+    query, catalog = bound(case := Case(BROKEN.format(then=then), f"{QUERY} ALLOW UNBOUNDED", EARLY, None, ""))
+    write_files(case, catalog, tmp_path / "in")
+    running = begin(spark, case, query, catalog, tmp_path, cells=1)
+    with pytest.raises(PenstockError) as stopped:
+        running.await_done()
+    assert stopped.value.message.startswith("a row with id = 0 at 5 breaks bid: FOREIGN KEY (auction)")

@@ -18,10 +18,11 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.algebra.relations import Relation, Table
-from penstock.engines.metrics import DICTIONARY, OperatorMetrics
+from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of
 from penstock.engines.spark.clock import Clock
 from penstock.operators.machine import Machine
 from penstock.plan.physical import Scan
+from penstock.plan.watched import Watched
 
 _NOTES = "penstock"
 
@@ -50,6 +51,8 @@ class QueryProgress:
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
     #: Rows that were left out because a punctuation had ruled them out.
     violations: int = 0
+    #: What monitors say of constraints.
+    constraints: tuple[Watched, ...] = ()
 
 
 def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
@@ -60,7 +63,7 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
         state = (gauge.state_rows(), machine.state_bytes(gauge))
         rows = (gauge.rows_in, gauge.rows_out)
         of = (gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell)
-        lines.append(made(*of, *rows, *state, violations=gauge.violations()))
+        lines.append(made(*of, *rows, *state, violations=gauge.violations(), constraints=tuple(gauge.watched())))
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
     told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
@@ -124,14 +127,15 @@ class History:
         rows = sum(line["state_rows"] for line in lines if line["operator"] != DICTIONARY)
         size = sum(line["state_bytes"] for line in lines)
         violations = sum(line["violations"] for line in lines)
-        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams, violations)
+        watched = constraints_of(_operator_metrics(batch, line) for line in lines)
+        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams, violations, tuple(watched))
 
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator and stream did in each micro-batch."""
         lines = []
         for batch in sorted(self._reports):
             for told in self._reports[batch].notes:
-                lines += [OperatorMetrics(**{**line, "step": batch}) for line in told["operators"]]
+                lines += [_operator_metrics(batch, line) for line in told["operators"]]
                 for name, progress in told.get("streams", {}).items():
                     lines.append(_stream_metrics(batch, told, name, progress, told["before"][name]))
         return sorted(lines, key=lambda line: (line.step, line.fragment or 0, line.cell or 0))
@@ -143,6 +147,11 @@ class _Report:
 
     rows_per_second: float
     notes: list[dict[str, Any]]
+
+
+def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
+    watched = tuple(Watched(**each) for each in line["constraints"])
+    return OperatorMetrics(**{**line, "step": batch, "constraints": watched})
 
 
 def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:
