@@ -27,7 +27,7 @@ def test_the_results_of_a_micro_batch_count_once(spark: SparkSession, tmp_path: 
         told = write_results(pa.table({"_ts": [value], "_op": ["+"]}), folder, str(value))
         log.commit(spark.createDataFrame([(told,)], "data BINARY"), number)
     log.commit(spark.createDataFrame([], "data BINARY"), 2)
-    assert len(list(Path(folder).glob("*.parquet"))) == 2
+    assert len(list(Path(folder).glob("*.parquet"))) == 3
     assert sorted(row._ts for row in spark.read.parquet(folder).collect()) == [0, 1]
     assert [table.column("_ts").to_pylist() for table in Committed(Path(folder)).new()] == [[0], [1]]
     # Every tenth log file holds all that came before.
@@ -35,6 +35,13 @@ def test_the_results_of_a_micro_batch_count_once(spark: SparkSession, tmp_path: 
         told = write_results(pa.table({"_ts": [number], "_op": ["+"]}), folder, str(number))
         ResultsLog(spark, folder).commit(spark.createDataFrame([(told,)], "data BINARY"), number)
     assert spark.read.parquet(folder).count() == 11
+
+
+def test_the_first_file_of_a_name_stays(tmp_path: Path) -> None:
+    """Its size may be in the log."""
+    told = [write_results(pa.table({"a": list(range(n))}), str(tmp_path), "0") for n in (1, 1000)]
+    assert told[0] == told[1]
+    assert [file.name for file in tmp_path.iterdir()] == ["part-0.snappy.parquet"]
 
 
 def test_only_parquet_on_a_local_disk_is_written_by_cells(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,15 +3,15 @@
 Rows that leave Python for Spark to write them cost more than it did to find them. So a cell writes its results where
 it is, and hands on the name of the file. When all cells are done, the files are added to the log that Spark's own file
 sink keeps, `_spark_metadata`, under the number of the micro-batch, and only once: whoever reads the folder with Spark
-sees each result exactly once, whatever was tried again. A file is named after its micro-batch and cell. So what is
-tried again replaces what was left, which is the same, and the folder holds each result once for all other readers, too.
+sees each result exactly once, whatever was tried again. A file is named after its micro-batch and cell. What is tried
+again finds its file there, with the same rows, and leaves it. So the folder holds each result once for all other
+readers, too.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -55,8 +55,14 @@ def write_results(results: pa.Table, folder: str, name: str) -> bytes:
     # Readers pass over names that start with a dot: what a worker leaves that is killed here is in nobody's way.
     draft = path.with_name(f".{path.name}.{uuid4()}")
     pq.write_table(results, draft)
-    found = draft.stat()
-    draft.replace(path)
+    try:
+        # The log may have the size of the first: a second one has the same rows, but maybe in another order.
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    found = path.stat()
     told = {"path": path.as_uri(), "size": found.st_size, "modified": found.st_mtime_ns // 1_000_000}
     return json.dumps(told).encode()
 
@@ -91,7 +97,6 @@ class ResultsLog:
         told = [json.loads(row.data) for row in batch.collect()]
         last = self._log.getLatestBatchId()
         if last.isDefined() and number <= last.get():
-            _remove(file["path"] for file in told)
             return
         files = self._gateway.new_array(self._status, len(told))
         for place, file in enumerate(told):
@@ -100,11 +105,3 @@ class ResultsLog:
         if not self._log.add(number, files):
             message = f"the results of micro-batch {number} were written by another run"
             raise PenstockError(message, "let only one run write to a folder")
-
-
-def _remove(files: Iterable[str]) -> None:
-    """Removes files that do not count, of which another host may have some."""
-    for file in files:
-        path = local_path(file)
-        if path is not None:
-            path.unlink(missing_ok=True)
