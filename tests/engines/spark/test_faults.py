@@ -40,6 +40,20 @@ def test_workers_are_killed_and_the_query_is_stopped_and_goes_on(
     assert reaper.killed() == {0, 1, 2}
 
 
+def test_a_micro_batch_runs_again_whose_results_are_logged(spark: SparkSession, tmp_path: Path) -> None:
+    """As after a driver that died before Spark wrote that the micro-batch is done."""
+    case = example("panes")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in", rows_per_file=12)
+    begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
+    last = max((tmp_path / "checkpoint" / "commits").glob("[0-9]"))
+    last.unlink()
+    last.with_name(f".{last.name}.crc").unlink()
+    begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
+    assert last.exists()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "first"), [("join", 0), ("last rows", 2), ("nothing matches", 4)], ids=str)
 def test_a_worker_is_killed_in_each_micro_batch(
