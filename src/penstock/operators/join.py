@@ -221,6 +221,14 @@ class JoinCore:
         """The variable that a column of an input holds."""
         return self.inputs[number].variables.index(column)
 
+    def has_null(self, number: int, slots: Ints) -> NDArray[np.bool_]:
+        """Which rows of an input have a NULL in a join column."""
+        source = self.inputs[number]
+        columns = {column for column in source.variables if column is not None}
+        if not columns or not len(slots):
+            return np.zeros(len(slots), np.bool_)
+        return np.asarray(has_null(source.store.rows, slots, *null_masks(columns, source.columns)), np.bool_)
+
     def keys(self, number: int, variables: tuple[int, ...], slots: Ints) -> Ints:
         """The values that rows of an input have of variables."""
         return np.ascontiguousarray(self.inputs[number].store.rows[slots][:, self._positions(number, variables)])
@@ -274,11 +282,7 @@ class JoinCore:
 
     def _without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
-        source = self.inputs[number]
-        columns = {column for column in source.variables if column is not None}
-        if not columns or not len(events):
-            return events
-        null = has_null(source.store.rows, events.slots, *null_masks(columns, source.columns))
+        null = self.has_null(number, events.slots)
         if not null.any():
             return events
         return Events(events.ts[~null], events.signs[~null], events.slots[~null])
@@ -348,8 +352,12 @@ class SemiJoinOperator:
         self._wants_match = wants_match
 
     def step(self, events: list[Events]) -> Deltas:
-        slots, times, signs, _ = self._core.step([self._core.enter(i, e) for i, e in enumerate(events)])
-        left, store = events[0], self._core.inputs[0].store
+        return self.matched(events[0], [self._core.enter(i, e) for i, e in enumerate(events)])[0]
+
+    def matched(self, left: Events, entered: list[Events]) -> tuple[Deltas, Ints]:
+        """What shows after events of the left input, some of which entered the join, and the slots of matches."""
+        slots, times, signs, _ = self._core.step(entered)
+        store = self._core.inputs[0].store
         ts = np.concatenate((left.ts, times))
         kinds = np.repeat(np.array([0, 1], np.int64), (len(left), len(times)))
         order = np.argsort(ts, kind="stable")
@@ -362,4 +370,8 @@ class SemiJoinOperator:
             np.concatenate((left.slots, slots[:, 0]))[order],
             state,
         )
-        return Events(*shown).deltas(store)
+        return Events(*shown).deltas(store), slots
+
+    def forget(self, slots: Ints) -> None:
+        """Rows of the left input show, or do not, as they did, and are counted no more."""
+        self._memory.array(f"{self._name}.matches", self._core.inputs[0].store.capacity, 4)[slots] = 0

@@ -56,7 +56,7 @@ class Rows(NamedTuple):
         return mine
 
 
-def _rows(number: int, slots: Ints) -> Rows:
+def rows_of(number: int, slots: Ints) -> Rows:
     return Rows(np.full(len(slots), number, np.int64), slots)
 
 
@@ -141,6 +141,8 @@ class Purge:
                 closed = self._knows.evidence[rule_number].words(self._core.keys(number, rule.variables, events.slots))
                 starts = self._core.inputs[number].store.starts[events.slots]
                 ruled_out |= (closed != MISSING) & (closed < starts) & (events.signs > 0)
+        if ruled_out.any():
+            ruled_out &= ~self._core.has_null(number, events.slots)  # a punctuation says nothing of NULLs
         if not ruled_out.any():
             return events
         self._memory.array(f"{self._name}.violations", 1)[0] += int(ruled_out.sum())
@@ -158,14 +160,21 @@ class Purge:
     def _waiting_for(self, hashes: Ints) -> Rows:
         return Rows(*self._watches.waiting_for(hashes))
 
-    def step(self, events: Sequence[Events], in_results: Ints) -> None:
-        """Forgets what can go after these events, all that came, of which rows in these slots were in results."""
+    def step(self, events: Sequence[Events], in_results: Ints, done_with: Rows | None = None) -> None:
+        """Forgets what can go after these events, all that came, of which rows in these slots were in results.
+
+        Rows that somebody is `done_with` go, whatever may join them.
+        """
         self._stamp(events)
         todo = list(self._woken)
         for number in self._windows:
             came = events[number].slots[events[number].signs > 0]
-            todo += [_rows(number, slots) for slots in (came, self._awake(number), in_results[:, number])]
+            todo += [rows_of(number, slots) for slots in (came, self._awake(number), in_results[:, number])]
         self._forget_outsiders(events)
+        if done_with is not None:
+            gone = self._alive([done_with])
+            self._watches.drop(*gone, self._capacities())
+            self._forget(gone)
         chosen, tables = self._alive(todo), self._tables()
         while len(chosen.slots):
             gone = self._examine(chosen, tables)

@@ -8,17 +8,18 @@ from __future__ import annotations
 from typing import cast
 
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
-from penstock.algebra.relations import Join, Relation, StreamKind, Table, walk_relations
+from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin, StreamKind, Table, walk_relations
 from penstock.plan.ends import Ending, InTime, Seen
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
-from penstock.plan.rules import PurgingJoin
+from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 
 
 def operator_name(relation: Relation, number: int) -> str:
     """What the operator of a relation is called; `number` is its place from the root down."""
-    kind = Join if isinstance(relation, PurgingJoin) else type(relation)
+    kinds = {PurgingJoin: Join, PurgingSemiJoin: SemiJoin, PurgingAntiJoin: AntiJoin}
+    kind = kinds.get(type(relation), type(relation))
     return f"{kind.__name__.lower()}{number}"
 
 
@@ -138,6 +139,10 @@ def _operator_text(relation: Relation) -> str:
             told += ["the join"] * bool(relation.after_join)
             done = "gives groups when they close by" if relation.emits else "forgets groups that end by"
             return f"{done} {' and by '.join([*told, *map(_leaf_name, evidence)])}"
+        case PurgingSemiJoin() | PurgingAntiJoin():
+            plain = SemiJoin if isinstance(relation, SemiJoin) else AntiJoin
+            names = " and ".join(_leaf_name(cast(Leaf, side)) for side in (relation.left, relation.right))
+            return f"{_operator_text(plain(relation.left, relation.right, relation.on))}, forgets rows of {names}"
         case PurgingJoin(operands, forgets=forgets):
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
             return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}"

@@ -39,7 +39,7 @@ from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
 from penstock.plan.physical import Keep, Received, Scan, physical
 from penstock.plan.purging import with_purging
-from penstock.plan.rules import PurgingJoin
+from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
 Dimension = tuple[Expr, ...] | None
@@ -282,7 +282,13 @@ class _Cutter:
         pairs = _equal_columns(on, left.relation, right.relation)
         # A left row must be in one cell only, so only what both sides have can be partitioned by.
         own: list[list[Expr | None]] = [[pairs[0][0]], [pairs[0][1]]] if pairs else [[None], [None]]
-        placed = self._grid([left, right], own, (self.cells,) if pairs else (1,))
+        pieces = [left, right]
+        if isinstance(relation, PurgingSemiJoin | PurgingAntiJoin):
+            join = relation.join
+            variables = [v for v, same in enumerate(join_variables(join)) if pairs and pairs[0][0] in same]
+            pieces += [_Piece(scan) for scan in join.evidence]
+            own += [join.evidence_along(n, variables) or [None] for n in range(len(join.evidence))]
+        placed = self._grid(pieces, own, (self.cells,) if pairs else (1,))
         routes = tuple(route for piece in placed for route in piece.routes)
         inputs = tuple(piece.relation for piece in placed)
         return _Piece(relation.with_inputs(inputs), routes, placed[0].shares, _seen(relation, _columns(own[0])))

@@ -12,7 +12,17 @@ from itertools import product
 
 from penstock.algebra.expressions import Cast, Comparator, Expr
 from penstock.algebra.predicates import Difference, Equality, classify
-from penstock.algebra.relations import Join, Range, Relation, Table, Unbounded, rewrite_relation
+from penstock.algebra.relations import (
+    AntiJoin,
+    Distinct,
+    Join,
+    Range,
+    Relation,
+    SemiJoin,
+    Table,
+    Unbounded,
+    rewrite_relation,
+)
 from penstock.catalog import (
     Catalog,
     Clustered,
@@ -35,7 +45,9 @@ from penstock.plan.rules import (
     ByOrder,
     ByPunctuation,
     InTime,
+    PurgingAntiJoin,
     PurgingJoin,
+    PurgingSemiJoin,
     Rule,
     Static,
 )
@@ -44,7 +56,32 @@ from penstock.types import BIGINT, Kind
 
 def with_purging(relation: Relation, catalog: Catalog) -> Relation:
     """The physical relation with joins that forget what they can, in place of those that would not."""
-    return rewrite_relation(relation, lambda node: _purging(node, catalog) if isinstance(node, Join) else node)
+    return rewrite_relation(relation, lambda node: _forgetting(node, catalog))
+
+
+def _forgetting(node: Relation, catalog: Catalog) -> Relation:
+    match node:
+        case Join():
+            return _purging(node, catalog)
+        case SemiJoin(left, Distinct(right)):
+            join = _purging_sides(left, right, node.on, catalog)
+            return node if join is None else PurgingSemiJoin(left, right, node.on, join)
+        case AntiJoin(left, Distinct(right)):
+            join = _purging_sides(left, right, node.on, catalog)
+            return node if join is None else PurgingAntiJoin(left, right, node.on, join)
+    return node
+
+
+def _purging_sides(left: Relation, right: Relation, on: tuple[Expr, ...], catalog: Catalog) -> PurgingJoin | None:
+    """The join of a semi-join's sides, if rows only come and all go in the end.
+
+    It has all rows of the right side: a value that comes again has to be waited with anew.
+    """
+    if not isinstance(left, Scan) or not isinstance(right, Scan):
+        return None
+    is_endless = isinstance(left.spec, Unbounded) and isinstance(right.spec, Unbounded)
+    join = _purging(Join((left, right), on), catalog) if is_endless else None
+    return join if isinstance(join, PurgingJoin) and all(always_forgets(join, number) for number in (0, 1)) else None
 
 
 def rules_of(join: Join, catalog: Catalog) -> tuple[tuple[Rule, ...], tuple[Scan, ...]]:

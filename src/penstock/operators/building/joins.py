@@ -13,13 +13,14 @@ from penstock.operators.building.windows import build_arrivals, build_operator
 from penstock.operators.doors import Doors
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
-from penstock.operators.purge import Purge, looked_up
+from penstock.operators.purge import Purge, looked_up, rows_of
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.physical import Scan
-from penstock.plan.rules import PurgingJoin
+from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.memory import Ints
 
 if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
@@ -89,7 +90,49 @@ class _ForgettingInput:
         return events
 
 
+class _Settled:
+    """The left window of a semi-join: a row that it forgets is counted no more."""
+
+    def __init__(self, window: ForgettingWindow, operator: SemiJoinOperator) -> None:
+        self.store, self.step = window.store, window.step
+        self._window, self._operator = window, operator
+
+    def forget(self, slots: Ints) -> None:
+        self._operator.forget(slots)
+        self._window.forget(slots)
+
+
+def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJoin) -> DeltaNode:
+    """Rows of both sides go when they match nothing new, and a left row as soon as it has a match, which it keeps."""
+    node = relation.join
+    windows = [_ForgettingInput(build, operand) for operand in node.operands]
+    core = _core(build, node, (), [own.stored for own in windows], looked_up=looked_up(node))
+    evidence = [build.deltas(scan) for scan in node.evidence]
+    wants_match = isinstance(relation, SemiJoin)
+    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    forgetting = {0: _Settled(windows[0].window, operator), 1: windows[1].window}
+    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, retracts=False)
+    build.holders += purge.holders
+    build.purges.append(purge)
+    build.gauges.top.counts.append(purge.__len__)
+    build.gauges.top.ruled_out.append(purge.violations)
+
+    def semi_join(step: Step) -> Deltas:
+        purge.learn([rows(step) for rows in evidence], step.until)
+        came = [own.step(step, lambda rows: rows) for own in windows]
+        allowed = [purge.allowed(number, events) for number, events in enumerate(came)]
+        entered = [core.enter(number, events) for number, events in enumerate(allowed)]
+        purge.wake(entered)
+        shown, matches = operator.matched(allowed[0], entered)
+        purge.step(came, matches, done_with=rows_of(0, matches[:, 0]))
+        return shown
+
+    return build.narrowed(semi_join, windows[0].stored, relation.left.schema)
+
+
 def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
+    if isinstance(relation, PurgingSemiJoin | PurgingAntiJoin):
+        return _purging_semi_join(build, relation)
     sides = (relation.left, relation.right)
     parts = [build.events(side) for side in sides]
     core = _core(build, Join(sides, relation.on), (), parts)
