@@ -8,9 +8,10 @@ streams that nothing else reads, such as the punctuations, or the times of all r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import product
 
-from penstock.algebra.expressions import Cast, Comparator, Expr
+from penstock.algebra.expressions import Cast, Column, Comparator, Compare, Expr
 from penstock.algebra.predicates import Difference, Equality, classify
 from penstock.algebra.relations import (
     AntiJoin,
@@ -36,7 +37,7 @@ from penstock.catalog import (
     WithinTime,
 )
 from penstock.plan.evidence import rows_of, values_of
-from penstock.plan.joins import join_variables
+from penstock.plan.joins import join_classes, join_variables
 from penstock.plan.physical import Scan
 from penstock.plan.rules import (
     AfterRows,
@@ -62,7 +63,7 @@ def with_purging(relation: Relation, catalog: Catalog) -> Relation:
 def _forgetting(node: Relation, catalog: Catalog) -> Relation:
     match node:
         case Join():
-            return _purging(node, catalog)
+            return _purging(_with_own_equalities(node), catalog)
         case SemiJoin(left, Distinct(right)):
             join = _purging_sides(left, right, node.on, catalog)
             return node if join is None else PurgingSemiJoin(left, right, node.on, join)
@@ -99,6 +100,25 @@ def _purging(join: Join, catalog: Catalog) -> Relation:
     if not forgets:
         return join
     return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets)
+
+
+def _with_own_equalities(join: Join) -> Join:
+    """The join, whose inputs with several columns of one class hold only rows in which these are equal.
+
+    Others join nothing. So what is declared of any of these columns is true of the class.
+    """
+    operands = list(join.operands)
+    for number, operand in enumerate(operands):
+        if isinstance(operand, Scan) and _is_plain(operand):
+            equal = tuple(each for same in join_classes(join) for each in _own_equalities(operand, same))
+            operands[number] = replace(operand, where=operand.where + equal)
+    return Join(tuple(operands), join.on)
+
+
+def _own_equalities(scan: Scan, same: set[Column]) -> list[Compare]:
+    """That columns of a class are equal, in a scan's own words."""
+    exprs = [output.expr for output in scan.outputs if output.column in same]
+    return [Compare(Comparator.EQ, exprs[0], other) for other in exprs[1:]]
 
 
 def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: _Rules) -> bool:
@@ -169,6 +189,7 @@ class _Rules:
     def __init__(self, join: Join, catalog: Catalog) -> None:
         self._join, self._catalog = join, catalog
         self.variables = join_variables(join)
+        self._classes = join_classes(join)
         self.evidence: list[Scan] = []
         self._scans = {n: operand for n, operand in enumerate(join.operands) if isinstance(operand, Scan)}
 
@@ -285,9 +306,14 @@ class _Rules:
         found = []
         for name in names:
             columns = {output.column for output in scan.outputs if widened(output.expr) == own[name.lower()]}
-            known = (v for v, variable in enumerate(self.variables) if variable[number] in columns)
-            found.append(next(known, None))
+            found.append(next((v for v in range(len(self.variables)) if self._held(number, v) & columns), None))
         return None if None in found else tuple(v for v in found if v is not None)
+
+    def _held(self, number: int, variable: int) -> set[Column | None]:
+        """The columns of an input that hold a variable: all of its class, if only rows in which they are equal do."""
+        same = self._classes[variable]
+        is_one = set(_own_equalities(self._scans[number], same)) <= set(self._scans[number].where)
+        return {*same} if is_one else {self.variables[variable][number]}
 
     def _is_whole(self, number: int, variable: int) -> bool:
         """Whether a variable's codes are in the order of its values, and none lies between two."""
