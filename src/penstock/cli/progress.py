@@ -25,6 +25,7 @@ class Counts:
     late_rows: int = 0
     bad_rows: int = 0
     violations: int = 0
+    given_up: int = 0
     watermark: int = 0
     state_rows: int = 0
     state_bytes: int = 0
@@ -39,7 +40,8 @@ class Counts:
         """
         rows = f"{self.rows_in:,} rows in" + ("" if self.rows_out is None else f", {self.rows_out:,} rows out")
         broken = f", {self.violations:,} after their punctuation" if self.violations else ""
-        return f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}"
+        lost = f", {self.given_up:,} given up" if self.given_up else ""
+        return f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}{lost}"
 
     def line(self, seconds: float) -> str:
         rate = self.rows_in / seconds if seconds else 0.0

@@ -30,6 +30,8 @@ class OperatorMetrics:
     bad_rows: int = 0
     #: Rows that a join has left out since the start, because a punctuation had ruled them out.
     violations: int = 0
+    #: Rows that it has dropped since the start, because they waited too long for a punctuation.
+    given_up: int = 0
 
     def as_json(self) -> dict[str, str | int | None]:
         return asdict(self)

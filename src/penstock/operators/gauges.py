@@ -31,6 +31,8 @@ class Gauge:
     counts: list[Callable[[], int]] = field(default_factory=list)
     #: What counts the rows that it left out because a declaration had ruled them out.
     ruled_out: list[Callable[[], int]] = field(default_factory=list)
+    #: What counts the rows that it dropped because they waited too long.
+    given_up: list[Callable[[], int]] = field(default_factory=list)
 
     def begin(self) -> None:
         self.rows_in = self.rows_out = 0
@@ -43,6 +45,9 @@ class Gauge:
 
     def violations(self) -> int:
         return sum(count() for count in self.ruled_out)
+
+    def given_up_rows(self) -> int:
+        return sum(count() for count in self.given_up)
 
     def state_rows(self) -> int:
         return sum(count() for count in self.counts)

@@ -354,9 +354,17 @@ class SemiJoinOperator:
     def step(self, events: list[Events]) -> Deltas:
         return self.matched(events[0], [self._core.enter(i, e) for i, e in enumerate(events)])[0]
 
-    def matched(self, left: Events, entered: list[Events]) -> tuple[Deltas, Ints]:
-        """What shows after events of the left input, some of which entered the join, and the slots of matches."""
+    def matched(
+        self, left: Events, entered: list[Events], counts: Callable[[Ints, Ints], NDArray[np.bool_]] | None = None
+    ) -> tuple[Deltas, Ints]:
+        """What shows after events of the left input, some of which entered the join, and the slots of matches.
+
+        `counts` says of slots and times which of the matches count; without, all do.
+        """
         slots, times, signs, _ = self._core.step(entered)
+        if counts is not None:
+            some = counts(slots, times)
+            slots, times, signs = slots[some], times[some], signs[some]
         store = self._core.inputs[0].store
         ts = np.concatenate((left.ts, times))
         kinds = np.repeat(np.array([0, 1], np.int64), (len(left), len(times)))

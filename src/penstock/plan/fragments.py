@@ -34,6 +34,7 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.plan.ending import emitting, with_endings
 from penstock.plan.ends import AfterPunctuation, Ending
+from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
@@ -81,13 +82,14 @@ class Plan:
     kind: StreamKind | None
     #: Whether no row of the result is there twice or comes again: then there is nothing to net (`keys`).
     comes_once: bool = False
+    forgetting: Forgetting = EAGER
 
     @property
     def last(self) -> Fragment:
         return self.fragments[-1]
 
 
-def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> Plan:
+def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, forgetting: Forgetting = EAGER) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     relation = with_endings(with_purging(physical(query.relation), catalog), catalog)
@@ -95,7 +97,7 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> 
     once = comes_once(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
-        return Plan(query, (Fragment(0, relation, routes, ()),), kind, once)
+        return Plan(query, (Fragment(0, relation, routes, ()),), kind, once, forgetting)
     cutter = _Cutter(cells, catalog)
     piece = cutter.piece(relation)
     if kind is StreamKind.RSTREAM:
@@ -104,7 +106,7 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> 
         # Rows that are equal must net in one cell.
         piece = cutter.partitioned(piece, piece.relation.schema)
     cutter.finish(piece)
-    return Plan(query, tuple(cutter.fragments), kind, once)
+    return Plan(query, tuple(cutter.fragments), kind, once, forgetting)
 
 
 def _leaves(relation: Relation) -> tuple[Leaf, ...]:

@@ -49,6 +49,8 @@ class QueryProgress:
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
     #: Rows that were left out because a punctuation had ruled them out.
     violations: int = 0
+    #: Rows that were dropped because they waited too long for a punctuation.
+    given_up: int = 0
 
 
 def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
@@ -59,7 +61,7 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
         state = (gauge.state_rows(), machine.state_bytes(gauge))
         rows = (gauge.rows_in, gauge.rows_out)
         of = (gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell)
-        lines.append(made(*of, *rows, *state, violations=gauge.violations()))
+        lines.append(made(*of, *rows, *state, violations=gauge.violations(), given_up=gauge.given_up_rows()))
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
     told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
@@ -107,7 +109,8 @@ class History:
         rows = sum(line["state_rows"] for line in lines if line["operator"] != DICTIONARY)
         size = sum(line["state_bytes"] for line in lines)
         violations = sum(line["violations"] for line in lines)
-        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams, violations)
+        given_up = sum(line["given_up"] for line in lines)
+        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams, violations, given_up)
 
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator and stream did in each micro-batch."""

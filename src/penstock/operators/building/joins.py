@@ -47,12 +47,13 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     evidence = [build.deltas(scan) for scan in node.evidence]
     forgetting = {number: own.window for number, own in windows.items()}
     retracts = not only_coming and not is_monotone(node)
-    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, retracts)
+    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, retracts, build.forgetting)
     doors = Doors(node, core, forgetting)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
     build.gauges.top.ruled_out.append(purge.violations)
+    build.gauges.top.given_up.append(purge.given_up)
 
     def join(step: Step) -> Deltas:
         purge.learn([rows(step) for rows in evidence], step.until)
@@ -66,8 +67,9 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         events = [entered[number] for number in range(len(parts))]
         purge.wake(events)
         found, times, signs, rows = core.step(events)
+        results = Deltas(times, signs, rows).take(purge.in_time(found, times))
         purge.step([came[number] for number in range(len(parts))], found)
-        return Deltas(times, signs, rows).in_order()
+        return results.in_order()
 
     return join
 
@@ -111,11 +113,12 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
     wants_match = isinstance(relation, SemiJoin)
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
     forgetting = {0: _Settled(windows[0].window, operator), 1: windows[1].window}
-    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, retracts=False)
+    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, False, build.forgetting)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
     build.gauges.top.ruled_out.append(purge.violations)
+    build.gauges.top.given_up.append(purge.given_up)
 
     def semi_join(step: Step) -> Deltas:
         purge.learn([rows(step) for rows in evidence], step.until)
@@ -123,7 +126,7 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
         allowed = [purge.allowed(number, events) for number, events in enumerate(came)]
         entered = [core.enter(number, events) for number, events in enumerate(allowed)]
         purge.wake(entered)
-        shown, matches = operator.matched(allowed[0], entered)
+        shown, matches = operator.matched(allowed[0], entered, purge.in_time)
         purge.step(came, matches, done_with=rows_of(0, matches[:, 0]))
         return shown
 
