@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 UV := uv==0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench lint golden docs lock clean
+.PHONY: help setup demo test test-all bench figures lint golden docs lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -36,6 +36,9 @@ bench: $(READY) ## Run the benchmarks one after the other
 	@set -e; for script in bench/bench_*.py; do \
 	  [ -e "$$script" ] || { echo 'no benchmarks yet'; exit 0; }; \
 	  echo "$$script"; $(BIN)/python "$$script" $(ARGS); done
+
+figures: $(READY) ## Draw the thesis's figures into docs/figures (ARGS='6.10 6.12' only some)
+	@$(BIN)/python bench/figures $(ARGS)
 
 lint: $(READY) ## Check format, style and types
 	@$(BIN)/ruff format --check .

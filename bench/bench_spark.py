@@ -6,6 +6,7 @@ own. A process first runs the query on little data, so that code is compiled and
 on all of it; medians are printed. What is counted is the wall time from the start of the query to its end, the CPU time
 of all processes meanwhile, and the most bytes of state that were reported.
 
+Penstock's streams are declared, so that its workers read the files and write the results; Spark keeps the books.
 The sides are alike but for this: Spark has no windows of rows, and its chain for the star keeps one time only, so there
 each satellite is within reach of the hub and not of the other satellites, which gives more results; its streams declare
 their ids UNIQUE to Penstock, which Spark cannot be told; and both keep their state in RocksDB, because Spark's default
@@ -105,7 +106,9 @@ def compare(workload: Workload) -> None:
 def measured(workload: Workload, side: str, folder: Path) -> Figures:
     """Runs one side in a process of its own and gives the medians of what it says of itself."""
     command = [sys.executable, __file__, workload.name, side, str(folder)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{workload.name} failed on the side of {side}:\n{done.stdout}{done.stderr}")
     runs: list[Figures] = json.loads(done.stdout.splitlines()[-1])
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
@@ -121,16 +124,17 @@ def run_side(workload: Workload, side: str, folder: Path) -> list[Figures]:
 
 
 def penstock(workload: Workload, session: SparkSession, data: Path, out: Path) -> Figures:
+    from penstock.engines.spark.declared import frames_of
     from penstock.engines.spark.query import start
     from penstock.sql import bind_text
 
-    script = bind_text(workload.module.ddl(data) + workload.module.RESULTS).checked()
+    declared = workload.module.ddl(data).replace("OPTIONS (", "OPTIONS (maxFilesPerTrigger '1', ")
+    script = bind_text(declared + workload.module.RESULTS).checked()
     clock = Clock()
     running = start(
         script.queries[0],
         script.catalog,
-        streams(session, data),
-        {},
+        *frames_of(script.queries[0], script.catalog, session),
         spark=session,
         out=str(out / "out.parquet"),
         checkpoint=str(out / "checkpoint"),
@@ -159,9 +163,9 @@ def spark(workload: Workload, session: SparkSession, data: Path, out: Path) -> F
         .trigger(availableNow=True)
         .start(str(out / "out.parquet"))
     )
-    while running.isActive:
+    # This raises the error of a query that has failed; one that is not active any more may have.
+    while not running.awaitTermination(1):
         clock.tick()
-        running.awaitTermination(1)
     figures = clock.read()
     steps = [p["stateOperators"] for p in running.recentProgress]
     size = max((sum(o["memoryUsedBytes"] for o in step) for step in steps), default=0)

@@ -8,11 +8,12 @@ up without regard to case, as Spark does, and keep the spelling of their declara
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-from penstock.algebra.expressions import Expr
+from penstock.algebra.expressions import Expr, require
 from penstock.types import Type, duration_text
 
 
@@ -40,10 +41,42 @@ class WithinTime:
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """k is left to k-Mon to find."""
+    """k is left to k-Mon to find, with the parameters of thesis 6.6.3. The defaults are those of figures 6.13 and 6.15.
+
+    Rows wait `c` times as long as k says, a share `p` of the values is remembered longer, k shrinks after `w` rows, and
+    a k above the threshold is of no use.
+    """
+
+    c: float = 1.2
+    p: float = 0.01
+    w: int = 1000
+    threshold: int = 100_000
+
+    def __post_init__(self) -> None:
+        require(self.c >= 1 and 0 < self.p <= 1 and self.w > 0 and self.threshold >= 0, f"no monitor can be so: {self}")
+
+
+def inferred_text(inferred: Inferred) -> str:
+    """INFERRED as it is written, with the parameters that are not the defaults.
+
+    >>> inferred_text(Inferred()), inferred_text(Inferred(c=2.0, w=500))
+    ('INFERRED', 'INFERRED (c 2, w 500)')
+    """
+    usual = asdict(Inferred())
+    chosen = [(name, value) for name, value in asdict(inferred).items() if value != usual[name]]
+    listed = ", ".join(f"{name} {int(value) if value == int(value) else value}" for name, value in chosen)
+    return f"INFERRED ({listed})" if listed else "INFERRED"
 
 
 Within = WithinRows | WithinTime | Inferred
+
+
+class OnViolation(Enum):
+    """What a run does when a row comes that a declaration has ruled out: count it, stop, or let k grow."""
+
+    WARN = "WARN"
+    ERROR = "ERROR"
+    WIDEN = "WIDEN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +94,7 @@ class Reference:
     parent: str
     parent_columns: tuple[str, ...]
     within: Within
+    on_violation: OnViolation = OnViolation.WARN
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +103,7 @@ class Clustered:
 
     columns: tuple[str, ...]
     within: Within
+    on_violation: OnViolation = OnViolation.WARN
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +112,7 @@ class Ordered:
 
     column: str
     within: Within
+    on_violation: OnViolation = OnViolation.WARN
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +128,7 @@ class Punctuated:
     source: str | None = None
     source_columns: tuple[str, ...] = ()
     lifespan: int | None = None
+    on_violation: OnViolation = OnViolation.WARN
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.purge import Purge
+from penstock.plan.rules import ByNo
 from penstock.sql import bind_text
 from tests.engines.comparing import logged, table
 
@@ -27,13 +28,21 @@ class Steps:
         self.log: Counter[tuple[object, ...]] = Counter()
         self.now = 0
 
+    @property
+    def forgets(self) -> bool:
+        return bool(self._purges)
+
     def feed(self, stream: str, *rows: Values) -> None:
         for row in rows:
-            self.now += 1
-            definition = self.catalog.get(stream)
-            (batch,) = table(definition, [(*row, self.now)]).combine_chunks().to_batches()  # type: ignore[arg-type]
-            self.engine.push(stream, batch)
-            self.log += logged(self.engine._step(self.now + 1), self.query)
+            self.come(stream, row, self.now + 1)
+
+    def come(self, stream: str, row: Values, ts: int) -> None:
+        """A row at that instant, which is closed then."""
+        self.now = ts
+        definition = self.catalog.get(stream)
+        (batch,) = table(definition, [(*row, ts)]).combine_chunks().to_batches()  # type: ignore[arg-type]
+        self.engine.push(stream, batch)
+        self.log += logged(self.engine._step(ts + 1), self.query)
 
     def stored(self, occurrence: str) -> list[Values]:
         """The rows of an input, but their times, in the order in which they came."""
@@ -44,6 +53,14 @@ class Steps:
                 slots = np.flatnonzero(purge._core.lives(number)[: store.capacity])
                 slots = slots[np.argsort(store.starts[slots], kind="stable")]
                 return [tuple(row[: len(operand.schema)]) for row in store.rows[slots].tolist()]
+        raise AssertionError(occurrence)
+
+    def no(self, occurrence: str) -> list[Values]:
+        """The keys of an input's No component."""
+        (purge,) = self._purges
+        for number, rule in enumerate(purge.node.rules):
+            if isinstance(rule, ByNo) and purge.node.operands[rule.target].schema[0].scope == occurrence:
+                return sorted(map(tuple, purge._knows.evidence[number].entries()[0].tolist()))
         raise AssertionError(occurrence)
 
     def results(self) -> list[tuple[object, ...]]:

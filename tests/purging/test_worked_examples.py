@@ -1,197 +1,279 @@
-"""The worked examples of Li et al. (004), state by state: what each join stores after each row, and what goes when.
+"""The worked examples of thesis chapter 6 and of 000 on the engine: what a join keeps after each row.
 
-Where the paper errs, the example is the one that holds; `docs/theory/punctuations.md` says why.
+Rows that the thesis drops are gone. Of No components only the keys are kept. Rows that the thesis keeps are gone where
+they can be in no new result: theorem 6.3.5 holds of each stream that covers the graph, and a row that nobody is left to
+refer to goes although no constraint names it.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from penstock.engines.embedded import EmbeddedEngine
-from penstock.register.punctuation import Attribute, Equality, JoinQuery, Scheme, Stream, check, check_plan, safe_plans
-from penstock.register.punctuation.plans import Join, Leaf
-from tests.engines.comparing import Log, bound, logged, table
-from tests.generators import Case
+from penstock.operators import no_components, purge
+from tests.purging.stored import Steps
 
-#: A row of a stream, and the rows that each stream's state has then.
-Step = tuple[str, tuple[object, ...], dict[str, int]]
+ALLOWED = " ALLOW UNBOUNDED"
 
 
-def play(ddl: str, select: str, steps: list[Step]) -> list[tuple[object, ...]]:
-    """Lets one row come per instant, checks all states after each, and gives the results."""
-    case = Case(ddl, f"{select} ALLOW UNBOUNDED", {}, None, "")
-    query, catalog = bound(case)
-    engine = EmbeddedEngine(query, catalog)
-    log: Log = Log()
-    for ts, (name, row, want) in enumerate(steps, start=1):
-        (stream,) = (one for one in catalog.streams if one.name == name)
-        engine.push(name, table(stream, [(*row, ts)]).combine_chunks().to_batches()[0])
-        log += logged(engine._step(ts + 1), query)
-        lines = [line for line in engine.metrics() if line.stream in want and line.operator.startswith("scan")]
-        assert {line.stream: line.state_rows for line in lines} == want, (ts, name, row)
-    return sorted(row for row, n in log.items() for _ in range(n))
+def figure_6_8a(s1: str = "", s3: str = "") -> Steps:
+    """S1(A, B) → S2(A, C), S1 → S3(B, D), and D < 8, in the state of the figure."""
+    run = Steps(
+        f"""
+        CREATE STREAM s1 (a BIGINT, b BIGINT, ts BIGINT{s1}) TIMESTAMP BY ts;
+        CREATE STREAM s2 (a BIGINT, c BIGINT, ts BIGINT, UNIQUE (a)) TIMESTAMP BY ts;
+        CREATE STREAM s3 (b BIGINT, d BIGINT, ts BIGINT, UNIQUE (b){s3}) TIMESTAMP BY ts;
+        SELECT s1.a, s1.b, c, d FROM s1, s2, s3 WHERE s1.a = s2.a AND s1.b = s3.b AND d < 8{ALLOWED}
+        """
+    )
+    run.feed("s2", (6, 20), (4, 15))
+    return run
 
 
-AUCTION = """
-CREATE STREAM item (sellerid BIGINT, itemid BIGINT, initialprice BIGINT, ts BIGINT, UNIQUE (itemid)) TIMESTAMP BY ts;
-CREATE STREAM bid (bidderid BIGINT, itemid BIGINT, increase BIGINT, ts BIGINT,
-    PUNCTUATED BY (itemid) FROM closed (itemid)) TIMESTAMP BY ts;
-CREATE STREAM closed (itemid BIGINT, ts BIGINT) TIMESTAMP BY ts;
-"""
-AUCTION_STEPS: list[Step] = [
-    ("item", (11, 1, 100), {"item": 1, "bid": 0}),
-    ("bid", (21, 1, 10), {"item": 1, "bid": 0}),  # its item is there, and is the only one: it goes at once
-    ("bid", (22, 2, 5), {"item": 1, "bid": 1}),  # its item may still come
-    ("bid", (23, 2, 7), {"item": 1, "bid": 2}),
-    ("item", (12, 2, 50), {"item": 2, "bid": 0}),  # it has come, and all its bids go
-    ("closed", (1,), {"item": 1, "bid": 0}),  # no more bids for it: the item goes
-    ("bid", (24, 2, 1), {"item": 1, "bid": 0}),
-    ("closed", (2,), {"item": 0, "bid": 0}),
-]
+def figure_6_8b(window: str = "") -> Steps:
+    """S1(A, B) → S2(B, C) → S3(C, D), and D > 10."""
+    return Steps(
+        f"""
+        CREATE STREAM s1 (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts;
+        CREATE STREAM s2 (b BIGINT, c BIGINT, ts BIGINT, UNIQUE (b)) TIMESTAMP BY ts;
+        CREATE STREAM s3 (c BIGINT, d BIGINT, ts BIGINT, UNIQUE (c)) TIMESTAMP BY ts;
+        SELECT a, s1.b, s2.c, d FROM s1, s2, s3{window} WHERE s1.b = s2.b AND s2.c = s3.c AND d > 10{ALLOWED}
+        """
+    )
 
 
-def test_figure_1_an_auction() -> None:
-    """Example 1: bids go with their item, items with their punctuation."""
-    join = "SELECT i.itemid, b.increase FROM item i, bid b WHERE i.itemid = b.itemid"
-    steps: list[Step] = [(n, r, {"i": want["item"], "b": want["bid"]}) for n, r, want in AUCTION_STEPS]
-    assert [(ts, row) for ts, _, *row in play(AUCTION, join, steps)] == [
-        (2, [1, 10]),
-        (5, [2, 5]),
-        (5, [2, 7]),
-        (7, [2, 1]),
-    ]
+RIDS = ", FOREIGN KEY (b) REFERENCES s3 (b) WITHIN {} ROWS"
+S3 = (5, 3), (7, 9), (10, 12)
 
 
-def test_figure_1_the_groupby_gives_an_item_when_it_is_closed() -> None:
-    """ "The groupby operator can now output the result for this item", just once."""
-    total = """SELECT i.itemid, SUM(b.increase) AS difference FROM item i, bid b WHERE i.itemid = b.itemid
-        GROUP BY i.itemid EMIT ON CLOSE"""
-    steps: list[Step] = [(n, r, {"i": want["item"], "b": want["bid"]}) for n, r, want in AUCTION_STEPS]
-    assert play(AUCTION, total, steps) == [(6, "+", 1, 10), (8, "+", 2, 13)]
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys and clusters are looked through in each step, not when there are many."""
+    monkeypatch.setattr(no_components, "FEW_KEYS", 0)
+    monkeypatch.setattr(purge, "FEW_CLUSTERS", 0)
 
 
-def three_way(schemes: dict[str, list[str]], s3: str = "c BIGINT, a BIGINT") -> str:
-    columns = {"s1": "a BIGINT, b BIGINT", "s2": "b BIGINT, c BIGINT", "s3": s3}
-    ddl = []
-    for name, own in columns.items():
-        declared = "".join(f", PUNCTUATED BY ({s}) FROM p{n}_{name} ({s})" for n, s in enumerate(schemes.get(name, [])))
-        ddl.append(f"CREATE STREAM {name} ({own}, ts BIGINT{declared}) TIMESTAMP BY ts;")
-        for n, scheme in enumerate(schemes.get(name, [])):
-            listed = ", ".join(f"{column} BIGINT" for column in scheme.split(", "))
-            ddl.insert(0, f"CREATE STREAM p{n}_{name} ({listed}, ts BIGINT) TIMESTAMP BY ts;")
-    return "\n".join(ddl)
+def test_6_3_1_a_row_is_yes_with_all_its_children_and_no_with_one_that_fails() -> None:
+    run = figure_6_8a()
+    run.feed("s3", *S3)
+    assert run.stored("s2") == [(6, 20), (4, 15)]
+    assert run.stored("s3") == [(5, 3)]
+    assert run.no("s3") == [(7,), (10,)]
+    run.feed("s1", (6, 5))
+    assert run.results() == [(6, 5, 20, 3)]
+    assert run.stored("s1") == []
+    run.feed("s1", (8, 10))
+    assert run.stored("s1") == []
+    assert run.stored("s2") == [(6, 20), (4, 15)]
 
 
-CHAIN = "SELECT s1.a, s2.b, s3.c FROM s1, s2, s3 WHERE s1.b = s2.b AND s2.c = s3.c"
-RING = f"{CHAIN} AND s3.a = s1.a"
+def test_6_3_2_a_row_becomes_yes_when_the_last_child_comes() -> None:
+    run = figure_6_8b()
+    run.feed("s2", (2, 4))
+    run.feed("s1", (1, 2))
+    assert run.stored("s2") == [(2, 4)]
+    assert run.stored("s1") == [(1, 2)]
+    run.feed("s3", (4, 12))
+    assert run.results() == [(1, 2, 4, 12)]
+    assert run.stored("s1") == []
+    assert run.stored("s2") == [(2, 4)]
+    assert run.stored("s3") == [(4, 12)]
 
 
-def test_figure_3_a_row_waits_for_the_punctuations_of_its_partners_partners() -> None:
-    """Example 2: t(a1, b1) goes after (b1, *) of S2 and (c1, *), ..., (cn, *) of S3, for all c that it joins."""
-    steps: list[Step] = [
-        ("s1", (1, 1), {"s1": 1, "s2": 0, "s3": 0}),
-        ("s2", (1, 1), {"s1": 1, "s2": 1, "s3": 0}),
-        ("s2", (1, 2), {"s1": 1, "s2": 2, "s3": 0}),
-        ("p0_s2", (1,), {"s1": 1, "s2": 2, "s3": 0}),  # t joins no new row of S2, but new ones of S3 through S2's
-        ("p0_s3", (1,), {"s1": 1, "s2": 1, "s3": 0}),  # (b1, c1) has no partner in S3 and gets none
-        ("s3", (2, 9), {"s1": 1, "s2": 1, "s3": 1}),
-        ("p0_s3", (2,), {"s1": 0, "s2": 1, "s3": 1}),  # now t goes; the others have no punctuations of S1 to go by
-    ]
-    ddl = three_way({"s2": ["b"], "s3": ["c"]})
-    assert play(ddl, CHAIN, steps) == [(6, "+", 1, 1, 2)]
+def test_6_3_3_no_rows_keep_parents_from_waiting() -> None:
+    """Those of S2, too: (3, 6) is in no result, and its parents come later."""
+    run = figure_6_8b()
+    run.feed("s3", (6, 8))
+    assert run.no("s3") == [(6,)]
+    run.feed("s2", (3, 6))
+    assert run.stored("s2") == []
+    assert run.no("s2") == [(3,)]
+    run.feed("s1", (1, 3), (2, 3), (5, 3))
+    assert run.stored("s1") == []
 
 
-def test_figure_3_an_early_punctuation_purges_rows_to_come() -> None:
-    """Section 5.1: (b1, *) of S2 came first. A row of S1 with b1 goes as soon as it comes."""
-    steps: list[Step] = [
-        ("p0_s2", (1,), {"s1": 0, "s2": 0, "s3": 0}),
-        ("s1", (1, 1), {"s1": 0, "s2": 0, "s3": 0}),
-        ("s1", (1, 2), {"s1": 1, "s2": 0, "s3": 0}),
-    ]
-    assert play(three_way({"s2": ["b"], "s3": ["c"]}), CHAIN, steps) == []
+def test_6_3_3_nor_do_parents_wait_that_came_before() -> None:
+    run = figure_6_8b()
+    run.feed("s1", (1, 3), (2, 3), (5, 4))
+    run.feed("s2", (3, 6), (4, 7))
+    assert run.stored("s1") == [(1, 3), (2, 3), (5, 4)]
+    run.feed("s3", (6, 8))
+    assert run.stored("s1") == [(5, 4)]
+    assert run.stored("s2") == [(4, 7)]
 
 
-def test_figure_4_the_chain_of_four_streams() -> None:
-    """The chained purge of S along S1, S2, S3: each step's values come from the rows joined before."""
-    ddl = """
-    CREATE STREAM p1 (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
-    CREATE STREAM p2 (b BIGINT, ts BIGINT) TIMESTAMP BY ts;
-    CREATE STREAM p3 (c BIGINT, ts BIGINT) TIMESTAMP BY ts;
-    CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
-    CREATE STREAM s1 (a BIGINT, b BIGINT, ts BIGINT, PUNCTUATED BY (a) FROM p1 (a)) TIMESTAMP BY ts;
-    CREATE STREAM s2 (b BIGINT, c BIGINT, ts BIGINT, PUNCTUATED BY (b) FROM p2 (b)) TIMESTAMP BY ts;
-    CREATE STREAM s3 (c BIGINT, ts BIGINT, PUNCTUATED BY (c) FROM p3 (c)) TIMESTAMP BY ts;
-    """
-    select = "SELECT s.a, s3.c FROM s, s1, s2, s3 WHERE s.a = s1.a AND s1.b = s2.b AND s2.c = s3.c"
-    steps: list[Step] = [
-        ("s", (1,), {"s": 1}),
-        ("s1", (1, 10), {"s": 1}),
-        ("s1", (1, 11), {"s": 1}),
-        ("s2", (10, 100), {"s": 1}),
-        ("p3", (100,), {"s": 1}),  # step 3 has come before steps 1 and 2
-        ("p1", (1,), {"s": 1}),
-        ("p2", (10,), {"s": 1}),  # the b of 11 may still come
-        ("p2", (11,), {"s": 0}),  # none has come with it, so there is no c to ask for
-    ]
-    assert play(ddl, select, steps) == []
+def test_6_3_4_results_are_taken_back_when_a_row_leaves_its_window() -> None:
+    """The window of one row is one of five instants here: of windows of rows a join keeps all rows."""
+    run = figure_6_8b(" [RANGE 5 MICROSECONDS]")
+    run.feed("s1", (1, 2))
+    run.feed("s2", (2, 4))
+    run.feed("s3", (4, 12))
+    assert run.results() == [(1, 2, 4, 12)]
+    assert run.stored("s1") == [(1, 2)]
+    run.feed("s1", *((9, 9) for _ in range(6)))
+    assert run.results() == []
+    assert run.stored("s3") == []
+    assert run.stored("s2") == []
+    assert (1, 2) not in run.stored("s1")
 
 
-def test_figure_5_each_state_of_the_ring_goes_by_its_next() -> None:
-    """Example 3, with the schema S3(A, C): S1(-, +), S2(-, +), S3(+, -)."""
-    ddl = three_way({"s1": ["b"], "s2": ["c"], "s3": ["a"]}, s3="a BIGINT, c BIGINT")
-    steps: list[Step] = [
-        ("s1", (1, 2), {"s1": 1, "s2": 0, "s3": 0}),
-        ("s2", (2, 3), {"s1": 1, "s2": 1, "s3": 0}),
-        ("s3", (1, 3), {"s1": 1, "s2": 1, "s3": 1}),
-        ("p0_s3", (1,), {"s1": 1, "s2": 1, "s3": 1}),  # S1's row goes on to S3's, whose c may still come in S2
-        ("p0_s2", (3,), {"s1": 0, "s2": 1, "s3": 1}),  # S1 reaches S3 by a, then S2 by c
-        ("p0_s1", (2,), {"s1": 0, "s2": 0, "s3": 0}),  # S2 by b finds no row of S1, S3 by c that of S2
-    ]
-    assert play(ddl, RING, steps) == [(3, "+", 1, 2, 3)]
+@pytest.mark.parametrize(
+    ("s1", "s2", "waits"),
+    [("", "", 9), (", FOREIGN KEY (a) REFERENCES s2 (a) WITHIN 0 ROWS", "", 0)],
+    ids=["many-one", "RIDS(0)"],
+)
+def test_6_1_5_what_a_many_one_join_keeps_of_the_many(s1: str, s2: str, waits: int) -> None:
+    """A row goes once it has joined; with RIDS(0) it never stays."""
+    run = pair(s1, s2)
+    run.feed("s1", (1,))
+    assert run.stored("s1") == ([(1,)] if waits else [])
+    run.feed("s2", (2,), (1,))
+    assert run.stored("s1") == []
+    run.feed("s1", (2,))
+    assert run.stored("s1") == []
 
 
-def test_figure_6_what_is_not_reached_may_bring_a_partner_for_any_row() -> None:
-    """Without a scheme of S3, no punctuation of S2 lets a row of S1 go, and a row of S3 does join it."""
-    steps: list[Step] = [
-        ("s1", (1, 1), {"s1": 1, "s2": 0, "s3": 0}),
-        ("s2", (1, 1), {"s1": 1, "s2": 1, "s3": 0}),
-        ("p0_s2", (1,), {"s1": 1, "s2": 1, "s3": 0}),
-        ("s3", (1, 7), {"s1": 1, "s2": 1, "s3": 1}),
-    ]
-    assert play(three_way({"s2": ["b"]}), CHAIN, steps) == [(4, "+", 1, 1, 1)]
+def pair(s1: str, s2: str) -> Steps:
+    return Steps(
+        f"""
+        CREATE STREAM s1 (a BIGINT, ts BIGINT{s1}) TIMESTAMP BY ts;
+        CREATE STREAM s2 (a BIGINT, ts BIGINT, UNIQUE (a){s2}) TIMESTAMP BY ts;
+        SELECT s1.a FROM s1, s2 WHERE s1.a = s2.a{ALLOWED}
+        """
+    )
 
 
-def ring_of(schemes: list[Scheme]) -> tuple[JoinQuery, list[Scheme]]:
-    streams = Stream("s1", ("a", "b")), Stream("s2", ("b", "c")), Stream("s3", ("a", "c"))
-    pairs = [("s1", "s2", "b"), ("s2", "s3", "c"), ("s3", "s1", "a")]
-    return JoinQuery(streams, tuple(Equality(Attribute(s, x), Attribute(t, x)) for s, t, x in pairs)), schemes
+def test_6_1_5_a_row_is_saved_for_k_rows() -> None:
+    run = pair(", FOREIGN KEY (a) REFERENCES s2 (a) WITHIN 2 ROWS", "")
+    run.feed("s1", (1,))
+    run.feed("s2", (8,))
+    assert run.stored("s1") == [(1,)]
+    run.feed("s2", (9,))
+    assert run.stored("s1") == []
 
 
-def test_figure_7_no_tree_of_binary_joins_is_safe() -> None:
-    query, schemes = ring_of([Scheme("s1", ("b",)), Scheme("s2", ("c",)), Scheme("s3", ("a",))])
-    tree = Join((Join((Leaf("s1"), Leaf("s2"))), Leaf("s3")))
-    assert check(query, schemes).safe
-    assert not check_plan(query, schemes, tree).safe
-    assert [str(plan) for plan in safe_plans(query, schemes)] == ["(s1 ⋈ s2 ⋈ s3)"]
+def test_6_1_5_a_row_is_saved_for_k_rows_after_a_greater_value() -> None:
+    run = pair("", ", ORDERED BY a WITHIN 2 ROWS")
+    run.feed("s1", (5,))
+    run.feed("s2", (3,), (7,), (4,))
+    assert run.stored("s1") == [(5,)]
+    run.feed("s2", (8,))
+    assert run.stored("s1") == []
 
 
-@pytest.mark.parametrize("more", [[], ["c"]])
-def test_figures_8_and_9_a_scheme_of_two_attributes(more: list[str]) -> None:
-    """S1(-, +), S2(+, -), S3(+, +); S3's own state goes only with a further scheme, here S2(-, +)."""
-    ddl = three_way({"s1": ["b"], "s2": ["b", *more], "s3": ["c, a"]})
-    kept = 0 if more else 1
-    steps: list[Step] = [
-        ("s1", (1, 1), {"s1": 1, "s2": 0, "s3": 0}),
-        ("s2", (1, 5), {"s1": 1, "s2": 1, "s3": 0}),
-        ("s2", (1, 6), {"s1": 1, "s2": 2, "s3": 0}),
-        ("s3", (5, 1), {"s1": 1, "s2": 2, "s3": 1}),
-        ("p0_s2", (1,), {"s1": 1, "s2": 2, "s3": 1}),  # t joins (b1, c5) and (b1, c6): it waits for both pairs of S3
-        ("p0_s3", (5, 1), {"s1": 1, "s2": 2, "s3": 1}),
-        ("p0_s3", (6, 1), {"s1": 0, "s2": 2, "s3": 1}),
-        ("p0_s1", (1,), {"s1": 0, "s2": 0, "s3": 1}),
-        *([("p1_s2", (5,), {"s1": 0, "s2": 0, "s3": kept})] if more else []),
-    ]
-    assert play(ddl, RING, steps) == [(4, "+", 1, 1, 5)]
-    query, schemes = ring_of([Scheme("s1", ("b",)), Scheme("s2", ("b",)), Scheme("s3", ("a", "c"))])
-    assert check(query, schemes).safe is False
-    assert check(query, [*schemes, Scheme("s2", ("c",))]).safe
+def test_6_6_1_rids_needs_no_no_rows() -> None:
+    run = figure_6_8a(RIDS.format(1))
+    run.feed("s3", *S3)
+    assert run.no("s3") == []
+    run.feed("s1", (4, 10))
+    assert run.stored("s1") == [(4, 10)]
+    run.feed("s3", (11, 1))
+    assert run.stored("s1") == []
+
+
+def test_6_7_1_clusters_that_are_closed_free_their_child() -> None:
+    run = figure_6_8a(", CLUSTERED BY b WITHIN 1 ROWS")
+    run.feed("s3", *S3)
+    run.feed("s1", (6, 5), (8, 8), (4, 5))
+    assert run.stored("s3") == [(5, 3)]
+    run.feed("s1", (11, 10))
+    assert run.results() == [(4, 5, 15, 3), (6, 5, 20, 3)]
+    assert run.stored("s1") == [(8, 8)]
+    assert run.stored("s3") == []
+
+
+def test_6_8_1_order_of_the_child_needs_no_no_rows() -> None:
+    run = figure_6_8a(s3=", ORDERED BY b WITHIN 2 ROWS")
+    run.feed("s3", (7, 9), (5, 3), (10, 12))
+    assert run.no("s3") == []
+    run.feed("s1", (6, 4))
+    assert run.stored("s1") == []
+    run.feed("s1", (6, 7))
+    assert run.stored("s1") == [(6, 7)], "7 is not below 7"
+
+
+CA, OAC = ", CLUSTERED BY a WITHIN 0 ROWS", ", ORDERED BY b WITHIN 0 ROWS"
+
+
+@pytest.mark.parametrize(
+    ("s1", "s3", "kept_2", "kept_1"),
+    [
+        (CA, "", [(6, 20)], [(6, 8), (3, 13)]),
+        ("", OAC, [(6, 20), (4, 15)], [(3, 13)]),
+        (CA, OAC, [], [(3, 13)]),
+    ],
+    ids=["CA", "OAC", "both"],
+)
+def test_6_10_1_together_they_drop_more(
+    s1: str, s3: str, kept_2: list[tuple[int, int]], kept_1: list[tuple[int, int]]
+) -> None:
+    run = figure_6_8a(s1, s3)
+    run.feed("s3", *S3)
+    run.feed("s1", (4, 5), (6, 8), (3, 13))
+    assert run.results() == [(4, 5, 15, 3)]
+    assert run.stored("s2") == kept_2
+    assert run.stored("s1") == kept_1
+
+
+def test_6_10_2_together_they_may_keep_rows_for_longer() -> None:
+    clustered = ", CLUSTERED BY b WITHIN 0 ROWS"
+    run = figure_6_8a(clustered)
+    run.feed("s3", *S3)
+    run.feed("s1", (6, 10), (4, 10), (8, 8))
+    assert run.stored("s1") == [(8, 8)]
+    run.feed("s3", (30, 9))
+    assert run.no("s3") == [(7,), (30,)]
+    run = figure_6_8a(clustered + RIDS.format(3))
+    run.feed("s3", *S3)
+    run.feed("s1", (6, 10), (4, 10), (8, 8))
+    assert run.stored("s1") == [(6, 10), (4, 10), (8, 8)]
+    run.feed("s3", (20, 1), (21, 1))
+    assert run.stored("s1") == [(6, 10), (4, 10), (8, 8)]
+    run.feed("s3", (22, 1))
+    assert run.stored("s1") == []
+
+
+def test_b_1_children_that_are_yes_must_also_fit_each_other() -> None:
+    run = Steps(
+        f"""
+        CREATE STREAM s1 (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts;
+        CREATE STREAM s2 (a BIGINT, c BIGINT, ts BIGINT, UNIQUE (a)) TIMESTAMP BY ts;
+        CREATE STREAM s3 (b BIGINT, d BIGINT, ts BIGINT, UNIQUE (b)) TIMESTAMP BY ts;
+        CREATE STREAM s4 (e BIGINT, ts BIGINT, UNIQUE (e)) TIMESTAMP BY ts;
+        SELECT s1.a, s1.b, e FROM s1, s2, s3, s4
+        WHERE s1.a = s2.a AND s1.b = s3.b AND s2.c = s4.e AND s3.d = s4.e{ALLOWED}
+        """
+    )
+    run.feed("s4", (1,), (2,))
+    run.feed("s2", (3, 1), (5, 1))
+    run.feed("s3", (4, 2), (6, 1))
+    run.feed("s1", (3, 4))
+    assert run.stored("s1") == []
+    assert run.results() == []
+    run.feed("s1", (5, 6))
+    assert run.results() == [(5, 6, 1)]
+
+
+def cycle() -> Steps:
+    return Steps(
+        f"""
+        CREATE STREAM s1 (a BIGINT, b BIGINT, ts BIGINT, UNIQUE (a)) TIMESTAMP BY ts;
+        CREATE STREAM s2 (b BIGINT, c BIGINT, ts BIGINT, UNIQUE (b)) TIMESTAMP BY ts;
+        CREATE STREAM s3 (c BIGINT, a BIGINT, ts BIGINT, UNIQUE (c)) TIMESTAMP BY ts;
+        SELECT s1.a, s1.b, s2.c FROM s1, s2, s3 WHERE s1.b = s2.b AND s2.c = s3.c AND s3.a = s1.a{ALLOWED}
+        """
+    )
+
+
+def test_c_1_rows_of_a_cycle_become_yes_together_and_are_not_needed_then() -> None:
+    """The paper keeps them as Yes; each of them covers the graph, so they are forgotten (theorem 6.3.5)."""
+    run = cycle()
+    run.feed("s3", (3, 1))
+    run.feed("s2", (2, 3))
+    assert run.stored("s3") == [(3, 1)]
+    assert run.stored("s2") == [(2, 3)]
+    run.feed("s1", (1, 2))
+    assert run.results() == [(1, 2, 3)]
+    assert [run.stored(name) for name in ("s1", "s2", "s3")] == [[], [], []]
+    run.feed("s1", (4, 2))
+    assert run.stored("s1") == []
+    assert run.results() == [(1, 2, 3)]

@@ -11,6 +11,7 @@ from penstock.catalog import (
     Clustered,
     Connector,
     Inferred,
+    OnViolation,
     Ordered,
     Punctuated,
     Rated,
@@ -128,6 +129,7 @@ def test_types(written: str, type_: Type) -> None:
         ("WITHIN 2 HOURS", WithinTime(2 * HOUR)),
         ("within 1.5 minutes", WithinTime(90 * SECOND)),
         ("INFERRED", Inferred()),
+        ("INFERRED (C 2, p 0.5, w 10, threshold 7)", Inferred(2.0, 0.5, 10, 7)),
     ],
 )
 def test_within_is_of_rows_or_of_time_or_inferred(within: str, value: object) -> None:
@@ -135,17 +137,29 @@ def test_within_is_of_rows_or_of_time_or_inferred(within: str, value: object) ->
     assert stream(text, "s").constraints == (Ordered("a", value),)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("written", "then"), [("", "WARN"), (" ON VIOLATION error", "ERROR"), (" on violation WIDEN", "WIDEN")]
+)
+def test_a_violation_may_be_counted_stop_the_run_or_widen_k(written: str, then: str) -> None:
+    text = (
+        "CREATE STREAM s (a BIGINT, ts TIMESTAMP,"
+        f" ORDERED BY a WITHIN 2 ROWS{written}, CLUSTERED BY a WITHIN 1 SECOND{written},"
+        f" FOREIGN KEY (a) REFERENCES s (a) WITHIN 3 ROWS{written}) TIMESTAMP BY ts"
+    )
+    assert [each.on_violation for each in stream(text, "s").constraints] == [OnViolation[then]] * 3  # type: ignore[union-attr]
+
+
 def test_punctuations_may_come_from_another_stream_and_live_for_a_while() -> None:
     bid = stream(
         "CREATE STREAM bid (a BIGINT, b BIGINT, ts TIMESTAMP,"
         " PUNCTUATED BY (a, b) FROM Closed (X, Y) LIFESPAN 4 HOURS,"
-        " PUNCTUATED BY a LIFESPAN 30 MINUTES) TIMESTAMP BY ts;"
+        " PUNCTUATED BY a LIFESPAN 30 MINUTES ON VIOLATION ERROR) TIMESTAMP BY ts;"
         "CREATE STREAM closed (x BIGINT, y BIGINT, ts TIMESTAMP) TIMESTAMP BY ts",
         "bid",
     )
     assert bid.constraints == (
         Punctuated(("a", "b"), None, "closed", ("x", "y"), 4 * HOUR),
-        Punctuated(("a",), lifespan=30 * MINUTE),
+        Punctuated(("a",), lifespan=30 * MINUTE, on_violation=OnViolation.ERROR),
     )
 
 

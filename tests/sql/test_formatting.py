@@ -116,8 +116,8 @@ FORMATTED = {
         """
         create stream bid(auction bigint,price decimal(10,2),ts timestamp,
           foreign key auction references item(id) within 100 rows, unique(auction,ts),
-          clustered by (auction) within 1.5 seconds, ordered by (ts) inferred,
-          punctuated by (auction) when kind='close' lifespan 240 minutes, VIRTUAL day date)
+          clustered by (auction) within 1.5 seconds on violation widen, ordered by (ts) inferred(W 500,c 1.50),
+          punctuated by (auction) when kind='close' lifespan 240 minutes on violation error, VIRTUAL day date)
           using parquet options('path' 'data/bid', maxFilesPerTrigger=1, `it's`="x")
           timestamp by ts delay 5000 milliseconds
         """,
@@ -128,9 +128,9 @@ FORMATTED = {
           ts TIMESTAMP,
           FOREIGN KEY (auction) REFERENCES item (id) WITHIN 100 ROWS,
           UNIQUE (auction, ts),
-          CLUSTERED BY (auction) WITHIN 1500 MILLISECONDS,
-          ORDERED BY ts INFERRED,
-          PUNCTUATED BY (auction) WHEN kind = 'close' LIFESPAN 4 HOURS,
+          CLUSTERED BY (auction) WITHIN 1500 MILLISECONDS ON VIOLATION WIDEN,
+          ORDERED BY ts INFERRED (c 1.5, w 500),
+          PUNCTUATED BY (auction) WHEN kind = 'close' LIFESPAN 4 HOURS ON VIOLATION ERROR,
           VIRTUAL day DATE
         ) TIMESTAMP BY ts DELAY 5 SECONDS
         USING parquet OPTIONS (path 'data/bid', maxFilesPerTrigger '1', 'it''s' 'x');

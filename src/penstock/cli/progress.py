@@ -10,6 +10,9 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import ceil
+
+from penstock.plan.watched import Watched
 
 _SECONDS_BETWEEN = 0.2
 _BAR_WIDTH = 30
@@ -26,27 +29,45 @@ class Counts:
     bad_rows: int = 0
     violations: int = 0
     given_up: int = 0
+    #: What monitors say of constraints.
+    constraints: list[Watched] = field(default_factory=list)
     watermark: int = 0
     state_rows: int = 0
     state_bytes: int = 0
 
     def summary(self) -> str:
-        """The last line.
+        """The last line, and one for each constraint that was broken.
 
         >>> Counts(rows_in=1200, rows_out=7, late_rows=1).summary()
         '1,200 rows in, 7 rows out, 1 late, 0 bad'
         >>> Counts(rows_in=1200, rows_out=7, violations=2).summary()
         '1,200 rows in, 7 rows out, 0 late, 0 bad, 2 after their punctuation'
+        >>> order = Watched("s: ORDERED BY a WITHIN 2 ROWS", 5, True, 3, 1, 2.0)
+        >>> found = Watched("s: CLUSTERED BY (b) INFERRED", 5, True, 0, 1, 1.2)
+        >>> print(Counts(9, 7, constraints=[order, found]).summary())
+        9 rows in, 7 rows out, 0 late, 0 bad
+        3 rows broke s: ORDERED BY a WITHIN 2 ROWS; about 2 results may be missing
+        s: CLUSTERED BY (b) INFERRED was followed too late; about 2 results may be missing
         """
         rows = f"{self.rows_in:,} rows in" + ("" if self.rows_out is None else f", {self.rows_out:,} rows out")
         broken = f", {self.violations:,} after their punctuation" if self.violations else ""
         lost = f", {self.given_up:,} given up" if self.given_up else ""
-        return f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}{lost}"
+        lines = [f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}{lost}"]
+        lines += [_broken(each) for each in self.constraints if each.violations or each.false_negatives]
+        return "\n".join(lines)
 
     def line(self, seconds: float) -> str:
         rate = self.rows_in / seconds if seconds else 0.0
         state = f"state {self.state_rows:,} rows {bytes_text(self.state_bytes)}"
         return f"{self.rows_in:,} rows, {rate:,.0f}/s, watermark {self.watermark}, {state}, late {self.late_rows:,}"
+
+
+def _broken(watched: Watched) -> str:
+    rows = "1 row" if watched.broken == 1 else f"{watched.broken:,} rows"
+    said = f"{rows} broke {watched.constraint}" if watched.violations else f"{watched.constraint} was followed too late"
+    missing = ceil(watched.false_negatives)
+    results = "1 result" if missing == 1 else f"{missing:,} results"
+    return f"{said}; about {results} may be missing" if missing else said
 
 
 @dataclass(slots=True)

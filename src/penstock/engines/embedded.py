@@ -7,7 +7,7 @@ that read the same windows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,7 +19,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, TableDef
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import NEVER, Progress
-from penstock.engines.metrics import DICTIONARY, OperatorMetrics
+from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.routing import Router
 from penstock.operators.machine import Machine
@@ -29,6 +29,7 @@ from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Leaf, Plan, plan
 from penstock.plan.physical import Received, Scan
 from penstock.plan.rules import PurgingJoin
+from penstock.plan.watched import Watched
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -117,16 +118,30 @@ class EmbeddedEngine:
         """What the operators did in the last step, and the streams since the last call."""
         made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
         lines = [self._source_metrics(made, name, ingest.progress) for name, ingest in self.streams.items()]
+        lines += self._operator_metrics(made)
+        return [*lines, made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())]
+
+    def _operator_metrics(self, made: Callable[..., OperatorMetrics]) -> Iterator[OperatorMetrics]:
         for fragment, machines in zip(self.plan.fragments, self._machines, strict=True):
             for cell, machine in enumerate(machines):
                 for gauge in machine.gauges:
                     state = (gauge.state_rows(), machine.state_bytes(gauge))
                     rows = (gauge.rows_in, gauge.rows_out)
                     of = (gauge.name, fragment.number, _occurrence(gauge.relation), cell)
-                    lines.append(
-                        made(*of, *rows, *state, violations=gauge.violations(), given_up=gauge.given_up_rows())
+                    watched = tuple(gauge.watched())
+                    yield made(
+                        *of,
+                        *rows,
+                        *state,
+                        violations=gauge.violations(),
+                        given_up=gauge.given_up_rows(),
+                        constraints=watched,
                     )
-        return [*lines, made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())]
+
+    def constraints(self) -> list[Watched]:
+        """What monitors say of constraints."""
+        made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
+        return constraints_of(self._operator_metrics(made))
 
     def violations(self) -> int:
         """Rows that were left out because a punctuation had ruled them out."""

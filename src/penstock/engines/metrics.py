@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import Any
+
+from penstock.plan.watched import Watched, strongest, together
 
 #: Stands for an operator: what the values of a dictionary take.
 DICTIONARY = "dictionary"
@@ -32,9 +35,19 @@ class OperatorMetrics:
     violations: int = 0
     #: Rows that it has dropped since the start, because they waited too long for a punctuation.
     given_up: int = 0
+    #: What its monitors say of constraints.
+    constraints: tuple[Watched, ...] = ()
 
-    def as_json(self) -> dict[str, str | int | None]:
+    def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def constraints_of(metrics: Iterable[OperatorMetrics]) -> list[Watched]:
+    """What the monitors of a step say of each constraint, all cells together. Of several joins one speaks for it."""
+    joins: dict[tuple[str, int | None, str], list[Watched]] = {}
+    for line in metrics:
+        joins.setdefault((line.query, line.fragment, line.operator), []).extend(line.constraints)
+    return strongest(each for watched in joins.values() for each in together(watched))
 
 
 def metrics_lines(metrics: Iterable[OperatorMetrics]) -> str:

@@ -35,6 +35,31 @@ def note(keys: Ints, words: Ints, again: int, fresh: Ints, entries: Ints, heads:
 
 
 @lean
+def meet(
+    keys: Ints, words: Ints, again: int, fresh: Ints, entries: Ints, heads: int, mask: int, links: int, found: Ints
+) -> int:
+    """As `note`, row by row; the word behind counts the rows of a key. Gives the words that keys had, or -1, too."""
+    taken, width = 0, keys.shape[1]
+    for i in range(len(keys)):
+        hash_ = prefix_hash(keys, i, width)
+        slot = entry_of(keys, i, hash_, entries, heads, mask, links)
+        if slot >= 0:
+            found[i] = entries[slot, width]
+            entries[slot, width] += again
+            entries[slot, width + 1] += 1
+            continue
+        found[i] = -1
+        slot = fresh[taken]
+        taken += 1
+        for c in range(width):
+            entries[slot, c] = keys[i, c]
+        entries[slot, width] = words[i]
+        entries[slot, width + 1] = 1
+        link(heads, mask, links, hash_, slot)
+    return taken
+
+
+@lean
 def entry_of(keys: Ints, i: int, hash_: int, entries: Ints, heads: int, mask: int, links: int) -> int:
     """The slot of a key's entry, or -1."""
     slot = first(heads, mask, hash_)

@@ -14,10 +14,10 @@ Ints = NDArray[np.int64]
 def match(
     wants_match: bool, times: Ints, kinds: Ints, signs: Ints, slots: Ints, state: Ints
 ) -> tuple[Ints, Ints, Ints]:
-    """Counts matches in the order of time and gives the changes of what shows: times, signs, slots.
+    """Counts matches in the order of time and gives the changes of what shows: times, weights, slots.
 
     An event is a left row that comes or goes (kind 0), or a match of it that does (kind 1). `state` has a row per slot:
-    whether the row is there, how many matches it has, whether it showed before this instant, whether it is touched.
+    how many rows are there, how many matches they have, how many showed before this instant, whether it is touched.
     """
     touched = np.empty(len(times), np.int64)
     out_times = np.empty(len(times), np.int64)
@@ -31,14 +31,14 @@ def match(
             slot = slots[end]
             if state[slot, 3] == 0:
                 state[slot, 3] = 1
-                state[slot, 2] = 1 if state[slot, 0] > 0 and (state[slot, 1] > 0) == wants_match else 0
+                state[slot, 2] = state[slot, 0] if (state[slot, 1] > 0) == wants_match else 0
                 touched[touching] = slot
                 touching += 1
             state[slot, kinds[end]] += signs[end]
             end += 1
         for i in range(touching):
             slot = touched[i]
-            shows = 1 if state[slot, 0] > 0 and (state[slot, 1] > 0) == wants_match else 0
+            shows = state[slot, 0] if (state[slot, 1] > 0) == wants_match else 0
             if shows != state[slot, 2]:
                 out_times[count] = times[start]
                 out_signs[count] = shows - state[slot, 2]

@@ -14,6 +14,8 @@ others hold evidence.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,6 +44,7 @@ PUNCTUATED = 3  # ... with values that a punctuation closed.
 BY_KEY = 4  # ... with the values of a key of which the row is there.
 CLUSTERED = 5  # ... with values that came, and since then more than so many others.
 ORDERED = 6  # ... with a value that the target has passed.
+IN_NO = 7  # ... with the values of a key of which the row came, and can be in no result.
 
 #: The clock of time. Its value is the first instant that is not closed.
 TIME = 0
@@ -52,9 +55,61 @@ WATCHED, FIRST_CLOCK = range(2)
 EFFORT = 4096
 
 
+class Tables(NamedTuple):
+    """The stores and indexes of a join, and what their columns are.
+
+    `index_columns` and `index_variables` have of each index its columns and the variables that they hold, `columns` of
+    each input the column that holds a variable, or -1, and `has`, as bits, which it has.
+    """
+
+    stores: Ints
+    indexes: Ints
+    index_columns: Ints
+    index_variables: Ints
+    columns: Ints
+    has: Ints
+
+
+class Rules(NamedTuple):
+    """The rules, the variables that they want, the clocks, and how long rows of each input are in its window, or -1."""
+
+    lines: Ints
+    variables: Ints
+    clocks: Ints
+    reaches: Ints
+
+
+class Scratch(NamedTuple):
+    """Room to work in: a binding, the inputs that were joined to it and how, a key, and what a row waits for."""
+
+    bound: Ints
+    path: Ints
+    key: Ints
+    waits: Ints
+    watched: Ints
+
+
+#: As many things a row watches for at most, beside clocks.
+MOST_WATCHED = 16
+#: The lines of a path: at each depth the input that is joined next, by which index, and its next row.
+JOINED, BY, NEXT = range(3)
+
+
+def scratch(tables: Tables, clocks: int) -> Scratch:
+    width, most = len(tables.columns), tables.index_columns.shape[1] + 2
+    return Scratch(
+        np.full(width, -1, np.int64),
+        np.zeros((3, width), np.int64),
+        np.zeros((1, most), np.int64),
+        np.zeros(FIRST_CLOCK + clocks, np.int64),
+        np.zeros(MOST_WATCHED, np.int64),
+    )
+
+
 @lean
-def value_of(variable: int, bound: Ints, stores: Ints, columns: Ints) -> int:
+def value_of(variable: int, bound: Ints, tables: Tables) -> int:
     """The value of a variable in a binding; it must be known."""
+    stores, columns = tables.stores, tables.columns
     for n in range(len(bound)):
         if bound[n] >= 0 and columns[n, variable] >= 0:
             return peek(stores[n, ROWS] + 8 * (bound[n] * stores[n, WIDTH] + columns[n, variable]))
@@ -72,8 +127,9 @@ def known_variables(bound: Ints, has: Ints) -> int:
 
 
 @lean
-def joins(target: int, slot: int, bound: Ints, stores: Ints, columns: Ints) -> bool:
+def joins(target: int, slot: int, bound: Ints, tables: Tables) -> bool:
     """Whether a row agrees with a binding on all variables that both have."""
+    stores, columns = tables.stores, tables.columns
     row = stores[target, ROWS] + 8 * slot * stores[target, WIDTH]
     for v in range(columns.shape[1]):
         if columns[target, v] >= 0:
@@ -98,29 +154,27 @@ def usable_index(target: int, known: int, indexes: Ints) -> int:
 
 
 @lean
-def first_by(
-    index: int, bound: Ints, stores: Ints, indexes: Ints, index_variables: Ints, columns: Ints, key: Ints
-) -> int:
+def first_by(index: int, bound: Ints, tables: Tables, key: Ints) -> int:
     """The first slot of an input that may join a binding."""
-    count = indexes[index, COLUMNS]
-    for c in range(count):
-        key[0, c] = value_of(index_variables[index, c], bound, stores, columns)
-    return first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, 0, count))
+    line = tables.indexes[index]
+    for c in range(line[COLUMNS]):
+        key[0, c] = value_of(tables.index_variables[index, c], bound, tables)
+    return first(line[HEADS], line[MASK], prefix_hash(key, 0, line[COLUMNS]))
 
 
 @lean
-def find(index: int, count: int, stores: Ints, indexes: Ints, index_columns: Ints, key: Ints) -> int:
+def find(index: int, count: int, tables: Tables, key: Ints) -> int:
     """The slot whose columns of the index hold the key, or -1."""
-    store = indexes[index, STORE]
-    slot = first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, 0, count))
+    line, store = tables.indexes[index], tables.stores[tables.indexes[index, STORE]]
+    slot = first(line[HEADS], line[MASK], prefix_hash(key, 0, count))
     while slot >= 0:
-        row = stores[store, ROWS] + 8 * slot * stores[store, WIDTH]
+        row = store[ROWS] + 8 * slot * store[WIDTH]
         same = True
         for c in range(count):
-            same &= peek(row + 8 * index_columns[index, c]) == key[0, c]
+            same &= peek(row + 8 * tables.index_columns[index, c]) == key[0, c]
         if same:
             return slot
-        slot = following(indexes[index, LINKS], slot)
+        slot = following(line[LINKS], slot)
     return -1
 
 
@@ -150,122 +204,92 @@ def _watch(rule: int, count: int, key: Ints, waits: Ints, watched: Ints) -> None
 
 
 @inlined
-def closed_input(
-    bound: Ints,
-    stores: Ints,
-    indexes: Ints,
-    index_columns: Ints,
-    columns: Ints,
-    has: Ints,
-    rules: Ints,
-    rule_variables: Ints,
-    clocks: Ints,
-    key: Ints,
-    waits: Ints,
-    watched: Ints,
-) -> int:
+def closed_input(tables: Tables, rules: Rules, room: Scratch) -> int:
     """An input that is not in the binding and of which no more row joins it; -1 if there is none, and what to wait for.
 
     `waits` has then how many hashes are in `watched`, and from FIRST_CLOCK on what each clock has to reach.
     """
+    bound, key, waits = room.bound, room.key, room.waits
     _wait_for_nothing(waits)
-    known = known_variables(bound, has)
-    for r in range(len(rules)):
-        target, source, kind = rules[r, TARGET], rules[r, SOURCE], rules[r, KIND]
-        if bound[target] >= 0 or rules[r, NEEDS] & ~known != 0:
+    known = known_variables(bound, tables.has)
+    for r in range(len(rules.lines)):
+        rule = rules.lines[r]
+        target, source, kind = rule[TARGET], rule[SOURCE], rule[KIND]
+        if bound[target] >= 0 or rule[NEEDS] & ~known != 0:
             continue
         if kind == STATIC:
-            if usable_index(target, known, indexes) >= 0:
+            if usable_index(target, known, tables.indexes) >= 0:
                 return int(target)
             continue
         if kind <= AFTER_ROWS:
             if bound[source] < 0:
                 continue
-            noted = peek((stores[source, STARTS] if kind == IN_TIME else rules[r, STAMPS]) + 8 * bound[source])
-            if clocks[rules[r, CLOCK]] >= noted + rules[r, LIMIT]:
+            noted = peek((tables.stores[source, STARTS] if kind == IN_TIME else rule[STAMPS]) + 8 * bound[source])
+            if rules.clocks[rule[CLOCK]] >= noted + rule[LIMIT]:
                 return int(target)
-            _wait_for(rules[r, CLOCK], noted + rules[r, LIMIT], waits)
+            _wait_for(rule[CLOCK], noted + rule[LIMIT], waits)
             continue
-        count = rules[r, KEYS]
+        count = rule[KEYS]
         for c in range(count):
-            key[0, c] = value_of(rule_variables[r, c], bound, stores, columns)
+            key[0, c] = value_of(rules.variables[r, c], bound, tables)
         if kind == ORDERED:
-            if key[0, 0] < clocks[rules[r, CLOCK]]:
+            if key[0, 0] < rules.clocks[rule[CLOCK]]:
                 return int(target)
-            _wait_for(rules[r, CLOCK], key[0, 0] + 1, waits)
+            _wait_for(rule[CLOCK], key[0, 0] + 1, waits)
             continue
-        slot = find(rules[r, INDEX], count, stores, indexes, index_columns, key)
+        slot = find(rule[INDEX], count, tables, key)
         if slot < 0:
-            _watch(r, count, key, waits, watched)
+            if kind != IN_NO:  # who waits for a key watches for it already
+                _watch(r, count, key, waits, room.watched)
         elif kind == CLUSTERED:
-            store = indexes[rules[r, INDEX], STORE]
-            entry = stores[store, ROWS] + 8 * (slot * stores[store, WIDTH] + count)
-            due = peek(entry) + rules[r, LIMIT]
-            if clocks[rules[r, CLOCK]] >= due:
+            store = tables.stores[tables.indexes[rule[INDEX], STORE]]
+            due = peek(store[ROWS] + 8 * (slot * store[WIDTH] + count)) + rule[LIMIT]
+            if rules.clocks[rule[CLOCK]] >= due:
                 return int(target)
-            _wait_for(rules[r, CLOCK], due, waits)
+            _wait_for(rule[CLOCK], due, waits)
         else:
             return int(target)
     return -1
 
 
 @inlined
-def is_purgeable(
-    source: int,
-    slot: int,
-    retracts: bool,
-    stores: Ints,
-    indexes: Ints,
-    index_columns: Ints,
-    index_variables: Ints,
-    columns: Ints,
-    has: Ints,
-    rules: Ints,
-    rule_variables: Ints,
-    clocks: Ints,
-    reaches: Ints,
-    bound: Ints,
-    path: Ints,
-    key: Ints,
-    waits: Ints,
-    watched: Ints,
-) -> bool:
+def is_purgeable(source: int, slot: int, retracts: bool, tables: Tables, rules: Rules, room: Scratch) -> bool:
     """Whether a row can join nothing new; else what it waits for is in `waits` and `watched`.
 
     Where results are taken back, a row that is in one stays until a row of it leaves its window, after `reaches`.
     """
+    bound, path, waits = room.bound, room.path, room.waits
     width = len(bound)
     for n in range(width):
         bound[n] = -1
     bound[source] = slot
     depth, entering, looked = 0, True, 0
-    # The lines of `path`: at each depth the input that is joined next, by which index, and its next row.
     while depth >= 0:
         if entering:
             if depth + 1 == width:
                 if retracts:
                     _wait_for_nothing(waits)
                     for n in range(width):
-                        if reaches[n] >= 0:
-                            _wait_for(TIME, peek(stores[n, STARTS] + 8 * bound[n]) + reaches[n] + 1, waits)
+                        if rules.reaches[n] >= 0:
+                            start = peek(tables.stores[n, STARTS] + 8 * bound[n])
+                            _wait_for(TIME, start + rules.reaches[n] + 1, waits)
                     return False
                 depth -= 1
                 entering = False
                 continue
-            target = closed_input(
-                bound, stores, indexes, index_columns, columns, has, rules, rule_variables, clocks, key, waits, watched
-            )
+            target = closed_input(tables, rules, room)
             if target < 0:
                 return False
-            path[0, depth] = target
-            path[1, depth] = usable_index(target, known_variables(bound, has), indexes)
-            candidate = first_by(path[1, depth], bound, stores, indexes, index_variables, columns, key)
+            path[JOINED, depth] = target
+            path[BY, depth] = usable_index(target, known_variables(bound, tables.has), tables.indexes)
+            candidate = first_by(path[BY, depth], bound, tables, room.key)
         else:
-            target = path[0, depth]
+            target = path[JOINED, depth]
             bound[target] = -1
-            candidate = path[2, depth]
-        while candidate >= 0 and not joins(target, candidate, bound, stores, columns):
-            candidate = following(indexes[path[1, depth], LINKS], candidate)
+            candidate = path[NEXT, depth]
+        links = tables.indexes[path[BY, depth], LINKS]
+        while candidate >= 0 and not joins(target, candidate, bound, tables):
+            candidate = following(links, candidate)
             looked += 1
         looked += 1
         if looked > EFFORT:
@@ -275,7 +299,7 @@ def is_purgeable(
             depth -= 1
             entering = False
         else:
-            path[2, depth] = following(indexes[path[1, depth], LINKS], candidate)
+            path[NEXT, depth] = following(links, candidate)
             bound[target] = candidate
             depth += 1
             entering = True
@@ -283,57 +307,18 @@ def is_purgeable(
 
 
 def examine(
-    inputs: Ints,
-    slots: Ints,
-    retracts: bool,
-    stores: Ints,
-    indexes: Ints,
-    index_columns: Ints,
-    index_variables: Ints,
-    columns: Ints,
-    has: Ints,
-    rules: Ints,
-    rule_variables: Ints,
-    clocks: Ints,
-    reaches: Ints,
-    wakes: Ints,
+    inputs: Ints, slots: Ints, retracts: bool, tables: Tables, rules: Rules, wakes: Ints
 ) -> tuple[Ints, Ints, Ints]:
     """Which of these rows can go, as places among them; and for those that stay, what they watch: place and hash.
 
     Of each input `wakes` has the address of a word per slot and clock: what the clock has to reach.
     """
-    width, most = columns.shape[0], index_columns.shape[1] + 2
-    bound, path = np.empty(width, np.int64), np.zeros((3, width), np.int64)
-    key, watched = np.zeros((1, most), np.int64), np.zeros(16, np.int64)
-    waits = np.zeros(FIRST_CLOCK + len(clocks), np.int64)
     gone = np.empty(len(slots), np.int64)
-    watches = min(16, int((rules[:, KIND] > AFTER_ROWS).sum()))
-    watchers, hashes = (np.empty(watches * len(slots), np.int64) for _ in range(2))
-    goers, count = _examine(
-        inputs,
-        slots,
-        retracts,
-        stores,
-        indexes,
-        index_columns,
-        index_variables,
-        columns,
-        has,
-        rules,
-        rule_variables,
-        clocks,
-        reaches,
-        wakes,
-        bound,
-        path,
-        key,
-        waits,
-        watched,
-        gone,
-        watchers,
-        hashes,
-    )
-    return gone[:goers], watchers[:count], hashes[:count]
+    of_values = int((rules.lines[:, KIND] > AFTER_ROWS).sum())
+    watches = np.empty((2, min(MOST_WATCHED, of_values) * len(slots)), np.int64)
+    room = scratch(tables, len(rules.clocks))
+    goers, watching = _examine(inputs, slots, retracts, tables, rules, wakes, room, gone, watches)
+    return gone[:goers], watches[0, :watching], watches[1, :watching]
 
 
 @lean
@@ -341,84 +326,41 @@ def _examine(
     inputs: Ints,
     slots: Ints,
     retracts: bool,
-    stores: Ints,
-    indexes: Ints,
-    index_columns: Ints,
-    index_variables: Ints,
-    columns: Ints,
-    has: Ints,
-    rules: Ints,
-    rule_variables: Ints,
-    clocks: Ints,
-    reaches: Ints,
+    tables: Tables,
+    rules: Rules,
     wakes: Ints,
-    bound: Ints,
-    path: Ints,
-    key: Ints,
-    waits: Ints,
-    watched: Ints,
+    room: Scratch,
     gone: Ints,
-    watchers: Ints,
-    hashes: Ints,
+    watches: Ints,
 ) -> tuple[int, int]:
     """How many can go, and how many watch. It makes no arrays, so that nothing in its loop counts references."""
-    goers, watches = 0, 0
+    goers, watching, clocks = 0, 0, len(rules.clocks)
     for i in range(len(slots)):
-        if is_purgeable(
-            inputs[i],
-            slots[i],
-            retracts,
-            stores,
-            indexes,
-            index_columns,
-            index_variables,
-            columns,
-            has,
-            rules,
-            rule_variables,
-            clocks,
-            reaches,
-            bound,
-            path,
-            key,
-            waits,
-            watched,
-        ):
+        if is_purgeable(inputs[i], slots[i], retracts, tables, rules, room):
             gone[goers] = i
             goers += 1
             continue
-        for clock in range(len(clocks)):
-            poke(wakes[inputs[i]] + 8 * (slots[i] * len(clocks) + clock), waits[FIRST_CLOCK + clock])
-        for w in range(waits[WATCHED]):
-            watchers[watches], hashes[watches] = i, watched[w]
-            watches += 1
-    return goers, watches
+        for clock in range(clocks):
+            poke(wakes[inputs[i]] + 8 * (slots[i] * clocks + clock), room.waits[FIRST_CLOCK + clock])
+        for w in range(room.waits[WATCHED]):
+            watches[0, watching], watches[1, watching] = i, room.watched[w]
+            watching += 1
+    return goers, watching
 
 
-def partners(
-    inputs: Ints,
-    slots: Ints,
-    wanted: Ints,
-    stores: Ints,
-    indexes: Ints,
-    index_variables: Ints,
-    columns: Ints,
-    has: Ints,
-) -> tuple[Ints, Ints]:
+def partners(inputs: Ints, slots: Ints, wanted: Ints, tables: Tables) -> tuple[Ints, Ints]:
     """The rows of the wanted inputs that join one of these rows directly. Some may come twice."""
-    width = len(columns)
+    width = len(tables.columns)
     by = np.full((width, width), -1, np.int64)
     for n, target in np.ndindex(width, width):
         if n != target and wanted[target]:
-            by[n, target] = usable_index(target, int(has[n]), indexes)
+            by[n, target] = usable_index(target, int(tables.has[n]), tables.indexes)
     # Of each input the columns that hold the values by which an index is probed.
-    places = np.take(columns, np.maximum(index_variables, 0), axis=1)
-    bound = np.full(width, -1, np.int64)
-    key = np.zeros((1, index_variables.shape[1]), np.int64)
+    places = np.take(tables.columns, np.maximum(tables.index_variables, 0), axis=1)
+    room = scratch(tables, 0)
     found, count, start = np.empty((2, max(64, len(slots))), np.int64), 0, 0
     while start < len(slots):
-        tables = (stores, indexes, places, columns)
-        start, count = _partners(inputs, slots, start, by, *tables, bound, key, found, count)
+        start, count = _partners(inputs, slots, start, by, places, tables, room, found, count)
         if start < len(slots):
             found = np.concatenate((found, np.empty_like(found)), axis=1)
     return found[0, :count], found[1, :count]
@@ -430,36 +372,34 @@ def _partners(
     slots: Ints,
     start: int,
     by: Ints,
-    stores: Ints,
-    indexes: Ints,
     places: Ints,
-    columns: Ints,
-    bound: Ints,
-    key: Ints,
+    tables: Tables,
+    room: Scratch,
     found: Ints,
     count: int,
 ) -> tuple[int, int]:
     """Goes on with the row at `start`. Gives the row for which there was no room, and how many were found before it."""
+    bound, key = room.bound, room.key
     for i in range(start, len(slots)):
         source, before = inputs[i], count
-        row = stores[source, ROWS] + 8 * slots[i] * stores[source, WIDTH]
+        row = tables.stores[source, ROWS] + 8 * slots[i] * tables.stores[source, WIDTH]
         bound[source] = slots[i]
         for target in range(len(by)):
             index = by[source, target]
-            if index < 0 or indexes[index, COLUMNS] == 0:
+            if index < 0 or tables.indexes[index, COLUMNS] == 0:
                 continue
-            keys = indexes[index, COLUMNS]
-            for c in range(keys):
+            line = tables.indexes[index]
+            for c in range(line[COLUMNS]):
                 key[0, c] = peek(row + 8 * places[source, index, c])
-            slot = first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, 0, keys))
+            slot = first(line[HEADS], line[MASK], prefix_hash(key, 0, line[COLUMNS]))
             while slot >= 0:
-                if joins(target, slot, bound, stores, columns):
+                if joins(target, slot, bound, tables):
                     if count == found.shape[1]:
                         bound[source] = -1
                         return i, before
                     found[0, count], found[1, count] = target, slot
                     count += 1
-                slot = following(indexes[index, LINKS], slot)
+                slot = following(line[LINKS], slot)
         bound[source] = -1
     return len(slots), count
 

@@ -25,7 +25,8 @@ class Doors:
     def __init__(self, node: PurgingJoin, core: JoinCore, some: Collection[int]) -> None:
         self._core = core
         self._held = holders_of(node)
-        edges = [(rule.source, rule.target) for rule in node.rules if isinstance(rule, InTime) and rule.reach <= 0]
+        timed = [(rule, rule.reach) for rule in node.rules if isinstance(rule, InTime)]
+        edges = [(rule.source, rule.target) for rule, reach in timed if isinstance(reach, int) and reach <= 0]
         guarded = {source for source, _ in edges if source in some and not _is_awaited(source, node, self._held)}
         #: The inputs, each behind those whose rows it is asked for.
         self.order: list[int] = []

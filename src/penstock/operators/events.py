@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Ints
 from penstock.synopsis.store import RowStore
+
+#: Picks some of a sequence.
+Some = slice | NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class Events:
     def __len__(self) -> int:
         return len(self.ts)
 
-    def take(self, some: slice) -> Events:
+    def take(self, some: Some) -> Events:
         return Events(self.ts[some], self.signs[some], self.slots[some])
 
     def deltas(self, store: RowStore) -> Deltas:

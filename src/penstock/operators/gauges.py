@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from penstock.algebra.relations import Relation
 from penstock.plan.explain import operator_name
+from penstock.plan.watched import Watched
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Memory
 
@@ -33,6 +34,8 @@ class Gauge:
     ruled_out: list[Callable[[], int]] = field(default_factory=list)
     #: What counts the rows that it dropped because they waited too long.
     given_up: list[Callable[[], int]] = field(default_factory=list)
+    #: What says how well constraints are kept.
+    monitors: list[Callable[[], list[Watched]]] = field(default_factory=list)
 
     def begin(self) -> None:
         self.rows_in = self.rows_out = 0
@@ -48,6 +51,9 @@ class Gauge:
 
     def given_up_rows(self) -> int:
         return sum(count() for count in self.given_up)
+
+    def watched(self) -> list[Watched]:
+        return [each for monitors in self.monitors for each in monitors()]
 
     def state_rows(self) -> int:
         return sum(count() for count in self.counts)

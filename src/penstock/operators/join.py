@@ -20,7 +20,7 @@ from penstock.kernels.matching import match
 from penstock.kernels.mjoin import ABSENT, admit, combine, materialise, promising, settle
 from penstock.kernels.nulls import has_null
 from penstock.kernels.pointers import address
-from penstock.operators.events import Events
+from penstock.operators.events import Events, Some
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks, row_width
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
@@ -28,6 +28,9 @@ from penstock.synopsis.store import RowStore
 
 #: Says of rows whether a predicate is true of them.
 Test = Callable[[Ints], NDArray[np.bool_]]
+
+
+_ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,15 @@ class Gathering(NamedTuple):
         return Gathering(_matrix(places, 6), _matrix(masks, 3), row_width(len(columns)))
 
 
+class Combinations(NamedTuple):
+    """Slots and rows, and of each the number of the event that found it; `order` has the places of the events."""
+
+    slots: Ints
+    by: Ints
+    rows: Ints
+    order: Ints
+
+
 def _matrix(lines: Sequence[tuple[int, ...]], width: int) -> Ints:
     return np.array(lines, np.int64).reshape(-1, width)
 
@@ -153,16 +165,19 @@ class JoinCore:
                 store = inputs[owner].store
                 index.rebuild(store.capacity, store.rows, np.flatnonzero(self.lives(owner) != ABSENT))
 
-    def enter(self, number: int, events: Events) -> Events:
-        """Puts the rows of an input that come into its indexes. Gives its events that are of the join."""
-        events = self._without_nulls(number, events)
+    def enter(self, number: int, events: Events, brings: Some = _ALL) -> Events:
+        """Puts the rows of an input that come into its indexes. Gives its events that are of the join.
+
+        `brings` are those that bring a row; others are of rows that are there.
+        """
+        events = self.without_nulls(number, events)
         store = self.inputs[number].store
         keys = {self._first_columns[number], *(columns for owner, columns in self._index_keys if owner == number)}
         hashes = {key: row_hashes(store.rows, events.slots, np.array(key, np.int64)) for key in keys}
         for index in self._own(number):
             index.fit(len(store), store.capacity, store.rows)
-            of_key = hashes[tuple(index.columns.tolist())]
-            link_rows(index.heads, index.mask, index.links, of_key, events.slots, events.signs)
+            of_key = hashes[tuple(index.columns.tolist())][brings]
+            link_rows(index.heads, index.mask, index.links, of_key, events.slots[brings], events.signs[brings])
         self._hashes[number] = hashes[self._first_columns[number]]
         return events
 
@@ -171,6 +186,13 @@ class JoinCore:
 
         All events have entered.
         """
+        found = self.combinations(events, [_ALL] * len(events))
+        event = found.order[found.by - 1]
+        ts, signs = np.concatenate([e.ts for e in events]), np.concatenate([e.signs for e in events])
+        return found.slots, ts[event], signs[event], found.rows
+
+    def combinations(self, events: list[Events], brings: list[Some]) -> Combinations:
+        """What is found by events that have entered."""
         ts = np.concatenate([e.ts for e in events])
         signs = np.concatenate([e.signs for e in events])
         slots = np.concatenate([e.slots for e in events])
@@ -179,7 +201,8 @@ class JoinCore:
         numbers = np.empty(len(order), np.int64)
         numbers[order] = np.arange(1, len(order) + 1)
         lives = [self.lives(i) for i in range(len(self.inputs))]
-        chosen = self._admitted(events, np.split(numbers, np.cumsum([len(e) for e in events])[:-1]), lives)
+        own_numbers = np.split(numbers, np.cumsum([len(e) for e in events])[:-1])
+        chosen = self._admitted(events, brings, own_numbers, lives)
         chosen = chosen[np.argsort(numbers[chosen])]
         tables = (self._input_table(lives), self._index_table())
         sources = np.repeat(np.arange(len(events)), [len(e) for e in events])
@@ -189,9 +212,8 @@ class JoinCore:
             true = self._test(materialise(found, tables[0], *self._all))
             found, by = found[true], by[true]
         rows = materialise(found, tables[0], *self._shown)
-        self._settle(events, lives)
-        event = order[by - 1]
-        return found, ts[event], signs[event], rows
+        self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], lives)
+        return Combinations(found, by, rows, order)
 
     def forget(self, number: int, slots: Ints) -> None:
         """Rows of an input are in the join no more, and nothing comes out for it."""
@@ -246,19 +268,21 @@ class JoinCore:
         found = np.zeros(len(keys), np.int64)
         index = self.index_on(number, variables)
         rows = self.inputs[number].store.rows
-        holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
+        if index.mask >= 0:  # Before the first step there is nothing.
+            holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
         return found.astype(np.bool_)
 
     def _positions(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
         columns = (self.inputs[number].variables[variable] for variable in variables)
         return tuple(column for column in columns if column is not None)
 
-    def _admitted(self, events: list[Events], numbers: list[Ints], lives: list[Ints]) -> Ints:
+    def _admitted(self, events: list[Events], brings: list[Some], numbers: list[Ints], lives: list[Ints]) -> Ints:
         """Notes who sees whom, and gives the events that may have results, as places in their concatenation."""
         found = np.empty(max(map(len, events)) + 1, np.int64)
         places, start = [], 0
         for i, e in enumerate(events):
-            admit(lives[i], e.slots, e.signs, numbers[i])
+            new = brings[i]
+            admit(lives[i], e.slots[new], e.signs[new], numbers[i][new])
             index = self._indexes[self._pipelines.probes[i, 0]]
             count = promising(index.heads, index.mask, self._hashes[i], e.signs, not self._only_coming, found)
             places.append(start + found[:count])
@@ -280,7 +304,7 @@ class JoinCore:
         capacity = self.inputs[number].store.capacity
         return self._memory.array(f"{self._name}.{number}.lives", capacity)
 
-    def _without_nulls(self, number: int, events: Events) -> Events:
+    def without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
         null = self.has_null(number, events.slots)
         if not null.any():
@@ -352,33 +376,25 @@ class SemiJoinOperator:
         self._wants_match = wants_match
 
     def step(self, events: list[Events]) -> Deltas:
-        return self.matched(events[0], [self._core.enter(i, e) for i, e in enumerate(events)])[0]
+        slots, times, signs, _ = self._core.step([self._core.enter(i, e) for i, e in enumerate(events)])
+        return self.shown(events[0], Events(times, signs, slots[:, 0]))
 
-    def matched(
-        self, left: Events, entered: list[Events], counts: Callable[[Ints, Ints], NDArray[np.bool_]] | None = None
-    ) -> tuple[Deltas, Ints]:
-        """What shows after events of the left input, some of which entered the join, and the slots of matches.
-
-        `counts` says of slots and times which of the matches count; without, all do.
-        """
-        slots, times, signs, _ = self._core.step(entered)
-        if counts is not None:
-            some = counts(slots, times)
-            slots, times, signs = slots[some], times[some], signs[some]
+    def shown(self, left: Events, matches: Events) -> Deltas:
+        """What shows when these rows of the first input come and go, and these matches of them."""
         store = self._core.inputs[0].store
-        ts = np.concatenate((left.ts, times))
-        kinds = np.repeat(np.array([0, 1], np.int64), (len(left), len(times)))
+        ts = np.concatenate((left.ts, matches.ts))
+        kinds = np.repeat(np.array([0, 1], np.int64), (len(left), len(matches)))
         order = np.argsort(ts, kind="stable")
         state = self._memory.array(f"{self._name}.matches", store.capacity, 4)
         shown = match(
             self._wants_match,
             ts[order],
             kinds[order],
-            np.concatenate((left.signs, signs))[order],
-            np.concatenate((left.slots, slots[:, 0]))[order],
+            np.concatenate((left.signs, matches.signs))[order],
+            np.concatenate((left.slots, matches.slots))[order],
             state,
         )
-        return Events(*shown).deltas(store), slots
+        return Events(*shown).deltas(store)
 
     def forget(self, slots: Ints) -> None:
         """Rows of the left input show, or do not, as they did, and are counted no more."""

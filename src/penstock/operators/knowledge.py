@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from penstock.kernels import purge as kernel
-from penstock.plan.rules import ByCluster, ByOrder, ByPunctuation, PurgingJoin
+from penstock.plan.rules import ByCluster, ByNo, ByOrder, ByPunctuation, PurgingJoin
 from penstock.synopsis.deltas import Deltas, is_null
 from penstock.synopsis.evidence import Evidence
 from penstock.synopsis.memory import Ints, Memory
@@ -25,7 +25,7 @@ class Knowledge:
         self.evidence = {
             number: Evidence(memory, f"{name}.evidence{number}", len(rule.variables))
             for number, rule in enumerate(node.rules)
-            if isinstance(rule, ByPunctuation | ByCluster)
+            if isinstance(rule, ByPunctuation | ByNo | ByCluster)
         }
         size = 1 + len(node.evidence) + len(node.rules)
         #: Time, then the rows of each evidence, then what each rule's target has passed.
@@ -47,22 +47,35 @@ class Knowledge:
         ]
         for number, rule in enumerate(self._node.rules):
             match rule:
-                case ByPunctuation(evidence=source):
+                case ByPunctuation(evidence=source) | ByNo(evidence=int(source)):
                     ts, keys = whole[source]
                     self.evidence[number].note(keys, ts)
                     yield number, keys
                 case ByCluster(evidence=source, ticks=ticks):
                     ts, keys = whole[source]
-                    since = ts if ticks is None else self.count_at(ticks, ts)
+                    since = self.clock_after(ticks, ts)
                     self.evidence[number].note(keys, since, again=int(ticks is not None))
                     yield number, keys
-                case ByOrder():
-                    self._pass(number, rule, *whole[rule.evidence])
+                case ByOrder(k=int(k)):
+                    self._pass(number, rule, k, *whole[rule.evidence])
 
-    def count_at(self, ticks: int, ts: Ints) -> Ints:
-        """How many rows of a stream there were when these instants of the last step were over."""
+    def clock_after(self, ticks: int | None, ts: Ints) -> Ints:
+        """The clock that counts a stream's rows, or time, when these instants of the last step were over."""
+        if ticks is None:
+            return ts
         before, times = self._counted[ticks]
         return before + np.searchsorted(times, ts, side="right")
+
+    def clock_before(self, ticks: int | None, ts: Ints) -> Ints:
+        """The same when they began."""
+        if ticks is None:
+            return ts
+        before, times = self._counted[ticks]
+        return before + np.searchsorted(times, ts, side="left")
+
+    def clock(self, ticks: int | None) -> int:
+        """What that clock says now."""
+        return int(self.clocks[kernel.TIME if ticks is None else 1 + ticks])
 
     def clock_of(self, number: int) -> int:
         """The clock that a rule reads."""
@@ -72,26 +85,22 @@ class Knowledge:
         ticks = getattr(rule, "ticks", None)
         return kernel.TIME if ticks is None else 1 + int(ticks)
 
-    def _pass(self, number: int, rule: ByOrder, ts: Ints, values: Ints) -> None:
+    def _pass(self, number: int, rule: ByOrder, k: int, ts: Ints, values: Ints) -> None:
         """Moves the clock of an order. Only values above all before them can move it, so only they wait for that."""
         clock = self.clock_of(number)
         size = self._memory.array(f"{self._name}.passing{number}", 1)
         waiting = self._memory.array(f"{self._name}.order{number}", int(size[0]) + len(ts), 2)
-        stamps = ts if rule.ticks is None else self.count_at(rule.ticks, ts)
+        stamps = self.clock_after(rule.ticks, ts)
         lines = np.concatenate((waiting[: size[0]], np.column_stack((stamps, values[:, 0]))))
         highest = np.maximum.accumulate(np.concatenate(([self.clocks[clock]], lines[:, 1])))
         lines = lines[lines[:, 1] > highest[:-1]]
-        old = int(np.searchsorted(lines[:, 0], self._oldest(rule), side="right"))
+        # Rows up to this one, or this time, have nothing smaller to come.
+        oldest = self.clock(rule.ticks) - k - (1 if rule.ticks is None else 0)
+        old = int(np.searchsorted(lines[:, 0], oldest, side="right"))
         if old:
             self.clocks[clock] = lines[old - 1, 1]
         size[0] = len(lines) - old
         waiting[: size[0]] = lines[old:]
-
-    def _oldest(self, rule: ByOrder) -> int:
-        """Rows up to this one, or this time, have nothing smaller to come."""
-        if rule.ticks is not None:
-            return int(self.clocks[1 + rule.ticks]) - rule.k
-        return int(self.clocks[kernel.TIME]) - rule.k - 1
 
 
 def without_nulls(deltas: Deltas, columns: int) -> tuple[Ints, Ints]:

@@ -63,7 +63,8 @@ class Machine:
         """
         for gauge in self.gauges:
             gauge.begin()
-        parts = slices(inputs, until, self._part) if self._builder.purges else [(inputs, until)]
+        is_cut = bool(self._builder.purges or self._builder.slims)
+        parts = slices(inputs, until, self._part) if is_cut else [(inputs, until)]
         results = []
         for number, (part, end) in enumerate(parts):
             results.append(self._step(part, end, arrivals if number == 0 else None))

@@ -20,13 +20,30 @@ from penstock.kernels.pointers import address
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
+from penstock.operators.monitors import Monitors, values_text, violation
+from penstock.operators.no_components import NoComponents
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import holders_of
 from penstock.plan.physical import Scan
-from penstock.plan.rules import AfterRows, ByCluster, ByKey, ByOrder, ByPunctuation, InTime, PurgingJoin, Rule, Static
+from penstock.plan.rules import (
+    AfterRows,
+    ByCluster,
+    ByKey,
+    ByNo,
+    ByOrder,
+    ByPunctuation,
+    Estimate,
+    InTime,
+    PurgingJoin,
+    Rule,
+    Static,
+    k_of,
+)
+from penstock.plan.watched import Watched
 from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.watch_list import WatchList
@@ -37,6 +54,7 @@ _KINDS = {
     AfterRows: kernel.AFTER_ROWS,
     ByPunctuation: kernel.PUNCTUATED,
     ByKey: kernel.BY_KEY,
+    ByNo: kernel.IN_NO,
     ByCluster: kernel.CLUSTERED,
     ByOrder: kernel.ORDERED,
 }
@@ -64,17 +82,6 @@ def rows_of(number: int, slots: Ints) -> Rows:
     return Rows(np.full(len(slots), number, np.int64), slots)
 
 
-class _Tables(NamedTuple):
-    """What the kernels call so: stores and indexes by address, and what their columns are."""
-
-    stores: Ints
-    indexes: Ints
-    index_columns: Ints
-    index_variables: Ints
-    columns: Ints
-    has: Ints
-
-
 class Purge:
     """The purge of one join. `windows` are those of the inputs whose rows may be forgotten."""
 
@@ -86,6 +93,8 @@ class Purge:
         core: JoinCore,
         windows: Mapping[int, ForgettingWindow],
         retracts: bool,
+        dictionary: Dictionary,
+        copies: Sequence[int],
         forgetting: Forgetting = EAGER,
     ) -> None:
         self._memory, self._name, self._core, self._windows = memory, name, core, windows
@@ -93,8 +102,11 @@ class Purge:
         #: Whether results are taken back, so that rows that are in one must stay.
         self._retracts = retracts
         self._knows = Knowledge(memory, name, node)
+        self._monitors = Monitors(memory, f"{name}.monitor", node, core, self._knows, dictionary, copies)
+        self._dictionary = dictionary
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self._punctuations = PunctuationPurge(node, core, self._knows)
+        self._no = NoComponents(memory, name, node, core, self._knows, self._monitors)
         self._held = holders_of(node)
         lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
         # Of a variable that nobody has, where there is none.
@@ -111,16 +123,16 @@ class Purge:
         self._woken: list[Rows] = []
 
     def __len__(self) -> int:
-        """Entries of evidence, and of who waits for more of it."""
-        return len(self._knows) + len(self._watches)
+        """Entries of evidence, of who waits for more of it, and of what is monitored."""
+        return len(self._knows) + len(self._watches) + len(self._monitors)
 
     @property
     def holders(self) -> list[Holder]:
         """What holds codes of interned values."""
-        return [
-            RowsHolder(entries.store.held_column, self.node.evidence[rule.evidence].schema)
+        return self._monitors.holders + [
+            RowsHolder(entries.store.held_column, self.node.keys_of(rule.target, rule.variables))
             for number, rule in enumerate(self.node.rules)
-            if isinstance(rule, ByPunctuation | ByCluster)
+            if isinstance(rule, ByPunctuation | ByNo | ByCluster)
             for entries in [self._knows.evidence[number]]
         ]
 
@@ -133,13 +145,24 @@ class Purge:
         """How many rows came that a punctuation had ruled out."""
         return int(self._memory.array(f"{self._name}.violations", 1)[0])
 
-    def learn(self, came: Sequence[Deltas], until: int) -> None:
-        """Takes evidence."""
+    def watched(self) -> list[Watched]:
+        return self._monitors.watched()
+
+    def gave(self, results: int) -> None:
+        """So many results came out, since the last call."""
+        self._monitors.gave(results)
+
+    def learn(self, came: Sequence[Deltas], rows: Mapping[int, Deltas | Events], until: int) -> None:
+        """Takes evidence, and sees the rows that come, or may come where not all are let in."""
         hashes = []
         for number, keys in self._knows.learn(came, until):
             self._punctuations.came(number, keys)
-            hashes.append(watch_hashes(number, keys))
+            hashes.append(watch_hashes(self._no.watched_as(number), keys))
         self._woken = [self._waiting_for(own) for own in hashes]
+        self._monitors.observe(came, rows)
+        for number, rule in enumerate(self.node.rules):
+            if isinstance(rule, ByOrder) and isinstance(rule.k, Estimate):
+                self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(rule.k)
 
     def allowed(self, number: int, events: Events) -> Events:
         """The events of an input without rows whose values a punctuation had closed before."""
@@ -148,9 +171,16 @@ class Purge:
             if isinstance(rule, ByPunctuation) and rule.target == number and len(events):
                 closed = self._knows.evidence[rule_number].words(self._core.keys(number, rule.variables, events.slots))
                 starts = self._core.inputs[number].store.starts[events.slots]
-                ruled_out |= (closed != MISSING) & (closed < starts) & (events.signs > 0)
-        if ruled_out.any():
-            ruled_out &= ~self._core.has_null(number, events.slots)  # a punctuation says nothing of NULLs
+                late = (closed != MISSING) & (closed < starts) & (events.signs > 0)
+                if late.any():
+                    late &= ~self._core.has_null(number, events.slots)  # a punctuation says nothing of NULLs
+                ruled_out |= late
+                if rule.stops is not None and late.any():
+                    slot = events.slots[late][0]
+                    columns = self.node.evidence[rule.evidence].schema
+                    key = self._core.keys(number, rule.variables, np.array([slot]))[0]
+                    told = values_text(columns, key, self._dictionary)
+                    raise violation(rule.stops, told, int(self._core.inputs[number].store.starts[slot]))
         if not ruled_out.any():
             return events
         self._memory.array(f"{self._name}.violations", 1)[0] += int(ruled_out.sum())
@@ -174,6 +204,8 @@ class Purge:
         Rows that somebody is `done_with` go, whatever may join them.
         """
         self._stamp(events)
+        for number, own in enumerate(events):
+            self._no.left(number, own.slots[own.signs < 0])
         todo = list(self._woken)
         for number in self._windows:
             came = events[number].slots[events[number].signs > 0]
@@ -181,18 +213,22 @@ class Purge:
         self._forget_outsiders(events)
         done = [] if done_with is None else [done_with]
         if self._forgetting.is_lazy:
+            if self._monitors.lets_go:
+                todo += [rows_of(number, self._waiting(number)) for number in self._windows]
             self._put_off(todo, _LOOK_AT)
             self._put_off(done, _DONE_WITH)
             if not self._is_due(sum(map(len, events))):
                 self._punctuations.put_off()
+                self._no.forget()
                 return
             todo, done = self._was_put_off()
-        todo += [rows_of(number, self._awake(number)) for number in self._windows]
+        todo += [rows_of(number, self._waiting(number)) for number in self._windows]
         if done:
             self._drop(self._alive(done))
         self._purge(todo)
         self._give_up()
         self._punctuations.forget(all_that_came=self._forgetting.is_lazy)
+        self._no.forget()
         self._forget_clusters()
 
     def _is_due(self, rows: int) -> bool:
@@ -259,7 +295,7 @@ class Purge:
         while len(chosen.slots):
             gone = self._examine(chosen, tables)
             self._forget(gone)
-            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), *tables[:2], *tables[3:]))])
+            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), tables))])
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
@@ -268,10 +304,14 @@ class Purge:
                 own = events[rule.source]
                 slots = own.slots[own.signs > 0]
                 starts = self._core.inputs[rule.source].store.starts[slots]
-                self._stamps(number, rule)[slots] = self._knows.count_at(rule.ticks, starts)
+                self._stamps(number, rule)[slots] = self._knows.clock_after(rule.ticks, starts)
 
     def _stamps(self, number: int, rule: AfterRows) -> Ints:
         return self._memory.array(f"{self._name}.stamps{number}", self._core.inputs[rule.source].store.capacity)
+
+    def _waiting(self, number: int) -> Ints:
+        """The rows to look at again: those whose clock has come, or all, if a k has become smaller."""
+        return np.flatnonzero(self._core.lives(number)) if self._monitors.lets_go else self._awake(number)
 
     def _awake(self, number: int) -> Ints:
         """The rows whose clock has come."""
@@ -305,21 +345,12 @@ class Purge:
         inputs, slots = (np.concatenate(parts) for parts in zip(*todo, strict=True))
         return Rows(*kernel.each_once(inputs, slots, notes, int(self._turn[0])))
 
-    def _examine(self, chosen: Rows, tables: _Tables) -> Rows:
+    def _examine(self, chosen: Rows, tables: kernel.Tables) -> Rows:
         capacities = self._capacities()
         self._watches.drop(*chosen, capacities)
         wakes = [address(self._waits(n)) if n in self._windows else 0 for n in range(len(capacities))]
-        rules, variables = self._rules()
-        gone, watching, hashes = kernel.examine(
-            *chosen,
-            self._retracts,
-            *tables,
-            rules,
-            variables,
-            self._clocks(),
-            self._reaches,
-            np.array(wakes, np.int64),
-        )
+        found = kernel.examine(*chosen, self._retracts, tables, self._rules(), np.array(wakes, np.int64))
+        gone, watching, hashes = found
         self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
         return Rows(chosen.inputs[gone], chosen.slots[gone])
 
@@ -327,6 +358,7 @@ class Purge:
         self._punctuations.gone(gone)
         for number, window in self._windows.items():
             if len(slots := gone.of(number)):
+                self._no.gone(number, slots)
                 self._core.forget(number, slots)
                 window.forget(slots)
 
@@ -337,11 +369,16 @@ class Purge:
                 continue
             clusters = self._knows.evidence[number]
             left = self._memory.array(f"{self._name}.clusters{number}", 1)
+            if self._monitors.lets_go:
+                left[0] = 0
             if len(clusters) > max(FEW_CLUSTERS, 2 * int(left[0])):
                 keys, since = clusters.entries()
-                needless = since + rule.k < self._knows.clocks[self._knows.clock_of(number)]
+                limit = self._monitors.limit(rule.k)
+                limit = self._monitors.most(rule.k) if limit is None else limit
+                needless = since + limit < self._knows.clocks[self._knows.clock_of(number)]
                 for holder in set.intersection(*(self._held[v] for v in rule.variables)) - {rule.target}:
                     needless &= ~self._core.holds(holder, rule.variables, keys)
+                needless &= ~self._no.asks(rule, keys)
                 clusters.forget_keys(keys[needless])
                 left[0] = len(clusters)
 
@@ -351,7 +388,7 @@ class Purge:
     def _capacities(self) -> list[int]:
         return [source.store.capacity for source in self._core.inputs]
 
-    def _tables(self) -> _Tables:
+    def _tables(self) -> kernel.Tables:
         stores = [
             (address(source.store.rows), address(source.store.starts), source.store.rows.shape[1])
             for source in self._core.inputs
@@ -371,31 +408,38 @@ class Purge:
                 variables[n, : len(held)] = [self._core.variable(store, column) for column in held]
             bits = sum(1 << v for v in variables[n, : len(held)].tolist() if v >= 0)
             indexes[n] = (store, len(held), index.heads, index.links, index.mask, bits)
-        return _Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
+        return kernel.Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
 
-    def _rules(self) -> tuple[Ints, Ints]:
+    def _rules(self) -> kernel.Rules:
         """The rules as the kernel reads them."""
         rules = self.node.rules
-        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, ByKey | ByPunctuation | ByCluster))])
+        keyed = ByKey | ByNo | ByPunctuation | ByCluster
+        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, keyed))])
         lines, variables = np.zeros((len(rules), 9), np.int64), np.zeros((len(rules), most), np.int64)
         for number, rule in enumerate(rules):
             line = lines[number]
             line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
             line[kernel.CLOCK] = np.searchsorted(self._clock_numbers, self._knows.clock_of(number))
-            if isinstance(rule, ByKey | ByPunctuation | ByCluster | ByOrder):
+            if isinstance(rule, ByKey | ByNo | ByPunctuation | ByCluster | ByOrder):
                 line[kernel.KEYS] = len(rule.variables)
                 variables[number, : len(rule.variables)] = rule.variables
                 line[kernel.INDEX] = self._index_number(number, rule)
             line[kernel.NEEDS] = sum(1 << v for v in wanted_variables(rule, self._held))
             match rule:
                 case InTime(_, source, reach):
-                    line[kernel.SOURCE], line[kernel.LIMIT] = source, reach + 1
+                    line[kernel.SOURCE], line[kernel.LIMIT] = source, 1 + (self._monitors.limit(reach) or 0)
                 case AfterRows(_, source, rows):
-                    line[kernel.SOURCE], line[kernel.LIMIT] = source, rows
+                    line[kernel.SOURCE], line[kernel.LIMIT] = source, self._monitors.limit(rows) or 0
                     line[kernel.STAMPS] = address(self._stamps(number, rule))
                 case ByCluster():
-                    line[kernel.LIMIT] = rule.k + 1
-        return lines, variables
+                    line[kernel.LIMIT] = 1 + (self._monitors.limit(rule.k) or 0)
+            if not self._is_on(rule):
+                line[kernel.NEEDS] = -1  # More than can be known, so that the rule never applies.
+        return kernel.Rules(lines, variables, self._clocks(), self._reaches)
+
+    def _is_on(self, rule: Rule) -> bool:
+        k = k_of(rule)
+        return k is None or self._monitors.limit(k) is not None
 
     def _index_number(self, number: int, rule: Rule) -> int:
         if isinstance(rule, ByKey):
@@ -498,6 +542,8 @@ def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
     for rule in node.rules:
         if isinstance(rule, ByPunctuation | ByCluster):
             wanted |= {(n, rule.variables) for n in set.intersection(*(held[v] for v in rule.variables))}
+    for monitor in node.monitors:
+        wanted |= {(n, monitor.variables) for n in set.intersection(*(held[v] for v in monitor.variables))}
     return wanted
 
 

@@ -130,8 +130,9 @@ class _Closers:
         for number in scans:
             for rule in self._rules:
                 # The rules have the shortest of all ways, so one step from an input with closers of its own is enough.
-                if isinstance(rule, rules.InTime) and rule.target == number and rule.source in closed:
-                    found[number].append(AfterInput(order.index(rule.source), rule.reach))
+                match rule:
+                    case rules.InTime(target, source, int(reach)) if target == number and source in closed:
+                        found[number].append(AfterInput(order.index(source), reach))
             if number in seen:
                 found[number].append(Seen())
         return tuple(map(tuple, found.values())) if all(found.values()) else ()

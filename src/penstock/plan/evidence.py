@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from penstock.algebra.expressions import Column, Expr, substitute
+from penstock.algebra.expressions import And, Column, Expr, IsNull, Not, Or, substitute
 from penstock.algebra.relations import Output, Stream, Unbounded
 from penstock.catalog import Catalog, Punctuated, StreamDef
 from penstock.plan.physical import Scan
@@ -31,3 +31,12 @@ def rows_of(definition: StreamDef, names: Iterable[str], when: Expr | None = Non
     where = () if when is None else (substitute(when, {replace(c, scope=""): c for c in schema}),)
     outputs = tuple(Output(by_name[name.lower()], by_name[name.lower()]) for name in names)
     return Scan(stream, Unbounded(), where, outputs)
+
+
+def refused_by(scan: Scan, definition: StreamDef, names: Iterable[str]) -> Scan | None:
+    """These columns of the rows that a scan's filter keeps out; None if it has none."""
+    if not scan.where:
+        return None
+    passes = scan.where[0] if len(scan.where) == 1 else And(scan.where)
+    refused = Or((Not(passes), IsNull(passes)))
+    return rows_of(definition, names, substitute(refused, {c: replace(c, scope="") for c in scan.stream.schema}))

@@ -5,21 +5,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
 from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin, StreamKind, Table, walk_relations
+from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.ends import Ending, InTime, Seen
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.register.bounds import counted
 
 
 def operator_name(relation: Relation, number: int) -> str:
     """What the operator of a relation is called; `number` is its place from the root down."""
-    kinds = {PurgingJoin: Join, PurgingSemiJoin: SemiJoin, PurgingAntiJoin: AntiJoin}
-    kind = kinds.get(type(relation), type(relation))
+    kind = next((join for join in (Join, SemiJoin, AntiJoin) if isinstance(relation, join)), type(relation))
     return f"{kind.__name__.lower()}{number}"
 
 
@@ -117,6 +119,19 @@ def _tree(relation: Relation, number: int, margin: str) -> tuple[int, list[str]]
     return number, lines
 
 
+def _all_buckets_text(operands: Sequence[Relation], buckets: Sequence[Buckets | None]) -> str:
+    parts = [(operand, kept) for operand, kept in zip(operands, buckets, strict=True) if kept is not None]
+    once = ", without duplicates" if any(kept.space is not None for _, kept in parts) else ""
+    return " and ".join(_buckets_text(operand, kept) for operand, kept in parts) + once
+
+
+def _buckets_text(operand: Relation, buckets: Buckets) -> str:
+    """What a join keeps of an input in place of its rows."""
+    name = " and ".join(_leaf_name(leaf) for leaf in walk_relations(operand) if isinstance(leaf, Scan | Received))
+    what = "buckets" if buckets.size is None else counted(buckets.size, "bucket")
+    return f"{what} of {name}"
+
+
 def _operator_text(relation: Relation) -> str:
     match relation:
         case Scan(stream, spec, where, outputs):
@@ -146,4 +161,10 @@ def _operator_text(relation: Relation) -> str:
         case PurgingJoin(operands, forgets=forgets):
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
             return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}"
+        case ConstantJoin(operands, on, buckets):
+            return f"{_operator_text(Join(operands, on))}, keeps {_all_buckets_text(operands, buckets)}"
+        case ConstantSemiJoin(left, right, on, buckets):
+            return f"{_operator_text(SemiJoin(left, right, on))}, keeps {_all_buckets_text((left, right), buckets)}"
+        case ConstantAntiJoin(left, right, on, buckets):
+            return f"{_operator_text(AntiJoin(left, right, on))}, keeps {_all_buckets_text((left, right), buckets)}"
     return plan_text(relation).partition("\n")[0]

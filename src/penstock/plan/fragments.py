@@ -32,6 +32,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
+from penstock.plan.constant_synopses import with_constant_synopses
 from penstock.plan.ending import emitting, with_endings
 from penstock.plan.ends import AfterPunctuation, Ending
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -92,7 +93,7 @@ class Plan:
 def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, forgetting: Forgetting = EAGER) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
     kind = query.root.kind if isinstance(query.root, ToStream) else None
-    relation = with_endings(with_purging(physical(query.relation), catalog), catalog)
+    relation = ready(query.relation, catalog)
     relation = in_panes(emitting(relation) if kind is StreamKind.ON_CLOSE else relation)
     once = comes_once(relation, catalog)
     if cells == 1:
@@ -107,6 +108,12 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
         piece = cutter.partitioned(piece, piece.relation.schema)
     cutter.finish(piece)
     return Plan(query, tuple(cutter.fragments), kind, once, forgetting)
+
+
+def ready(relation: Relation, catalog: Catalog) -> Relation:
+    """The physical form of a relation in normal form, with all that lets it forget."""
+    counted = with_constant_synopses(physical(relation), relation, catalog)
+    return with_endings(with_purging(counted, catalog), catalog)
 
 
 def _leaves(relation: Relation) -> tuple[Leaf, ...]:

@@ -27,31 +27,38 @@ from penstock.algebra.relations import (
 from penstock.catalog import (
     Catalog,
     Clustered,
+    Constraint,
+    OnViolation,
     Ordered,
     Punctuated,
     Reference,
     StreamDef,
     Unique,
     Within,
-    WithinRows,
     WithinTime,
 )
-from penstock.plan.evidence import rows_of, values_of
+from penstock.plan.evidence import refused_by, rows_of, values_of
 from penstock.plan.joins import join_classes, join_variables
+from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
 from penstock.plan.rules import (
     AfterRows,
     ByCluster,
     ByKey,
+    ByNo,
     ByOrder,
     ByPunctuation,
+    Estimate,
     InTime,
+    K,
     PurgingAntiJoin,
     PurgingJoin,
     PurgingSemiJoin,
     Rule,
     Static,
+    k_of,
 )
+from penstock.register.declarations import constraint_text
 from penstock.types import BIGINT, Kind
 
 
@@ -61,6 +68,8 @@ def with_purging(relation: Relation, catalog: Catalog) -> Relation:
 
 
 def _forgetting(node: Relation, catalog: Catalog) -> Relation:
+    if type(node) not in (Join, SemiJoin, AntiJoin):
+        return node  # joins of other kinds keep little as they are
     match node:
         case Join():
             return _purging(_with_own_equalities(node), catalog)
@@ -82,7 +91,12 @@ def _purging_sides(left: Relation, right: Relation, on: tuple[Expr, ...], catalo
         return None
     is_endless = isinstance(left.spec, Unbounded) and isinstance(right.spec, Unbounded)
     join = _purging(Join((left, right), on), catalog) if is_endless else None
-    return join if isinstance(join, PurgingJoin) and all(always_forgets(join, number) for number in (0, 1)) else None
+    if not isinstance(join, PurgingJoin):
+        return None
+    # A left row that is in no result of the join may show all the same, and no monitor watches here.
+    rules = (rule for rule in join.rules if not isinstance(rule, ByNo) and not isinstance(k_of(rule), Estimate))
+    plain = replace(join, rules=tuple(rules), monitors=())
+    return plain if all(always_forgets(plain, number) for number in (0, 1)) else None
 
 
 def rules_of(join: Join, catalog: Catalog) -> tuple[tuple[Rule, ...], tuple[Scan, ...]]:
@@ -94,12 +108,16 @@ def rules_of(join: Join, catalog: Catalog) -> tuple[tuple[Rule, ...], tuple[Scan
 def _purging(join: Join, catalog: Catalog) -> Relation:
     found = _Rules(join, catalog)
     rules = tuple(dict.fromkeys(found.all()))
+    rules += tuple(found.no_components(rules))
     forgets = tuple(
         number for number, operand in enumerate(join.operands) if _may_forget(number, operand, rules, found)
     )
     if not forgets:
         return join
-    return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets)
+    # No components alone are not worth a purge; where there is one, they help it.
+    helped = {n for n, operand in enumerate(join.operands) if _is_helped(n, operand, rules, found)}
+    forgets = tuple(sorted({*forgets, *helped}))
+    return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets, tuple(found.monitors))
 
 
 def _with_own_equalities(join: Join) -> Join:
@@ -129,7 +147,10 @@ def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: 
     for rule in rules:
         match rule:
             case InTime(_, source, reach):
-                if source == number and not (isinstance(operand.spec, Range) and reach >= operand.spec.width):
+                is_in_window = (
+                    isinstance(reach, int) and isinstance(operand.spec, Range) and reach >= operand.spec.width
+                )
+                if source == number and not is_in_window:
                     return True
             case AfterRows(_, source):
                 if source == number:
@@ -140,6 +161,12 @@ def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: 
                 if is_of_use and rule.target != number and own.issuperset(rule.variables):
                     return True
     return False
+
+
+def _is_helped(number: int, operand: Relation, rules: tuple[Rule, ...], found: _Rules) -> bool:
+    """Whether rows of an operand are told by a No component that they wait in vain."""
+    is_plain = isinstance(operand, Scan) and _is_plain(operand)
+    return is_plain and any(isinstance(rule, ByNo) and found.holds(number, rule.variables) for rule in rules)
 
 
 def always_forgets(join: PurgingJoin, number: int) -> bool:
@@ -164,6 +191,8 @@ def _applies(rule: Rule, reached: set[int], known: set[int], first: bool) -> boo
             return source in reached
         case ByPunctuation(_, variables) | ByOrder(_, variables):
             return known.issuperset(variables)
+        case ByNo():
+            return False
         case ByKey(_, variables) | ByCluster(_, variables):
             return not first and known.issuperset(variables)
 
@@ -173,14 +202,28 @@ def _is_plain(scan: Scan) -> bool:
     return isinstance(scan.spec, Unbounded) or (isinstance(scan.spec, Range) and scan.spec.slide is None)
 
 
-def _k(within: WithinRows | WithinTime) -> int:
-    return within.k if isinstance(within, WithinRows) else within.microseconds
+def _text(definition: StreamDef, constraint: Constraint) -> str:
+    return f"{definition.name}: {constraint_text(constraint)}"
+
+
+def _watches_the_same(one: Monitor, other: Monitor) -> bool:
+    return not isinstance(one, OfReference) and one.constraint == other.constraint
 
 
 def widened(expr: Expr) -> Expr:
     """What an INT that is compared with a BIGINT was before."""
     is_wider = isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT
     return expr.arg if isinstance(expr, Cast) and is_wider else expr
+
+
+def _stops(rule: Rule, asking: int, key: ByKey) -> bool:
+    """Whether a rule says when an input brings no more rows that ask for a key, whatever has come of it."""
+    match rule:
+        case InTime(target, source):
+            return (target, source) == (asking, key.target)
+        case ByOrder(target, variables):
+            return target == asking and set(variables) <= set(key.variables)
+    return False
 
 
 class _Rules:
@@ -191,13 +234,15 @@ class _Rules:
         self.variables = join_variables(join)
         self._classes = join_classes(join)
         self.evidence: list[Scan] = []
+        self._columns: dict[ByKey, tuple[str, ...]] = {}
+        self.monitors: list[Monitor] = []
         self._scans = {n: operand for n, operand in enumerate(join.operands) if isinstance(operand, Scan)}
 
     def all(self) -> Iterator[Rule]:
         """Those that hold soonest first."""
         yield from (Static(n) for n, operand in enumerate(self._join.operands) if isinstance(operand, Table))
         yield from self._by_time()
-        yield from self._by_rows()
+        yield from self._by_references()
         for number, scan in self._scans.items():
             # Rows that have come, but are not yet in their window, are not there to be joined.
             if not self._entering(number):
@@ -205,23 +250,65 @@ class _Rules:
                 for constraint in definition.constraints:
                     yield from self._rules(number, scan, definition, constraint)
 
-    def _rules(self, number: int, scan: Scan, definition: StreamDef, constraint: object) -> Iterator[Rule]:
+    def _rules(self, number: int, scan: Scan, definition: StreamDef, constraint: Constraint) -> Iterator[Rule]:
         match constraint:
             case Unique(columns):
                 if (variables := self._named(number, columns)) is not None:
+                    self._columns.setdefault(ByKey(number, variables), columns)
                     yield ByKey(number, variables)
             case Punctuated(columns):
                 if (variables := self._named(number, columns)) is not None:
                     yield from self._punctuated(number, scan, constraint, variables)
-            case Clustered(columns, WithinRows() | WithinTime() as within):
+            case Clustered(columns, within, then):
                 if (variables := self._named(number, columns)) is not None:
-                    evidence = self._values(definition, columns)
-                    yield ByCluster(number, variables, evidence, _k(within), self._ticks(definition, within))
-            case Ordered(column, WithinRows() | WithinTime() as within):
+                    evidence, ticks = self._values(definition, columns), self._ticks(definition, within)
+                    watched = (_text(definition, constraint), number, variables, within, then, ticks)
+                    yield ByCluster(number, variables, evidence, self._k(OfCluster(*watched, evidence)), ticks)
+            case Ordered(column, within, then):
                 variables = self._named(number, (column,))
                 if variables is not None and self._is_whole(number, variables[0]):
-                    evidence = self._values(definition, (column,))
-                    yield ByOrder(number, variables, evidence, _k(within), self._ticks(definition, within))
+                    evidence, ticks = self._values(definition, (column,)), self._ticks(definition, within)
+                    watched = (_text(definition, constraint), number, variables, within, then, ticks)
+                    yield ByOrder(number, variables, evidence, self._k(OfOrder(*watched, evidence)), ticks)
+
+    def no_components(self, rules: tuple[Rule, ...]) -> Iterator[ByNo]:
+        """Those of inputs whose rows may turn out to be in no result: by a filter, or a row that they refer to."""
+        keys = [rule for rule in rules if isinstance(rule, ByKey)]
+        for key in keys:
+            own = {v for v, columns in enumerate(self.variables) if columns[key.target] is not None}
+            refers = any(other.target != key.target and own.issuperset(other.variables) for other in keys)
+            scan = self._scans[key.target]
+            refused = refused_by(scan, self._definition(scan), self._columns[key])
+            if refused is not None or refers:
+                evidence = None if refused is None else self._evidence(refused)
+                yield ByNo(key.target, key.variables, evidence, self._awaited(key, rules))
+
+    def _awaited(self, key: ByKey, rules: tuple[Rule, ...]) -> tuple[int, ...]:
+        """The inputs that may ask for a key, where nothing else tells them.
+
+        Each has to stop asking in the end, or keys would grow where rows do not.
+        """
+        held = {n for n in range(len(self._join.operands)) if self.holds(n, key.variables)} - {key.target}
+        untold = tuple(n for n in sorted(held) if not any(self._tells(rule, key.target, n) for rule in rules))
+        grows = not always_forgets(PurgingJoin(self._join.operands, self._join.on, rules, (), (), ()), key.target)
+        return untold if grows or all(any(_stops(rule, n, key) for rule in rules) for n in untold) else ()
+
+    def _tells(self, rule: Rule, target: int, asking: int) -> bool:
+        """Whether a rule ends the wait of an input's rows for those of a target before they leave their window."""
+        match rule:
+            case InTime(other, source, reach):
+                spec = self._scans[asking].spec if asking in self._scans else None
+                is_longer = isinstance(spec, Range) and isinstance(reach, int) and reach >= spec.width
+                return (other, source) == (target, asking) and not is_longer
+            case AfterRows(other, source):
+                return (other, source) == (target, asking)
+            case ByOrder(other, variables):
+                return other == target and self.holds(asking, variables)
+        return False
+
+    def holds(self, number: int, variables: Iterable[int]) -> bool:
+        """Whether an input has all these variables."""
+        return all(self.variables[v][number] is not None for v in variables)
 
     def _references(self) -> Iterator[tuple[int, int, Reference]]:
         """Inputs whose rows refer to rows of another that they join: number, the other's number, the reference."""
@@ -232,11 +319,43 @@ class _Rules:
                     if own is not None and own == self._named(target, constraint.parent_columns):
                         yield number, target, constraint
 
-    def _by_rows(self) -> Iterator[AfterRows]:
+    def _by_references(self) -> Iterator[AfterRows | InTime]:
+        """RIDS in rows, and in a time that may grow. A time that is fixed is one of `_by_time`."""
         for number, target, reference in self._references():
-            if isinstance(reference.within, WithinRows) and not self._entering(target):
-                ticks = self._values(self._definition(self._scans[target]), ())
-                yield AfterRows(target, number, reference.within.k, ticks)
+            if self._entering(target):
+                continue
+            definition = self._definition(self._scans[target])
+            ticks, variables = self._ticks(definition, reference.within), self._named(number, reference.columns)
+            assert variables is not None
+            monitor = OfReference(
+                _text(self._definition(self._scans[number]), reference),
+                target,
+                variables,
+                reference.within,
+                reference.on_violation,
+                ticks,
+                number,
+                self._is_key(target, variables),
+            )
+            k = self._k(monitor)
+            if ticks is not None:
+                yield AfterRows(target, number, k, ticks)
+            elif isinstance(k, Estimate) and _is_plain(self._scans[number]):
+                yield InTime(target, number, k)
+
+    def _k(self, monitor: Monitor) -> K:
+        """The k of a constraint, or who finds it. One monitor reads all rows of a stream, for all its occurrences."""
+        same = (n for n, known in enumerate(self.monitors) if _watches_the_same(known, monitor))
+        if (number := next(same, None)) is None:
+            self.monitors.append(monitor)
+            number = len(self.monitors) - 1
+        return Estimate(number) if monitor.varies or monitor.declared is None else monitor.declared
+
+    def _is_key(self, number: int, variables: tuple[int, ...]) -> bool:
+        """Whether one row of an input at most has these values."""
+        keys = (each for each in self._definition(self._scans[number]).constraints if isinstance(each, Unique))
+        named = (self._named(number, key.columns) for key in keys)
+        return any(own is not None and set(own) <= set(variables) for own in named)
 
     def _punctuated(
         self, number: int, scan: Scan, scheme: Punctuated, variables: tuple[int, ...]
@@ -244,7 +363,8 @@ class _Rules:
         punctuations = values_of(self._definition(scan), scheme, self._catalog)
         # After a lifespan values come again, and join what is stored.
         if punctuations is not None and scheme.lifespan is None:
-            yield ByPunctuation(number, variables, self._evidence(punctuations))
+            stops = _text(self._definition(scan), scheme) if scheme.on_violation is OnViolation.ERROR else None
+            yield ByPunctuation(number, variables, self._evidence(punctuations), stops)
 
     def _by_time(self) -> Iterator[InTime]:
         """How much later than a row of one input those of another come that join it: along the shortest paths."""
@@ -272,7 +392,7 @@ class _Rules:
     def _times_of_references(self) -> Iterator[tuple[int, int, int]]:
         """RIDS in time: a row that is referred to comes at most so much later."""
         for number, target, reference in self._references():
-            if isinstance(reference.within, WithinTime):
+            if isinstance(reference.within, WithinTime) and reference.on_violation is not OnViolation.WIDEN:
                 yield target, number, reference.within.microseconds
 
     def _differences(self) -> Iterator[tuple[int, int, int]]:
@@ -322,7 +442,7 @@ class _Rules:
 
     def _ticks(self, definition: StreamDef, within: Within) -> int | None:
         """The evidence that counts a stream's rows, where they are counted."""
-        return self._values(definition, ()) if isinstance(within, WithinRows) else None
+        return None if isinstance(within, WithinTime) else self._values(definition, ())
 
     def _values(self, definition: StreamDef, names: Iterable[str]) -> int:
         return self._evidence(rows_of(definition, names))

@@ -9,8 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from penstock.algebra.expressions import Expr
+from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
+from penstock.plan.joins import join_variables
+from penstock.plan.monitors import Monitor
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A k that a monitor, of this number among the join's, finds while the query runs."""
+
+    monitor: int
+
+
+#: Of a constraint: as it was declared, or as it is found.
+K = int | Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +39,7 @@ class InTime:
 
     target: int
     source: int
-    reach: int
+    reach: K
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +48,7 @@ class AfterRows:
 
     target: int
     source: int
-    rows: int
+    k: K
     ticks: int
 
 
@@ -46,6 +59,8 @@ class ByPunctuation:
     target: int
     variables: tuple[int, ...]
     evidence: int
+    #: The declaration, if a row that it had ruled out stops the run.
+    stops: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,21 @@ class ByKey:
 
     target: int
     variables: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ByNo:
+    """UNIQUE: the row with the values has come and can be in no result, so nobody need wait for it (thesis 6.3).
+
+    The target's No component, of which only the keys are kept: those of rows that are forgotten, and of rows that fail
+    the target's filter, which `evidence` has. Keys are kept until the inputs of `awaited` bring no more rows that ask
+    for them; if there are none, for a moment only: all others are told by RIDS or order (6.6.1, 6.8.5).
+    """
+
+    target: int
+    variables: tuple[int, ...]
+    evidence: int | None
+    awaited: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +96,7 @@ class ByCluster:
     target: int
     variables: tuple[int, ...]
     evidence: int
-    k: int
+    k: K
     ticks: int | None
 
 
@@ -77,13 +107,21 @@ class ByOrder:
     target: int
     variables: tuple[int, ...]
     evidence: int
-    k: int
+    k: K
     ticks: int | None
 
 
 #: Rules that speak of values, and read evidence that has them.
-OfValues = ByPunctuation | ByCluster | ByOrder
-Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByCluster | ByOrder
+OfValues = ByPunctuation | ByNo | ByCluster | ByOrder
+Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByNo | ByCluster | ByOrder
+
+
+def k_of(rule: Rule) -> K | None:
+    """The k of a rule that has one."""
+    match rule:
+        case InTime(reach=k) | AfterRows(k=k) | ByCluster(k=k) | ByOrder(k=k):
+            return k
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +131,7 @@ class PurgingJoin(Join):
     rules: tuple[Rule, ...]
     evidence: tuple[Relation, ...]
     forgets: tuple[int, ...]
+    monitors: tuple[Monitor, ...] = ()
 
     @property
     def inputs(self) -> tuple[Relation, ...]:
@@ -101,6 +140,11 @@ class PurgingJoin(Join):
     def with_inputs(self, inputs: tuple[Relation, ...]) -> PurgingJoin:
         count = len(self.operands)
         return replace(self, operands=inputs[:count], evidence=inputs[count:])
+
+    def keys_of(self, number: int, variables: Iterable[int]) -> tuple[Column, ...]:
+        """The columns of an input that variables are."""
+        found = join_variables(self)
+        return tuple(column for v in variables if (column := found[v][number]) is not None)
 
     def evidence_along(self, number: int, variables: Iterable[int]) -> list[Expr | None]:
         """The columns by which evidence is partitioned along these variables. What lacks one goes to all cells.

@@ -22,6 +22,7 @@ from penstock.algebra.relations import (
     SemiJoin,
     Unbounded,
 )
+from penstock.plan.buckets import ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.fragments import Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Scan
@@ -136,10 +137,20 @@ def _windows(relation: Relation, is_joined: bool) -> Iterator[Scan]:
         return
     if isinstance(relation, Scan) and (is_joined or not isinstance(relation.spec, Unbounded)):
         yield relation
-    joined, forgotten = _joined(relation), relation.forgets if isinstance(relation, PurgingJoin) else ()
+    joined, forgotten = _joined(relation), _forgotten(relation)
     for number, below in enumerate(relation.inputs):
         if number not in forgotten:
             yield from _windows(below, number < len(joined))
+
+
+def _forgotten(relation: Relation) -> tuple[int, ...]:
+    """The inputs of which a join does not keep all rows."""
+    match relation:
+        case PurgingJoin(forgets=forgets):
+            return forgets
+        case ConstantJoin(buckets=buckets) | ConstantSemiJoin(buckets=buckets) | ConstantAntiJoin(buckets=buckets):
+            return tuple(number for number, kept in enumerate(buckets) if kept is not None)
+    return ()
 
 
 def _joined(relation: Relation) -> tuple[Relation, ...]:

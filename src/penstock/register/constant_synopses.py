@@ -21,9 +21,10 @@ from penstock.algebra.printing import window_text
 from penstock.algebra.relations import Relation
 from penstock.register import arithmetic
 from penstock.register.arithmetic import Attribute, Comparison, Condition, Constant, Domain, Op, Opaque, Query
-from penstock.register.arithmetic.closure import close
+from penstock.register.arithmetic.closure import Closure, close
 from penstock.register.arithmetic.folding import fold
 from penstock.register.arithmetic.judge import findings
+from penstock.register.arithmetic.synopsis import synopsis
 from penstock.register.blocks import Block, Operand
 from penstock.register.bounds import NONE, Bound, Kind, entries
 from penstock.register.finite import Finite, finite, intervals
@@ -63,8 +64,38 @@ class ConstantSynopses:
             return None
         return Bound(Kind.CONSTANT, f"finitely many buckets of {operand.label}"), Proof(claim, rule)
 
+    def synopsis(self, operand: Operand) -> arithmetic.Synopsis | None:
+        """What to keep of an operand that has a bound: a row of it, or its count, per values and box.
+
+        None also for an occurrence of a self-join that another stands for: it is not to be joined at all.
+        """
+        closure = self.closure
+        if closure is None or self.bound(operand) is None or fold(self.query)[1]:
+            return None
+        stream = next(stream for stream in self.query.streams if stream.name == operand.name)
+        return synopsis(self.query, closure, stream)
+
+    @cached_property
+    def closure(self) -> Closure | None:
+        """What all comparisons imply, if they do not contradict each other."""
+        return close(self.query)
+
+    def values(self, operand: Operand) -> frozenset[Column]:
+        """The columns of an operand that take finitely many values, by whatever reason, and are read."""
+        projected = frozenset(self.column(a) for a in self.query.projected if a.stream == operand.name)
+        opaque = (a for c in self.query.conditions if isinstance(c, Opaque) for a in c.attributes)
+        looked_at = frozenset(self.column(a) for a in opaque if a.stream == operand.name)
+        return projected | looked_at | (self._translation.split & frozenset(operand.relation.schema))
+
+    def column(self, attribute: Attribute) -> Column:
+        return self._translation.columns[attribute]
+
+    def compares(self, predicate: Expr) -> bool:
+        """Whether the theory sees all that a predicate says, and not just of which columns it is."""
+        return predicate in self._translation.compared
+
     def _counted(self, size: int) -> Bound:
-        if self._translation.splits:
+        if self._translation.split:
             return Bound(Kind.CONSTANT, "finitely many buckets")
         return entries(size, "bucket")
 
@@ -97,19 +128,26 @@ class _Translation:
         self._fixed = frozenset(_uncounted(finite(relation), block.predicates))
         #: Operands of which the theory does not see every condition: they must not be folded onto one another.
         self._obscure: set[str] = set()
+        #: The predicates that are comparisons of the theory.
+        self.compared: set[Expr] = set()
         conditions = tuple(self._conditions(block.predicates))
         wanted = needs.projected | self._torn_apart(needs.summed)
         projected = [c for c in self._operands if c in wanted and c not in self._fixed]
         booleans = {c for c in self._operands if c.type == BOOLEAN} & (set(projected) | _read(block.predicates))
-        conditions += tuple(between for c in booleans - self._fixed for between in _truth_values(self._attribute(c)))
+        # What is compared is not NULL.
+        sure = _read(self.compared)
+        conditions += tuple(
+            between for c in booleans - self._fixed for between in _truth_values(self._attribute(c), c in sure)
+        )
         self.query = Query(
             tuple(arithmetic.Stream(o.name, self._base(o)) for o in block.operands if not o.is_static),
             conditions,
             tuple(self._attribute(column) for column in projected),
             needs.distinct,
         )
-        #: Whether finitely many cases, nobody knows how many, are behind the query.
-        self.splits = bool(self._fixed & (wanted | _read(block.predicates)))
+        #: What splits the query into finitely many cases, nobody knows how many.
+        self.split = self._fixed & (wanted | _read(block.predicates))
+        self.columns = {self._attribute(column): column for column in self._operands}
 
     def _attribute(self, column: Column) -> Attribute:
         scale = column.type.scale or 0
@@ -128,6 +166,7 @@ class _Translation:
             plain = columns(predicate) <= self._operands.keys() - self._fixed
             comparison = self._comparison(view) if view is not None and plain else None
             if comparison is not None:
+                self.compared.add(predicate)
                 yield comparison
                 continue
             read = [column for column in columns(predicate) if column in self._operands]
@@ -180,8 +219,9 @@ def _uncounted(known: Finite, predicates: tuple[Expr, ...]) -> Iterator[Column]:
     yield from (column for column in known if column not in counted and column.type != BOOLEAN)
 
 
-def _truth_values(attribute: Attribute) -> Iterator[Comparison]:
-    yield Comparison(0, Op.LE, attribute)
+def _truth_values(attribute: Attribute, is_sure: bool) -> Iterator[Comparison]:
+    """From FALSE to TRUE, and below them NULL."""
+    yield Comparison(0 if is_sure else -1, Op.LE, attribute)
     yield Comparison(attribute, Op.LE, 1)
 
 

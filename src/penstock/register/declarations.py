@@ -9,6 +9,7 @@ from penstock.catalog import (
     Clustered,
     Constraint,
     Inferred,
+    OnViolation,
     Ordered,
     Punctuated,
     Rated,
@@ -17,6 +18,7 @@ from penstock.catalog import (
     Within,
     WithinRows,
     WithinTime,
+    inferred_text,
     rate_text,
 )
 from penstock.types import duration_text
@@ -33,18 +35,18 @@ def constraint_text(constraint: Constraint) -> str:
     match constraint:
         case Unique(columns):
             return f"UNIQUE ({_list(columns)})"
-        case Reference(columns, parent, parent_columns, within):
+        case Reference(columns, parent, parent_columns, within, then):
             there = f"{name_text(parent)} ({_list(parent_columns)})"
-            return f"FOREIGN KEY ({_list(columns)}) REFERENCES {there} {_bounded(within)}"
-        case Clustered(columns, within):
-            return f"CLUSTERED BY ({_list(columns)}) {_bounded(within)}"
-        case Ordered(column, within):
-            return f"ORDERED BY {name_text(column)} {_bounded(within)}"
-        case Punctuated(columns, when, source, source_columns, lifespan):
+            return f"FOREIGN KEY ({_list(columns)}) REFERENCES {there} {_bounded(within)}{_on_violation(then)}"
+        case Clustered(columns, within, then):
+            return f"CLUSTERED BY ({_list(columns)}) {_bounded(within)}{_on_violation(then)}"
+        case Ordered(column, within, then):
+            return f"ORDERED BY {name_text(column)} {_bounded(within)}{_on_violation(then)}"
+        case Punctuated(columns, when, source, source_columns, lifespan, then):
             condition = f" WHEN {expression_text(when)}" if when is not None else ""
             elsewhere = f" FROM {name_text(source)} ({_list(source_columns)})" if source is not None else ""
             lives = f" LIFESPAN {duration_text(lifespan)}" if lifespan is not None else ""
-            return f"PUNCTUATED BY ({_list(columns)}){condition}{elsewhere}{lives}"
+            return f"PUNCTUATED BY ({_list(columns)}){condition}{elsewhere}{lives}{_on_violation(then)}"
         case Rated(most, least, per):
             return rate_text(most, least, per)
 
@@ -82,8 +84,12 @@ def name_text(name: str) -> str:
 
 def _bounded(within: Within) -> str:
     if isinstance(within, Inferred):
-        return "INFERRED"
+        return inferred_text(within)
     return f"{'LATENCY' if isinstance(within, WithinTime) and within.is_latency else 'WITHIN'} {within_text(within)}"
+
+
+def _on_violation(then: OnViolation) -> str:
+    return "" if then is OnViolation.WARN else f" ON VIOLATION {then.value}"
 
 
 def _list(names: tuple[str, ...]) -> str:

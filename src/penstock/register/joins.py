@@ -89,6 +89,15 @@ def _is_summed(aggregation: Aggregation, below: Relation) -> bool:
     return not aggregation.distinct
 
 
+def constant_synopses(relation: Join | SemiJoin | AntiJoin, above: JoinContext) -> ConstantSynopses:
+    """What the theory of bounded memory says of a join.
+
+    Rows that leave take their results with them, so that DISTINCT has to count.
+    """
+    distinct = above.distinct and isinstance(relation, Join) and appends_only(relation)
+    return ConstantSynopses(relation, block_of(relation), Needs(above.columns, above.summed, distinct))
+
+
 def join_states(
     relation: Join | SemiJoin | AntiJoin,
     above: JoinContext,
@@ -181,10 +190,7 @@ class _Judge:
 
     @cached_property
     def _synopses(self) -> ConstantSynopses:
-        """Rows that leave take their results with them, so that DISTINCT has to count."""
-        distinct = self.above.distinct and isinstance(self.relation, Join) and appends_only(self.relation)
-        needs = Needs(self.above.columns, self.above.summed, distinct)
-        return self._once(needs, lambda: ConstantSynopses(self.relation, block_of(self.relation), needs))
+        return self._once(self.above, lambda: constant_synopses(self.relation, self.above))
 
     def _once(self, what: Hashable, make: Callable[[], T]) -> T:
         return make() if self.memo is None else self.memo.once(self.relation, what, make)

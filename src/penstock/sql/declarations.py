@@ -17,6 +17,7 @@ from penstock.catalog import (
     Catalog,
     Clustered,
     Constraint,
+    OnViolation,
     Ordered,
     Punctuated,
     Rated,
@@ -218,22 +219,23 @@ def _bind_constraint(
     def names(columns: Names) -> tuple[str, ...]:
         return _column_names(columns, attributes, diagnostics)
 
+    on_violation = getattr(clause, "on_violation", None) or OnViolation.WARN
     match clause:
         case UniqueClause():
             return Unique(names(clause.columns))
         case ReferenceClause():
             parents = tuple(name.text for name in clause.parent_columns)
             within = clause.within or WithinRows(0)
-            return Reference(names(clause.columns), clause.parent.text, parents, within)
+            return Reference(names(clause.columns), clause.parent.text, parents, within, on_violation)
         case ClusteredClause():
-            return Clustered(names(clause.columns), clause.within)
+            return Clustered(names(clause.columns), clause.within, on_violation)
         case OrderedClause():
-            return Ordered(names((clause.column,))[0], clause.within)
+            return Ordered(names((clause.column,))[0], clause.within, on_violation)
         case PunctuatedClause():
             when = _own_predicate(clause.when, attributes, diagnostics) if clause.when else None
             source = clause.source.text if clause.source else None
             sources = tuple(name.text for name in clause.source_columns)
-            return Punctuated(names(clause.columns), when, source, sources, clause.lifespan)
+            return Punctuated(names(clause.columns), when, source, sources, clause.lifespan, on_violation)
         case RateClause():
             return Rated(clause.most, clause.least, clause.per)
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog import Connector, Inferred, Within, WithinRows, rate_text
+from penstock.catalog import Connector, Inferred, Within, WithinRows, inferred_text, rate_text
 from penstock.errors import Source, SqlErrors
 from penstock.sql.comments import Comment, Layout, comments, place_comments
 from penstock.sql.generator import QueryGenerator, TallGenerator
@@ -157,11 +157,12 @@ def _constraint(clause: ConstraintClause) -> str:
             return f"UNIQUE {_names(clause.columns)}"
         case ReferenceClause():
             parent = f"{_name(clause.parent)} {_names(clause.parent_columns)}"
-            return f"FOREIGN KEY {_names(clause.columns)} REFERENCES {parent}{_within(clause.within)}"
+            ends = f"{_within(clause.within)}{_on_violation(clause)}"
+            return f"FOREIGN KEY {_names(clause.columns)} REFERENCES {parent}{ends}"
         case ClusteredClause():
-            return f"CLUSTERED BY {_names(clause.columns)}{_within(clause.within)}"
+            return f"CLUSTERED BY {_names(clause.columns)}{_within(clause.within)}{_on_violation(clause)}"
         case OrderedClause():
-            return f"ORDERED BY {_name(clause.column)}{_within(clause.within)}"
+            return f"ORDERED BY {_name(clause.column)}{_within(clause.within)}{_on_violation(clause)}"
         case PunctuatedClause():
             return _punctuated(clause)
         case RateClause():
@@ -176,7 +177,11 @@ def _punctuated(clause: PunctuatedClause) -> str:
         text += f" FROM {_name(clause.source)} {_names(clause.source_columns)}"
     if clause.lifespan is not None:
         text += f" LIFESPAN {duration_text(clause.lifespan)}"
-    return text
+    return text + _on_violation(clause)
+
+
+def _on_violation(clause: ReferenceClause | ClusteredClause | OrderedClause | PunctuatedClause) -> str:
+    return "" if clause.on_violation is None else f" ON VIOLATION {clause.on_violation.value}"
 
 
 def _within(within: Within | None) -> str:
@@ -184,7 +189,7 @@ def _within(within: Within | None) -> str:
         case None:
             return ""
         case Inferred():
-            return " INFERRED"
+            return f" {inferred_text(within)}"
         case WithinRows(k):
             return f" WITHIN {k} ROWS"
         case _:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.catalog import Connector, Inferred, Within, WithinRows, WithinTime
+from penstock.catalog import Connector, Inferred, OnViolation, Within, WithinRows, WithinTime
 from penstock.errors import Source, Span, SqlError
 from penstock.sql.diagnostics import counted, did_you_mean, nested_too_deeply
 from penstock.sql.dialect import UNIT_NAMES, Fault, QueryParser
@@ -60,7 +60,15 @@ OTHER_STATEMENTS = {
 
 RATE_HINT = "for example RATE 1000 PER SECOND, or RATE BETWEEN 500 AND 1000 PER SECOND"
 WITHIN_HINT = "write WITHIN n ROWS, WITHIN t SECONDS, or INFERRED to have that found while the query runs"
+PARAMETERS_HINT = "for example INFERRED (c 1.2, p 0.01, w 1000, threshold 100000), any of them"
 
+#: Of a monitor: of which type each is, what it may be, and how that is said.
+PARAMETERS: dict[str, tuple[type[int] | type[float], Callable[[float], bool], str]] = {
+    "c": (float, lambda c: c >= 1, "a number from 1 on"),
+    "p": (float, lambda p: 0 < p <= 1, "a number above 0 and up to 1"),
+    "w": (int, lambda w: w >= 1, "a number of rows from 1 on"),
+    "threshold": (int, lambda threshold: threshold >= 0, "a number of rows"),
+}
 
 #: The passes over a query recurse into it; this depth is safe for all of them, wherever they are called from.
 MOST_LEVELS = 150
@@ -259,14 +267,16 @@ class StatementParser(QueryParser):
             self._advance(2)
             columns = self.read_names()
             within = self.read_within("CLUSTERED BY")
-            return ClusteredClause(self._span(start), columns, within)
+            on_violation = self.read_on_violation(within)
+            return ClusteredClause(self._span(start), columns, within, on_violation)
         if self._is_start("ORDERED", "BY"):
             self._advance(2)
             columns = self.read_names()
             if len(columns) > 1:
                 self.fault("ORDERED BY takes one column", "write one ORDERED BY for each column", start)
             within = self.read_within("ORDERED BY")
-            return OrderedClause(self._span(start), columns[0], within)
+            on_violation = self.read_on_violation(within)
+            return OrderedClause(self._span(start), columns[0], within, on_violation)
         if self._is_start("PUNCTUATED", "BY"):
             self._advance(2)
             return self.read_punctuated(start)
@@ -306,7 +316,8 @@ class StatementParser(QueryParser):
             self.fault(message, "each column refers to one", start)
         ends = not self._curr or self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN)
         within = None if ends else self.read_within("FOREIGN KEY")
-        return ReferenceClause(self._span(start), columns, parent, parent_columns, within)
+        on_violation = self.read_on_violation(within)
+        return ReferenceClause(self._span(start), columns, parent, parent_columns, within, on_violation)
 
     def read_punctuated(self, start: Token) -> PunctuatedClause:
         columns = self.read_names()
@@ -323,11 +334,27 @@ class StatementParser(QueryParser):
                 message = f"PUNCTUATED BY lists {here} here and {there} of {source.text}"
                 self.fault(message, "each column takes its values from one", start)
         lifespan = self.read_duration("LIFESPAN") if self._match_text_seq("LIFESPAN") else None
-        return PunctuatedClause(self._span(start), columns, when, source, source_columns, lifespan)
+        on_violation = self.read_on_violation(None)
+        if on_violation is OnViolation.WIDEN:
+            self.fault("a punctuation has no k that could be widened", "write WARN or ERROR", self._prev)
+        return PunctuatedClause(self._span(start), columns, when, source, source_columns, lifespan, on_violation)
+
+    def read_on_violation(self, within: Within | None) -> OnViolation | None:
+        """`ON VIOLATION ERROR`, if it stands there."""
+        start = self._curr
+        if not self._match_text_seq("ON", "VIOLATION"):
+            return None
+        if isinstance(within, Inferred):
+            hint = "leave ON VIOLATION out, or write WITHIN and ON VIOLATION WIDEN"
+            self.fault("what is INFERRED cannot be violated: its k follows the rows", hint, start)
+        word = self._take_word("WARN, ERROR or WIDEN").upper()
+        if word not in OnViolation.__members__:
+            self.fault(f"ON VIOLATION cannot {word}", "write WARN, ERROR or WIDEN", self._prev)
+        return OnViolation[word]
 
     def read_within(self, after: str) -> Within:
         if self._match_text_seq("INFERRED"):
-            return Inferred()
+            return self.read_parameters() if self._match(TokenType.L_PAREN) else Inferred()
         if self._match_text_seq("LATENCY"):
             return WithinTime(self.read_duration("LATENCY"), is_latency=True)
         if not self._match_text_seq("WITHIN"):
@@ -342,6 +369,28 @@ class StatementParser(QueryParser):
         if self._match(TokenType.NUMBER, advance=False) and unit in (",", ")", ""):
             self.fault("expected ROWS or a unit of time", f"units are ROWS, {UNIT_NAMES}")
         return WithinTime(self.read_duration("WITHIN"))
+
+    def read_parameters(self) -> Inferred:
+        """`(c 1.2, w 1000)`, of a monitor."""
+        given = self._separated(self.read_parameter)
+        self._expect(TokenType.R_PAREN, ")")
+        for number, (name, _) in enumerate(given):
+            if name in dict(given[:number]):
+                self.fault(f"the parameter {name} is given twice", token=self._prev)
+        parameters: dict[str, Any] = dict(given)
+        return Inferred(**parameters)
+
+    def read_parameter(self) -> tuple[str, float]:
+        name = self._take_word("a parameter of INFERRED").lower()
+        if name not in PARAMETERS:
+            self.fault(f"INFERRED has no parameter {name}", PARAMETERS_HINT, self._prev)
+        number = self._curr
+        if not self._match(TokenType.NUMBER):
+            self.fault(f"expected a number for {name}", PARAMETERS_HINT)
+        kind, accepts, wanted = PARAMETERS[name]
+        if (kind is int and not number.text.isdecimal()) or not accepts(float(number.text)):
+            self.fault(f"{name} takes {wanted}", PARAMETERS_HINT, number)
+        return name, kind(number.text)
 
     def read_connector(self) -> Connector:
         format_ = self.read_name("a format such as parquet, json, csv or kafka").text

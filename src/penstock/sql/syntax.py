@@ -11,7 +11,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from penstock.catalog import Connector, Within
+from penstock.catalog import Connector, OnViolation, Within
 from penstock.errors import Span
 
 #: A tree of sqlglot's.
@@ -50,6 +50,7 @@ class ReferenceClause:
     parent_columns: Names
     #: May be left out where the parent is a table, whose rows are all there from the start.
     within: Within | None
+    on_violation: OnViolation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class ClusteredClause:
     span: Span
     columns: Names
     within: Within
+    on_violation: OnViolation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class OrderedClause:
     span: Span
     column: Name
     within: Within
+    on_violation: OnViolation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class PunctuatedClause:
     source: Name | None
     source_columns: Names
     lifespan: int | None
+    on_violation: OnViolation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ MISSING = -1
 
 
 class Evidence:
-    def __init__(self, memory: Memory, name: str, width: int) -> None:
+    def __init__(self, memory: Memory, name: str, width: int, words: int = 1) -> None:
         self._memory, self._name, self.width = memory, name, width
-        self.store = RowStore(memory, name, width + 1)
+        self.store = RowStore(memory, name, width + words)
         self.index = Index(memory, f"{name}.keys", tuple(range(width)))
         if memory.restored:
             self.index.rebuild(self.store.capacity, self.store.rows, np.flatnonzero(self._held()))
@@ -30,12 +30,9 @@ class Evidence:
         """Keys that are new, with their words; the words of those that are known grow by `again`."""
         if not len(keys):
             return
-        fresh = self.store.allocate(len(keys))
-        self.index.fit(len(self.store), self.store.capacity, self.store.rows)
-        where = (self.index.heads, self.index.mask, self.index.links)
-        taken = note(np.ascontiguousarray(keys), words, again, fresh, self.store.rows, *where)
-        self._held()[fresh[:taken]] = 1
-        self._free(fresh[taken:])
+        fresh = self._fresh(len(keys))
+        taken = note(np.ascontiguousarray(keys), words, again, fresh, self.store.rows, *self._where())
+        self._take(fresh, taken)
 
     def words(self, keys: Ints) -> Ints:
         """The word of each key, or MISSING."""
@@ -48,13 +45,26 @@ class Evidence:
         """The slot of each key's entry, or -1."""
         slots = np.full(len(keys), MISSING, np.int64)
         if len(self.store) and len(keys):
-            where = (self.index.heads, self.index.mask, self.index.links)
-            slots_of(np.ascontiguousarray(keys), self.store.rows, *where, slots)
+            slots_of(np.ascontiguousarray(keys), self.store.rows, *self._where(), slots)
         return slots
 
+    def _fresh(self, count: int) -> Ints:
+        """Slots for so many entries, and room for them in the index."""
+        fresh = self.store.allocate(count)
+        self.index.fit(len(self.store), self.store.capacity, self.store.rows)
+        return fresh
+
+    def _take(self, fresh: Ints, taken: int) -> None:
+        """The first of these slots hold entries now."""
+        self._held()[fresh[:taken]] = 1
+        self._free(fresh[taken:])
+
+    def _where(self) -> tuple[int, int, int]:
+        return self.index.heads, self.index.mask, self.index.links
+
     def forget_keys(self, keys: Ints) -> None:
-        """Drops the entries of these keys."""
-        slots = self._slots(keys)
+        """Drops the entries of these keys, of which some may be the same."""
+        slots = np.unique(self._slots(keys))
         self._forget(slots[slots >= 0])
 
     def entries(self) -> tuple[Ints, Ints]:

@@ -60,12 +60,16 @@ class RowStore:
             self.rows[given:end], self.starts[given:end] = rows, starts
         return slots
 
-    def held_column(self, column: int) -> Ints:
-        """A column of all rows that are in use."""
+    def held(self) -> Ints:
+        """The slots that are in use."""
         free, given = int(self._registers[0]), int(self._registers[1])
         in_use = np.ones(given, np.bool_)
         in_use[self._free(free)[:free]] = False
-        return self.rows[:given, column][in_use]
+        return np.flatnonzero(in_use)
+
+    def held_column(self, column: int) -> Ints:
+        """A column of all rows that are in use."""
+        return self.rows[:, column][self.held()]
 
     def release(self, slots: Ints) -> None:
         """Takes slots back, from the end of this step on."""

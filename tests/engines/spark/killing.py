@@ -17,17 +17,17 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
-from penstock.engines.spark import query, sink, source
+from penstock.engines.spark import query, source
 from penstock.engines.spark.cell import CellProcessor
 
 #: The moments in the life of a micro-batch at which a worker can die, in their order.
 MOMENTS = (
     "a source has sent its rows",
     "a cell is about to step",
+    "results are written",
     "a page of state is written",
     "all pages of state are written",
     "the new state is whole",
-    "results are unpacked",
 )
 
 
@@ -61,6 +61,7 @@ def set_out(reaper: Reaper, monkeypatch: pytest.MonkeyPatch) -> None:
     class MortalCell(CellProcessor):
         def _try_step(self, address: int, mine: list[bytes]) -> Any:
             reaper.passing("a cell is about to step")
+            _before(self._pages, "updateValue", lambda: reaper.passing("results are written"))
             _after(self._pages, "updateValue", lambda: reaper.passing("a page of state is written"))
             _before(self._head, "update", lambda: reaper.passing("all pages of state are written"))
             rows = super()._try_step(address, mine)
@@ -72,14 +73,14 @@ def set_out(reaper: Reaper, monkeypatch: pytest.MonkeyPatch) -> None:
             yield from super().__call__(batches)
             reaper.passing("a source has sent its rows")
 
-    class MortalSink(sink._Unpack):
+    class MortalReader(source._PackFiles):
         def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from super().__call__(batches)
-            reaper.passing("results are unpacked")
+            reaper.passing("a source has sent its rows")
 
     monkeypatch.setattr(query, "CellProcessor", MortalCell)
     monkeypatch.setattr(source, "_PackStream", MortalSource)
-    monkeypatch.setattr(sink, "_Unpack", MortalSink)
+    monkeypatch.setattr(source, "_PackFiles", MortalReader)
 
 
 def _after(state: Any, method: str, then: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,8 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from penstock.algebra.relations import Query
-from penstock.catalog import Catalog, StreamDef, TableDef
-from penstock.engines.spark.query import RunningQuery, start
+from penstock.catalog import Catalog, Connector, StreamDef, TableDef
+from penstock.engines.spark.listing import ListedFiles, listed_files
+from penstock.engines.spark.query import Frames, RunningQuery, start
 from penstock.engines.spark.types import spark_type
 from tests.engines.comparing import Log, logged, table
 from tests.generators import Case
@@ -41,6 +41,18 @@ def frames(spark: SparkSession, catalog: Catalog, folder: Path, files: int = 1) 
     }
 
 
+def listed(spark: SparkSession, catalog: Catalog, folder: Path) -> Frames:
+    """The same streams, whose files are read by workers."""
+
+    def files(stream: StreamDef) -> ListedFiles:
+        options = {"path": str(folder / stream.name), "maxFilesPerTrigger": "1"}
+        found = listed_files(spark, Connector("parquet", tuple(options.items())), options)
+        assert found is not None
+        return found
+
+    return {stream.name: files(stream) for stream in catalog.streams}
+
+
 def tables(spark: SparkSession, case: Case, catalog: Catalog) -> dict[str, DataFrame]:
     return {t.name: spark.createDataFrame(table(t, case.data.get(t.name, ())), struct(t)) for t in catalog.tables}
 
@@ -58,7 +70,7 @@ def begin(
     *,
     cells: int = 1,
     until_done: bool = True,
-    given: Mapping[str, DataFrame] | None = None,
+    given: Frames | None = None,
 ) -> RunningQuery:
     return start(
         query,
@@ -81,5 +93,6 @@ def results(spark: SparkSession, folder: Path, query: Query) -> Log:
 
 def on_spark(spark: SparkSession, case: Case, query: Query, catalog: Catalog, folder: Path, *, cells: int) -> Log:
     write_files(case, catalog, folder / "in")
-    begin(spark, case, query, catalog, folder, cells=cells).await_done()
+    given = listed(spark, catalog, folder / "in") if cells % 2 == 0 else None
+    begin(spark, case, query, catalog, folder, cells=cells, given=given).await_done()
     return results(spark, folder, query)

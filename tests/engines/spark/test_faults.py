@@ -14,7 +14,7 @@ from penstock.engines.spark.residence import Residences
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import example
 from tests.engines.spark.killing import MOMENTS, Reaper, set_out
-from tests.engines.spark.running import begin, results, write_files
+from tests.engines.spark.running import begin, listed, results, write_files
 
 ROOT = Path(__file__).parents[3]
 
@@ -48,13 +48,14 @@ def test_a_worker_is_killed_in_each_micro_batch(
     """Seven kill points each; together they meet each moment early and late in a run."""
     moments = [MOMENTS[(first + batch) % len(MOMENTS)] for batch in range(BATCHES)]
     # No source has rows when time is closed.
-    moments[-1] = moments[-1] if moments[-1] != MOMENTS[0] else MOMENTS[3]
+    moments[-1] = moments[-1] if moments[-1] != MOMENTS[0] else MOMENTS[4]
     reaper = Reaper(str(tmp_path), dict(enumerate(moments)))
     set_out(reaper, monkeypatch)
     case = example(name)
     query, catalog = bound(case)
     write_files(case, catalog, tmp_path / "in", rows_per_file=2)
-    begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
+    given = listed(spark, catalog, tmp_path / "in") if first else None
+    begin(spark, case, query, catalog, tmp_path, cells=2, given=given).await_done()
     assert results(spark, tmp_path, query) == expected(case, query, catalog)
     assert reaper.killed() == set(range(BATCHES))
 

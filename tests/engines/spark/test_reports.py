@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from penstock.catalog import StreamDef
 from penstock.engines.spark.declared import declared_stream
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.output import _CsvFields, _JsonLines
-from penstock.engines.spark.reports import told
+from penstock.engines.spark.query import RunningQuery
+from penstock.engines.spark.reports import SlowStart, told
 from penstock.errors import PenstockError
 from penstock.sql import bind_text
 from penstock.types import BIGINT, BINARY, STRING, TIMESTAMP
@@ -38,6 +40,25 @@ def test_an_error_of_python_is_told_without_its_trace() -> None:
         ["[STREAM_FAILED] it ended", "Job aborted\nTraceback (most recent call last):\n  ...\nValueError: five\n"]
     )
     assert error.message == "Spark stopped the query: ValueError: five"
+
+
+def test_a_query_that_could_not_start_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ["[STREAM_FAILED] ...", "Timed out while waiting for the Python worker to connect back"]
+    running = RunningQuery.__new__(RunningQuery)
+    begun: list[int] = []
+    monkeypatch.setattr(running, "begin", lambda: begun.append(len(begun)))
+
+    def wait(starts: int) -> Callable[[Callable[[], None]], None]:
+        def waited(meanwhile: Callable[[], None]) -> None:
+            if len(begun) < starts:
+                raise told(said)
+
+        return waited
+
+    running._patiently(wait(2), lambda: None)
+    assert len(begun) == 2
+    with pytest.raises(SlowStart, match="waited ten seconds"):
+        running._patiently(wait(100), lambda: None)
 
 
 @pytest.mark.parametrize(

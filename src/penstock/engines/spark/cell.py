@@ -17,6 +17,7 @@ import pandas as pd  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import StreamKind
 from penstock.engines.lateness import Progress
+from penstock.engines.results import result_table
 from penstock.engines.spark import revival
 from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.clock import Clock
@@ -26,6 +27,7 @@ from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.revival import Live
 from penstock.engines.spark.source import by_cell
 from penstock.engines.spark.work import Work
+from penstock.engines.spark.written import write_results
 from penstock.errors import PenstockError
 from penstock.operators.sweep import sweep
 from penstock.synopsis.deltas import Deltas, no_deltas
@@ -153,8 +155,11 @@ class CellStep:
         out = self._live.machine.step(inputs, self.clock.until, arrivals)
         yield from self._sent(out)
         sweep(self._live.dictionary, [self._live.machine])
-        is_clock = self._address == self._work.addresses.clock
-        yield Row(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, is_clock))
+        yield Row(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, self._is_clock))
+
+    @property
+    def _is_clock(self) -> bool:
+        return self._address == self._work.addresses.clock
 
     def _read_time(self, came: list[Packet]) -> None:
         self.clock.read([marker for packet in came for marker in packet.segments], self._work.delays)
@@ -200,11 +205,19 @@ class CellStep:
     def _sent(self, out: Deltas) -> Iterator[Row]:
         schema, dictionary = self._fragment.root.schema, self._live.dictionary
         if self._fragment is self._work.plan.last:
-            for packet in rows_packets(out, schema, dictionary, 0, self._address):
-                yield Row(OUT, packet)
+            yield from self._results(out)
         for exchange in self._work.exchanges.get(self._fragment.number, ()):
             picked, cells = exchange.router.cells(out.rows, dictionary)
             for cell, rows in by_cell(cells, out.take(picked)):
                 to = self._work.addresses.of(exchange.fragment, cell)
                 for packet in rows_packets(rows, schema, dictionary, exchange.leaf, self._address):
                     yield Row(to, packet)
+
+    def _results(self, out: Deltas) -> Iterator[Row]:
+        dictionary, folder = self._live.dictionary, self._work.out
+        if folder is None:
+            for packet in rows_packets(out, self._fragment.root.schema, dictionary, 0, self._address):
+                yield Row(OUT, packet)
+        elif len(out) or self._is_clock:
+            # One cell writes a file even of nothing, so that the folder always says which columns there are.
+            yield Row(OUT, write_results(result_table(out, self._work.schema, dictionary), folder))

@@ -21,6 +21,7 @@ from penstock.algebra.relations import Query
 from penstock.catalog import Catalog, Connector, StreamDef, TableDef
 from penstock.engines.embedded_run import read_by
 from penstock.engines.spark.inspection import inspect
+from penstock.engines.spark.listing import ListedFiles, listed_files
 from penstock.engines.spark.reports import causes, told_once
 from penstock.engines.spark.types import spark_type
 from penstock.errors import PenstockError
@@ -42,7 +43,7 @@ _DEFAULTS: dict[str, dict[str, str]] = {
 
 def frames_of(
     query: Query, catalog: Catalog, spark: SparkSession, handed: Mapping[str, Any] | None = None
-) -> tuple[dict[str, DataFrame], dict[str, DataFrame]]:
+) -> tuple[dict[str, DataFrame | ListedFiles], dict[str, DataFrame]]:
     """The streams and the tables that a query reads: those that were handed over, and the others as declared."""
     handed = handed or {}
     streams, tables = read_by([query], catalog)
@@ -63,11 +64,15 @@ def _handed_table(spark: SparkSession, table: TableDef, rows: Any) -> DataFrame:
     return rows if isinstance(rows, DataFrame) else spark.createDataFrame(rows.table(table))
 
 
-def declared_stream(spark: SparkSession, stream: StreamDef) -> DataFrame:
+def declared_stream(spark: SparkSession, stream: StreamDef) -> DataFrame | ListedFiles:
     connector = _connector(stream)
     options = _options(connector)
     if os.path.isfile(options.get("path", "")):
         options["path"] = _as_pattern(options["path"])
+    with _explained(stream):
+        files = listed_files(spark, connector, options)
+    if files is not None:
+        return files
     reader = spark.readStream.format(connector.format).options(**options)
     if connector.format.lower() in _WITH_SCHEMA:
         reader = reader.schema(_schema(stream))

@@ -14,13 +14,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.algebra.relations import Relation, Table
-from penstock.engines.metrics import DICTIONARY, OperatorMetrics
+from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of
 from penstock.engines.spark.clock import Clock
 from penstock.operators.machine import Machine
 from penstock.plan.physical import Scan
+from penstock.plan.watched import Watched
 
 _NOTES = "penstock"
 
@@ -49,6 +51,8 @@ class QueryProgress:
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
     #: Rows that were left out because a punctuation had ruled them out.
     violations: int = 0
+    #: What monitors say of constraints.
+    constraints: tuple[Watched, ...] = ()
     #: Rows that were dropped because they waited too long for a punctuation.
     given_up: int = 0
 
@@ -61,7 +65,9 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
         state = (gauge.state_rows(), machine.state_bytes(gauge))
         rows = (gauge.rows_in, gauge.rows_out)
         of = (gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell)
-        lines.append(made(*of, *rows, *state, violations=gauge.violations(), given_up=gauge.given_up_rows()))
+        lost = gauge.given_up_rows()
+        watched = tuple(gauge.watched())
+        lines.append(made(*of, *rows, *state, violations=gauge.violations(), given_up=lost, constraints=watched))
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
     told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
@@ -81,16 +87,32 @@ class History:
 
     def __init__(self) -> None:
         self._reports: dict[int, _Report] = {}
+        #: The latest of Spark's reports that was read.
+        self._read: tuple[str, int, str] | None = None
 
     def collect(self, query: StreamingQuery) -> None:
         """Takes over what Spark reports, of which it keeps only the latest."""
-        for report in query.recentProgress:
+        for report in self._unread(query):
             seen = report.observedMetrics.get(_NOTES)
             if seen is not None and seen["notes"]:
                 notes = [json.loads(told) for told in seen["notes"]]
-                self._reports[report.batchId] = _Report(report.processedRowsPerSecond or 0.0, notes)
+                self._reports[report.batchId] = _Report(_rate(notes, report.batchDuration), notes)
         for batch in sorted(self._reports)[:-_MOST_BATCHES]:
             del self._reports[batch]
+
+    def _unread(self, query: StreamingQuery) -> list[StreamingQueryProgress]:
+        """Spark keeps many reports, and to turn all of them into text each time would cost much."""
+        kept = query._jsq.recentProgress()
+        unread = []
+        for place in reversed(range(len(kept))):
+            report = kept[place]
+            known = (str(report.runId()), int(report.batchId()), str(report.timestamp()))
+            if known == self._read:
+                break
+            unread.append((known, StreamingQueryProgress.fromJson(json.loads(report.json()))))
+        if unread:
+            self._read = unread[0][0]
+        return [report for _, report in reversed(unread)]
 
     def progress(self) -> QueryProgress | None:
         """How far the query is, or None before the first micro-batch is done."""
@@ -109,15 +131,17 @@ class History:
         rows = sum(line["state_rows"] for line in lines if line["operator"] != DICTIONARY)
         size = sum(line["state_bytes"] for line in lines)
         violations = sum(line["violations"] for line in lines)
+        watched = tuple(constraints_of(_operator_metrics(batch, line) for line in lines))
         given_up = sum(line["given_up"] for line in lines)
-        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams, violations, given_up)
+        speed = report.rows_per_second
+        return QueryProgress(batch, speed, watermark, rows, size, streams, violations, watched, given_up)
 
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator and stream did in each micro-batch."""
         lines = []
         for batch in sorted(self._reports):
             for told in self._reports[batch].notes:
-                lines += [OperatorMetrics(**{**line, "step": batch}) for line in told["operators"]]
+                lines += [_operator_metrics(batch, line) for line in told["operators"]]
                 for name, progress in told.get("streams", {}).items():
                     lines.append(_stream_metrics(batch, told, name, progress, told["before"][name]))
         return sorted(lines, key=lambda line: (line.step, line.fragment or 0, line.cell or 0))
@@ -129,6 +153,25 @@ class _Report:
 
     rows_per_second: float
     notes: list[dict[str, Any]]
+
+
+def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
+    watched = tuple(Watched(**each) for each in line["constraints"])
+    return OperatorMetrics(**{**line, "step": batch, "constraints": watched})
+
+
+def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:
+    """Rows per second. Spark counts files where workers read them.
+
+    >>> note = {"streams": {"s": {"rows": 700}}, "before": {"s": {"rows": 200}}}
+    >>> _rate([note, {}], 250)
+    2000.0
+    """
+    now, before = (
+        sum(int(progress["rows"]) for told in notes for progress in told.get(when, {}).values())
+        for when in ("streams", "before")
+    )
+    return 1000 * (now - before) / max(1, milliseconds)
 
 
 def _stream_metrics(

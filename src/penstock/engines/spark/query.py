@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
@@ -19,23 +21,31 @@ from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.spark.cell import CellProcessor
 from penstock.engines.spark.checkpoint import Checkpoint
 from penstock.engines.spark.deferred import Deferred
+from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
-from penstock.engines.spark.reports import explained
+from penstock.engines.spark.reports import SlowStart, explained
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
-from penstock.engines.spark.source import PACKETS, packed_control, packed_stream, reads_files
+from penstock.engines.spark.source import PACKETS, packed_control, packed_files, packed_stream, reads_files
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
+from penstock.engines.spark.written import ResultsLog, folder_of_cells
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
+
+#: A query that cannot start because the machine is busy is started so many times.
+_MOST_STARTS = 4
+
+#: Streams by their declared names.
+Frames = Mapping[str, DataFrame | ListedFiles]
 
 
 def build(
     query: Query,
     catalog: Catalog,
-    frames: Mapping[str, DataFrame],
+    frames: Frames,
     tables: Mapping[str, DataFrame] | None = None,
     cells: int = 1,
     *,
@@ -48,14 +58,14 @@ def build(
     `frames` are the streams and `tables` the static tables, by declared name. A row of `control` closes time.
     """
     for frame in frames.values():
-        check_session(frame.sparkSession)
+        check_session((frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession)
     return _build(_work(query, catalog, tables or {}, cells, horizon, forgetting), frames, control)
 
 
 def start(
     query: Query,
     catalog: Catalog,
-    frames: Mapping[str, DataFrame],
+    frames: Frames,
     tables: Mapping[str, DataFrame] | None = None,
     *,
     spark: SparkSession,
@@ -72,6 +82,7 @@ def start(
     """
     check_session(spark)
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting)
+    work = replace(work, out=folder_of_cells(spark, out, work.schema))
     kept = Checkpoint(spark, checkpoint)
     kept.claim(work, out)
     result = _build(work, frames, kept.control())
@@ -95,7 +106,7 @@ class RunningQuery:
 
     def begin(self) -> None:
         """Starts Spark's query."""
-        to = writer(self._result, self._work.schema, self._out).option("checkpointLocation", self._checkpoint.folder)
+        to = self._writer().option("checkpointLocation", self._checkpoint.folder)
         if self._until_done and not self._reads_files:
             # A topic may get new rows for ever: what is there now is all that is wanted.
             to = to.trigger(availableNow=True)
@@ -105,9 +116,14 @@ class RunningQuery:
         self._spark.conf.set(partitions, self._work.cells)
         try:
             with explained(self._work.streams):
-                self._query = to.start(self._out)
+                self._query = to.start() if self._work.out else to.start(self._out)
         finally:
             self._spark.conf.set(partitions, before or "200")
+
+    def _writer(self) -> DataStreamWriter:
+        if self._work.out is None:
+            return writer(self._result, self._work.schema, self._out)
+        return self._result.writeStream.foreachBatch(ResultsLog(self._spark, self._work.out).commit)
 
     @property
     def is_running(self) -> bool:
@@ -120,18 +136,18 @@ class RunningQuery:
         """
         try:
             if not self._until_done:
-                self._await(meanwhile)
+                self._patiently(self._await, meanwhile)
             elif self._reads_files:
-                self._drain(meanwhile)
+                self._patiently(self._drain, meanwhile)
                 self._checkpoint.close()
-                self._drain(meanwhile)
+                self._patiently(self._drain, meanwhile)
                 self.stop()
             else:
-                self._await(meanwhile)
+                self._patiently(self._await, meanwhile)
                 # In a run of its own: what it closes is all that the first run has read.
                 self._checkpoint.close()
                 self.begin()
-                self._await(meanwhile)
+                self._patiently(self._await, meanwhile)
         finally:
             if not self.is_running:
                 self._leave()
@@ -160,6 +176,15 @@ class RunningQuery:
     def _leave(self) -> None:
         """Gives the memory of the machines back. On other hosts it goes when the next query starts a day later."""
         Residences(self._work.run).remove()
+
+    def _patiently(self, wait: Callable[[Callable[[], None]], None], meanwhile: Callable[[], None]) -> None:
+        """Waits, and starts a query again that a busy machine kept from starting: it goes on from its checkpoint."""
+        for _ in range(_MOST_STARTS - 1):
+            try:
+                return wait(meanwhile)
+            except SlowStart:
+                self.begin()
+        return wait(meanwhile)
 
     def _await(self, meanwhile: Callable[[], None]) -> None:
         assert self._query is not None
@@ -202,14 +227,18 @@ def _work(
     return with_tables(work, contents)
 
 
-def _build(work: Work, frames: Mapping[str, DataFrame], control: DataFrame | None) -> DataFrame:
+def _build(work: Work, frames: Frames, control: DataFrame | None) -> DataFrame:
     sources = []
     for stream in work.streams:
         if stream.name not in frames:
             raise PenstockError(f"the query reads the stream {stream.name}, but there is no DataFrame of that name")
-        if not frames[stream.name].isStreaming:
+        frame = frames[stream.name]
+        if isinstance(frame, ListedFiles):
+            sources.append(packed_files(frame, stream, work))
+            continue
+        if not frame.isStreaming:
             raise PenstockError(f"the DataFrame of {stream.name} is not a stream", "read it with spark.readStream")
-        sources.append(packed_stream(frames[stream.name], stream, work))
+        sources.append(packed_stream(frame, stream, work))
     if control is not None:
         sources.append(packed_control(control, work))
     if not sources:
@@ -219,4 +248,5 @@ def _build(work: Work, frames: Mapping[str, DataFrame], control: DataFrame | Non
         packets = packets.groupBy("at").transformWithStateInPandas(
             Deferred(CellProcessor(work, level)), outputStructType=PACKETS, outputMode="Append", timeMode="None"
         )
-    return unpacked(observed(packets), work.schema)
+    packets = observed(packets)
+    return unpacked(packets, work.schema) if work.out is None else packets.where("data IS NOT NULL").select("data")

@@ -28,6 +28,14 @@ _PYTHON = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.MULTILINE
 _FILE = re.compile(r"while reading file (\S+?)\.\s")
 
 
+#: What Spark says when a Python process that it started has not called it within ten seconds, which no setting changes.
+_NO_CALL = "waiting for the Python worker to connect back"
+
+
+class SlowStart(PenstockError):
+    """A query could not start because the machine was too busy. It can be started again."""
+
+
 @contextmanager
 def explained(definitions: Definitions) -> Iterator[None]:
     """Turns what Spark raises inside into a PenstockError."""
@@ -58,6 +66,9 @@ def told(said: list[str], definitions: Definitions = ()) -> PenstockError:
     for message in said:
         if _OURS in message:
             return _ours(message.partition(_OURS)[2])
+    if any(_NO_CALL in message for message in said):
+        hint = "the machine is busy, or Python starts slowly on it: start the query again"
+        return SlowStart("Spark waited ten seconds for a Python process to start, and no longer", hint)
     for message in said:
         if found := _FILE.search(message + " "):
             return _placed(found.group(1), definitions) or _unreadable(found.group(1), told_once(said[-1]))

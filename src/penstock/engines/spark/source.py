@@ -23,7 +23,9 @@ from penstock.catalog import StreamDef
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import Progress
 from penstock.engines.spark.inspection import inspect
+from penstock.engines.spark.listing import READERS, ListedFiles
 from penstock.engines.spark.packing import Segment, close_packet, instants_packet, marker_packet, rows_packets
+from penstock.engines.spark.reports import local_path
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work
 from penstock.synopsis.deltas import Deltas
@@ -50,13 +52,20 @@ def packed_stream(frame: DataFrame, stream: StreamDef, work: Work) -> DataFrame:
     return _with_segments(frame, columns).mapInArrow(_PackStream(work, stream), PACKETS)
 
 
+def packed_files(files: ListedFiles, stream: StreamDef, work: Work) -> DataFrame:
+    """The rows of files as packets."""
+    return files.frame.mapInArrow(_PackFiles(work, stream, files.format), PACKETS)
+
+
 def packed_control(frame: DataFrame, work: Work) -> DataFrame:
     """Each row of a control source closes time."""
     return frame.mapInArrow(_PackControl(work), PACKETS)
 
 
-def reads_files(frame: DataFrame) -> bool:
+def reads_files(frame: DataFrame | ListedFiles) -> bool:
     """Whether a stream's rows come from files."""
+    if isinstance(frame, ListedFiles):
+        return True
     try:
         return bool(frame.select("_metadata.file_path").columns)
     except AnalysisException:
@@ -80,10 +89,36 @@ class _PackStream:
         task = _Task(self.work, self.stream)
         for batch in _together(batches):
             for segment, rows in _runs(batch, self.stream.name):
+                if segment.name and not task.has_seen(segment):
+                    inspect(segment.name, self.stream)
                 if task.take(segment, rows):
                     yield from task.sent()
         task.end()
         yield from task.sent()
+
+
+@dataclass(frozen=True)
+class _PackFiles:
+    work: Work
+    stream: StreamDef
+    format: str
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = _Task(self.work, self.stream)
+        for batch in batches:
+            for name in batch.column(0).to_pylist():
+                for rows in self._read(name, task.names):
+                    if task.take(Segment(self.stream.name, name, 0), rows):
+                        yield from task.sent()
+        task.end()
+        yield from task.sent()
+
+    def _read(self, name: str, names: list[str]) -> Iterator[pa.RecordBatch]:
+        path = local_path(name)
+        assert path is not None
+        declared = [attribute for attribute in self.stream.attributes if not attribute.virtual]
+        wanted = [attribute for attribute in declared if attribute.name in names]
+        return READERS[self.format](path, declared, wanted, {})
 
 
 @dataclass(frozen=True)
@@ -147,11 +182,17 @@ class _Task:
         self._flushes = 0
         self._out: list[tuple[int, bytes]] = []
 
+    @property
+    def names(self) -> list[str]:
+        """The columns that somebody reads."""
+        return self._ingest.names
+
+    def has_seen(self, segment: Segment) -> bool:
+        return segment in self._progress
+
     def take(self, segment: Segment, rows: pa.RecordBatch) -> bool:
         """Takes rows, and says whether there are packets to send."""
         if segment != self._held.segment or self._held.rows >= _ROWS_HELD:
-            if segment.name and segment not in self._progress:
-                inspect(segment.name, self._stream)
             self._flush()
             self._held.segment = segment
         progress = self._progress.setdefault(segment, Progress())

@@ -44,6 +44,8 @@ class Work:
     run: str
     #: The packets of static tables by address.
     tables: Mapping[int, tuple[bytes, ...]]
+    #: The folder that cells write results to; None if they hand them on.
+    out: str | None = None
 
     @cached_property
     def addresses(self) -> Addresses:

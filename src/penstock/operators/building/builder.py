@@ -60,7 +60,7 @@ class Builder:
         self.memory = memory
         self.dictionary = dictionary
         self.forgetting = forgetting
-        self.routes = fragment.routes
+        self.routes, self.shares = fragment.routes, fragment.shares
         #: The join of whose results nobody wants to know when they go.
         self.only_coming = only_coming
         self.leaves = [route.leaf for route in fragment.routes]
@@ -72,6 +72,8 @@ class Builder:
         self.holders: list[Holder] = []
         self.gauges = Gauges()
         self.purges: list[Purge] = []
+        #: Whether something else forgets rows within a step.
+        self.slims = False
 
     def end_step(self) -> None:
         for store in self.stores:

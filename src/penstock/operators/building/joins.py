@@ -1,25 +1,35 @@
-"""Joins, with what lets them forget, and semi-joins."""
+"""Joins, with what lets them forget or count, and semi-joins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin
-from penstock.operators.building.nodes import DeltaNode, Step, Stored
+from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored
 from penstock.operators.building.windows import build_arrivals, build_operator
+from penstock.operators.constant_join import (
+    BucketInputs,
+    ConstantJoinOperator,
+    ConstantSemiJoinOperator,
+    recipe_of,
+    skyline_of,
+)
 from penstock.operators.doors import Doors
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
 from penstock.operators.purge import Purge, looked_up, rows_of
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows import ForgettingWindow
+from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.joins import is_monotone, join_variables
+from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
-from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.constant import ConstantSynopsis
+from penstock.synopsis.deltas import Deltas, row_width
 from penstock.synopsis.memory import Ints
 
 if TYPE_CHECKING:
@@ -30,6 +40,8 @@ def build_join(build: Builder, join: Join, columns: Schema) -> DeltaNode:
     """The join's results, of these columns."""
     if isinstance(join, PurgingJoin):
         return _purging_join(build, join, columns)
+    if isinstance(join, ConstantJoin):
+        return _constant_join(build, join, columns)
     parts = [build.events(operand) for operand in join.operands]
     core = _core(build, join, columns, parts, only_coming=join is build.only_coming)
     operator = JoinOperator(core)
@@ -47,31 +59,84 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     evidence = [build.deltas(scan) for scan in node.evidence]
     forgetting = {number: own.window for number, own in windows.items()}
     retracts = not only_coming and not is_monotone(node)
-    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, retracts, build.forgetting)
+    copies = [_copies(build, node, monitor) for monitor in node.monitors]
+    name = build.name("purge")
+    purge = Purge(build.memory, name, node, core, forgetting, retracts, build.dictionary, copies, build.forgetting)
     doors = Doors(node, core, forgetting)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
     build.gauges.top.ruled_out.append(purge.violations)
     build.gauges.top.given_up.append(purge.given_up)
+    build.gauges.top.monitors.append(purge.watched)
 
     def join(step: Step) -> Deltas:
-        purge.learn([rows(step) for rows in evidence], step.until)
-        came, entered = {}, {}
+        arrived = {number: own.arrivals(step) for number, own in windows.items()}
+        came = {number: part.events(step) for number, part in enumerate(parts) if number not in windows}
+        purge.learn([rows(step) for rows in evidence], {**arrived, **came}, step.until)
+        entered = {}
         for number in doors.order:
             if number in windows:
-                came[number] = windows[number].step(step, partial(doors.let_in, number))
-            else:
-                came[number] = parts[number].events(step)
+                came[number] = windows[number].step(step, doors.let_in(number, arrived[number]))
             entered[number] = core.enter(number, purge.allowed(number, came[number]))
         events = [entered[number] for number in range(len(parts))]
         purge.wake(events)
         found, times, signs, rows = core.step(events)
         results = Deltas(times, signs, rows).take(purge.in_time(found, times))
+        purge.gave(int((signs > 0).sum()))
         purge.step([came[number] for number in range(len(parts))], found)
         return results.in_order()
 
     return join
+
+
+def _copies(build: Builder, node: PurgingJoin, monitor: Monitor) -> int:
+    """In how many cells a monitor sees a row: those along which none of its leaves is partitioned."""
+    match monitor:
+        case OfReference(target=target, source=source):
+            leaves = [node.operands[target], node.operands[source]]
+        case OfCluster(evidence=evidence) | OfOrder(evidence=evidence):
+            leaves = [node.evidence[evidence]]
+    routes = [route for route in build.routes if any(route.leaf is leaf for leaf in leaves)]
+    along = zip(build.shares, *(route.dimensions for route in routes), strict=True)
+    return prod(share for share, *dimensions in along if not any(dimensions))
+
+
+def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> DeltaNode:
+    """A join of buckets: of inputs that have some no row is stored but one of each."""
+    nodes, parts, synopses = _bucket_inputs(build, node, node.operands, node.buckets)
+    core = _core(build, node, columns, parts, only_coming=node is build.only_coming)
+    operator = ConstantJoinOperator(BucketInputs(core, synopses))
+    return lambda step: operator.step([changes(step) for changes in nodes])
+
+
+def _bucket_inputs(
+    build: Builder, join: Join, operands: Sequence[Relation], buckets: Sequence[Buckets | None]
+) -> tuple[list[DeltaNode | EventNode], list[Stored], list[ConstantSynopsis | None]]:
+    """What inputs give in a step, where their rows or samples are, and the synopses of those that have buckets."""
+    nodes: list[DeltaNode | EventNode] = []
+    parts: list[Stored] = []
+    synopses: list[ConstantSynopsis | None] = []
+    for number, (operand, kept) in enumerate(zip(operands, buckets, strict=True)):
+        if kept is None:
+            parts.append(build.events(operand))
+            nodes.append(parts[-1].events)
+            synopses.append(None)
+            continue
+        nodes.append(build.deltas(operand))
+        joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
+        recipe, width = recipe_of(kept, operand.schema, joined), row_width(len(operand.schema))
+        synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(kept))
+        build.keeps(synopsis.store, operand.schema)
+        build.stores.append(synopsis.store)
+        build.slims |= kept.space is not None
+        synopses.append(synopsis)
+        parts.append(Stored(operand.schema, synopsis.store, _no_events))
+    return nodes, parts, synopses
+
+
+def _no_events(step: Step) -> Events:
+    raise AssertionError("buckets have no events of their own")
 
 
 class _ForgettingInput:
@@ -80,13 +145,13 @@ class _ForgettingInput:
     def __init__(self, build: Builder, scan: Relation) -> None:
         assert isinstance(scan, Scan)
         with build.gauges.building(scan) as self._gauge:
-            self._arrivals = build_arrivals(build, scan)
+            self.arrivals = build_arrivals(build, scan)
             self.window = cast(ForgettingWindow, build_operator(build, scan))
             build.stores.append(self.window.store)
-        self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, lambda came: came))
+        self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, self.arrivals(step)))
 
-    def step(self, step: Step, let_in: Callable[[Deltas], Deltas]) -> Events:
-        came = let_in(self._arrivals(step))
+    def step(self, step: Step, came: Deltas) -> Events:
+        """The events of rows that came, those that were let in."""
         events = self.window.step(came.ts, came.rows, step.until)
         self._gauge.stepped(step.inputs, len(events))
         return events
@@ -113,7 +178,9 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
     wants_match = isinstance(relation, SemiJoin)
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
     forgetting = {0: _Settled(windows[0].window, operator), 1: windows[1].window}
-    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, False, build.forgetting)
+    purge = Purge(
+        build.memory, build.name("purge"), node, core, forgetting, False, build.dictionary, (), build.forgetting
+    )
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
@@ -121,13 +188,15 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
     build.gauges.top.given_up.append(purge.given_up)
 
     def semi_join(step: Step) -> Deltas:
-        purge.learn([rows(step) for rows in evidence], step.until)
-        came = [own.step(step, lambda rows: rows) for own in windows]
+        purge.learn([rows(step) for rows in evidence], {}, step.until)
+        came = [own.step(step, own.arrivals(step)) for own in windows]
         allowed = [purge.allowed(number, events) for number, events in enumerate(came)]
         entered = [core.enter(number, events) for number, events in enumerate(allowed)]
         purge.wake(entered)
-        shown, matches = operator.matched(allowed[0], entered, purge.in_time)
-        purge.step(came, matches, done_with=rows_of(0, matches[:, 0]))
+        found, times, signs, _ = core.step(entered)
+        kept = purge.in_time(found, times)
+        shown = operator.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
+        purge.step(came, found, done_with=rows_of(0, found[kept, 0]))
         return shown
 
     return build.narrowed(semi_join, windows[0].stored, relation.left.schema)
@@ -136,6 +205,8 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
 def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
     if isinstance(relation, PurgingSemiJoin | PurgingAntiJoin):
         return _purging_semi_join(build, relation)
+    if isinstance(relation, ConstantSemiJoin | ConstantAntiJoin):
+        return _constant_semi_join(build, relation)
     sides = (relation.left, relation.right)
     parts = [build.events(side) for side in sides]
     core = _core(build, Join(sides, relation.on), (), parts)
@@ -146,6 +217,19 @@ def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
         return operator.step([part.events(step) for part in parts])
 
     return build.narrowed(semi_join, parts[0], relation.left.schema)
+
+
+def _constant_semi_join(build: Builder, relation: ConstantSemiJoin | ConstantAntiJoin) -> DeltaNode:
+    sides = (relation.left, relation.right)
+    join = Join(sides, relation.on)
+    nodes, parts, synopses = _bucket_inputs(build, join, sides, relation.buckets)
+    core = _core(build, join, (), parts)
+    wants_match = isinstance(relation, SemiJoin)
+    inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    operator = ConstantSemiJoinOperator(BucketInputs(core, synopses), inner, wants_match)
+    return build.narrowed(
+        lambda step: operator.step([changes(step) for changes in nodes]), parts[0], relation.left.schema
+    )
 
 
 def _core(

@@ -16,20 +16,25 @@ from penstock.register.arithmetic.closure import WHOLE, Apart, Closure, Limit
 from penstock.register.arithmetic.induced import induced
 from penstock.register.arithmetic.judgement import Corner, Edge, Hole, Kept, Side, Synopsis
 from penstock.register.arithmetic.query import Condition, Opaque, Query, Stream
-from penstock.register.arithmetic.references import Reference, avoided, largest_family, references, step
+from penstock.register.arithmetic.references import (
+    Reference,
+    avoided,
+    largest_family,
+    read_values,
+    references,
+    step,
+)
 
 
 def synopses(query: Query, closure: Closure) -> tuple[Synopsis, ...]:
     """What to keep of each stream of a query that is bounded."""
-    filters: dict[str, list[Condition]] = {stream.name: [] for stream in query.streams}
-    for condition in query.conditions:
-        if len(condition.streams) == 1:
-            filters[next(iter(condition.streams))].append(condition)
-    return tuple(_synopsis(query, closure, stream, filters[stream.name]) for stream in query.streams)
+    return tuple(synopsis(query, closure, stream) for stream in query.streams)
 
 
-def _synopsis(query: Query, closure: Closure, stream: Stream, written: Sequence[Condition]) -> Synopsis:
-    filters = (*written, *induced(closure, [stream.name]))
+def synopsis(query: Query, closure: Closure, stream: Stream) -> Synopsis:
+    """What to keep of a stream that is bounded, if only by itself."""
+    written = (condition for condition in query.conditions if condition.streams == {stream.name})
+    filters: tuple[Condition, ...] = (*written, *induced(closure, [stream.name]))
     if len(query.streams) == 1 and not query.distinct:
         return Synopsis(stream.name, filters, Kept.NOTHING, (), (), (), 0)
     values = _values(query, closure, stream)
@@ -46,7 +51,7 @@ def _synopsis(query: Query, closure: Closure, stream: Stream, written: Sequence[
         filters,
         Kept.SKYLINE if query.distinct else Kept.COUNTERS,
         tuple(closure.attributes[node - 1] for node in values),
-        tuple(_corners(closure, found)),
+        tuple(_corners(closure, [reference for reference in found if read_values(closure, reference) != 0])),
         tuple(_hole(closure, own, apart) for own, apart in holes),
         groups * boxes,
     )

@@ -1,0 +1,354 @@
+"""The monitors of a join: they see what rows require of its k-constraints, and tell the purge which k to go by.
+
+A row requires k of a constraint if with a smaller one the purge could have forgotten what the row joins. So rows of one
+instant require nothing of each other. Each cell has its monitors, of the rows that it sees, and its own k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.algebra.relations import Schema
+from penstock.errors import PenstockError
+from penstock.kernels.hashing import row_hashes
+from penstock.operators.estimation import NOTHING, Estimation
+from penstock.operators.events import Events
+from penstock.operators.join import JoinCore
+from penstock.operators.knowledge import Knowledge, without_nulls
+from penstock.operators.sweep import Holder, RowsHolder
+from penstock.plan.joins import join_variables
+from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
+from penstock.plan.rules import Estimate, K, PurgingJoin
+from penstock.plan.watched import Watched
+from penstock.synopsis.codes import decode_column
+from penstock.synopsis.deltas import Deltas, is_null
+from penstock.synopsis.dictionary import Dictionary
+from penstock.synopsis.evidence import MISSING
+from penstock.synopsis.firsts import Firsts
+from penstock.synopsis.memory import Ints, Memory
+
+_LEAST = -(1 << 63)
+
+
+#: Of each input of a join the rows that come in a step: as they arrive, or as they go into its window.
+Rows = Mapping[int, Deltas | Events]
+
+
+class Observed(NamedTuple):
+    """Rows that came: their values and times, the k that each requires, and the clock when its instant began.
+
+    With them, since when what they must not be far from is there, or MISSING, and how many rows that is.
+    """
+
+    keys: Ints
+    times: Ints
+    required: Ints
+    clocks: Ints
+    since: Ints
+    partners: Ints
+
+
+class Monitors:
+    """`copies`: of each monitor, in how many cells a row is seen."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        name: str,
+        node: PurgingJoin,
+        core: JoinCore,
+        knows: Knowledge,
+        dictionary: Dictionary,
+        copies: Sequence[int],
+    ) -> None:
+        self._node, self._core, self._knows, self._dictionary, self._copies = node, core, knows, dictionary, copies
+        self._watchers = [_watcher(memory, f"{name}{n}", each) for n, each in enumerate(node.monitors)]
+        self._estimations = [Estimation(memory, f"{name}{n}.estimate", each) for n, each in enumerate(node.monitors)]
+        self._violations = memory.array(f"{name}.violations", len(node.monitors))
+        #: Rows that each has seen; the results of the join; and in thousandths those that each thinks are lost.
+        self._rows = memory.array(f"{name}.rows", len(node.monitors))
+        self._results = memory.array(f"{name}.results", 1)
+        self._lost = memory.array(f"{name}.lost", len(node.monitors))
+        self._variables = join_variables(node)
+        #: Whether in the last step some k became known, or smaller, so that rows may go which have waited for more.
+        self.lets_go = False
+
+    def __len__(self) -> int:
+        return sum(map(len, self._watchers))
+
+    @property
+    def holders(self) -> list[Holder]:
+        """What holds codes of interned values."""
+        return [
+            RowsHolder(watcher.firsts.store.held_column, self._columns(monitor))
+            for monitor, watcher in zip(self._node.monitors, self._watchers, strict=True)
+            if isinstance(watcher, _OfFirsts)
+        ]
+
+    def watched(self) -> list[Watched]:
+        """What is known of each constraint."""
+        told: dict[str, Watched] = {}
+        for n, (monitor, estimation) in enumerate(zip(self._node.monitors, self._estimations, strict=True)):
+            here = Watched(
+                monitor.constraint,
+                estimation.k,
+                estimation.limit is not None,
+                int(self._violations[n]),
+                self._copies[n],
+                int(self._lost[n]) / 1000,
+            )
+            # Several pairs of inputs may be joined by one reference. The one that sees most rows counts.
+            there = told.get(monitor.constraint, here)
+            told[monitor.constraint] = max(here, there, key=lambda each: (each.violations, each.false_negatives))
+        return list(told.values())
+
+    def limit(self, k: K) -> int | None:
+        """The k to purge by; None: not at all."""
+        return self._estimations[k.monitor].limit if isinstance(k, Estimate) else k
+
+    def most(self, k: K) -> int:
+        """The largest k that there may be to purge by."""
+        return self._estimations[k.monitor].most if isinstance(k, Estimate) else k
+
+    def passed(self, k: Estimate) -> int:
+        """The value below which nothing comes any more, by an order."""
+        watcher, limit = self._watchers[k.monitor], self._estimations[k.monitor].limit
+        assert isinstance(watcher, _OrderWatcher)
+        monitor = self._node.monitors[k.monitor]
+        now = self._clock(monitor) - (1 if monitor.ticks is None else 0)
+        return _LEAST if limit is None else watcher.passed(now - limit)
+
+    def observe(self, came: Sequence[Deltas], rows: Rows) -> None:
+        """Evidence and rows that came in a step, before anything is purged."""
+        self.lets_go = False
+        for n, (monitor, estimation) in enumerate(zip(self._node.monitors, self._estimations, strict=True)):
+            seen = self._watchers[n].observe(came, rows, self._core, self._knows)
+            self._count(n, seen)
+            self._miss(n, seen, rows)
+            before, clock = estimation.limit, self._clock(monitor)
+            estimation.observe(seen.required, clock)
+            is_less = estimation.limit is not None and (before is None or estimation.limit < before)
+            self.lets_go |= is_less
+            self._watchers[n].forget_before(clock - estimation.remembered, monitor.parameters.p, is_less)
+
+    def _count(self, number: int, seen: Observed) -> None:
+        """Counts the rows that broke what is declared, or stops at the first of them."""
+        monitor = self._node.monitors[number]
+        if monitor.declared is None:
+            return
+        broken = np.flatnonzero(seen.required > monitor.declared)
+        self._violations[number] += len(broken)
+        if len(broken) and monitor.stops:
+            first = int(broken[0])
+            values = values_text(self._columns(monitor), seen.keys[first], self._dictionary)
+            raise violation(monitor.constraint, values, int(seen.times[first]))
+
+    def gave(self, results: int) -> None:
+        """So many results came out."""
+        self._results[0] += results
+
+    def _miss(self, number: int, seen: Observed, rows: Rows) -> None:
+        """Estimates how many results rows miss that came too late: what they join has gone.
+
+        A row that is referred to misses those that refer to it and are not there. Of other rows it is not known what
+        has gone, so one for which nothing is there is taken to miss as many results as rows have on average.
+        """
+        monitor, watcher = self._node.monitors[number], self._watchers[number]
+        self._rows[number] += len(seen.required)
+        late = self._estimations[number].may_have_lost(seen.required, seen.clocks)
+        if not late.any():
+            return
+        keys, weights = seen.keys[late], watcher.weights(seen.since[late], monitor.parameters.p)
+        if isinstance(monitor, OfReference):
+            is_there = self._is_there(monitor.source, monitor, keys, rows)
+            missed = np.where(is_there, 1.0, seen.partners[late]) * (monitor.source in self._node.forgets)
+        else:
+            has = self._core.has_variables
+            others = [n for n in self._node.forgets if n != monitor.target and has(n, monitor.variables)]
+            is_missing = np.zeros(len(keys), np.bool_)
+            for other in others:
+                is_missing |= ~self._is_there(other, monitor, keys, rows)
+            results = int(self._results[0]) + int(self._lost[number]) / 1000
+            missed = is_missing * (results / int(self._rows[number]))
+        self._lost[number] += round(1000 * float((missed * weights).sum()))
+
+    def _is_there(self, number: int, monitor: Monitor, keys: Ints, rows: Rows) -> NDArray[np.bool_]:
+        """Whether an input has a row with each key, or one comes in this step."""
+        coming, _ = _coming(number, monitor.variables, rows, self._core)
+        places = np.arange(keys.shape[1])
+        comes = np.isin(
+            row_hashes(keys, np.arange(len(keys)), places), row_hashes(coming, np.arange(len(coming)), places)
+        )
+        return self._core.holds(number, monitor.variables, keys) | comes
+
+    def _columns(self, monitor: Monitor) -> Schema:
+        """The target's columns that hold the variables."""
+        own = (self._variables[variable][monitor.target] for variable in monitor.variables)
+        return tuple(column for column in own if column is not None)
+
+    def _clock(self, monitor: Monitor) -> int:
+        return int(self._knows.clock(monitor.ticks))
+
+
+class _Watcher(Protocol):
+    def __len__(self) -> int: ...
+
+    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
+        """The rows that came, and what each requires, or NOTHING."""
+
+    def forget_before(self, clock: int, share: float, at_once: bool) -> None:
+        """What is older is not needed, but for a sample."""
+
+    def weights(self, since: Ints, share: float) -> NDArray[np.float64]:
+        """For how many rows each of those stands that has seen what is there since then: those of a sample for more."""
+
+
+class _OfFirsts:
+    """A watcher that remembers the first rows of values."""
+
+    def __init__(self, memory: Memory, name: str, width: int) -> None:
+        self.firsts = Firsts(memory, name, width)
+
+    def __len__(self) -> int:
+        return len(self.firsts)
+
+    def forget_before(self, clock: int, share: float, at_once: bool) -> None:
+        self.firsts.forget_before(clock, share, at_once)
+
+    def weights(self, since: Ints, share: float) -> NDArray[np.float64]:
+        return np.where(since < self.firsts.sampled_before, 1 / share, 1.0)
+
+
+class _ReferenceWatcher(_OfFirsts):
+    """RIDS: the place of a row among those after the first one that referred to it."""
+
+    def __init__(self, memory: Memory, name: str, monitor: OfReference) -> None:
+        super().__init__(memory, name, len(monitor.variables))
+        self._monitor = monitor
+
+    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
+        monitor = self._monitor
+        keys, times = _coming(monitor.source, monitor.variables, rows, core)
+        if monitor.is_key:
+            # What refers to a row that is there requires nothing.
+            waits = ~core.holds(monitor.target, monitor.variables, keys)
+            keys, times = keys[waits], times[waits]
+        self.firsts.meet(keys, knows.clock_after(monitor.ticks, times))
+        keys, times = _coming(monitor.target, monitor.variables, rows, core)
+        since, partners = self.firsts.words(keys), self.firsts.rows(keys)
+        if monitor.is_key:
+            self.firsts.forget_keys(np.unique(keys[since != MISSING], axis=0))
+        ticks = monitor.ticks
+        return _observed(keys, times, since, partners, knows.clock_before(ticks, times), ticks is not None)
+
+
+class _ClusterWatcher(_OfFirsts):
+    """CA: the rows with other values since the first one with the row's."""
+
+    def __init__(self, memory: Memory, name: str, monitor: OfCluster) -> None:
+        super().__init__(memory, name, len(monitor.variables))
+        self._monitor = monitor
+
+    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
+        monitor = self._monitor
+        times, keys = without_nulls(came[monitor.evidence], len(monitor.variables))
+        since = self.firsts.meet(keys, knows.clock_after(monitor.ticks, times), again=1)
+        return _observed(keys, times, since, np.ones_like(since), knows.clock_before(monitor.ticks, times), False)
+
+
+class _OrderWatcher:
+    """OA: the rows since the first one with a larger value. Only values above all before them are remembered."""
+
+    def __init__(self, memory: Memory, name: str, monitor: OfOrder) -> None:
+        self._memory, self._name, self._monitor = memory, name, monitor
+        self._size = memory.array(f"{name}.size", 1)
+
+    def __len__(self) -> int:
+        return int(self._size[0])
+
+    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
+        times, keys = without_nulls(came[self._monitor.evidence], 1)
+        values, known = keys[:, 0], self._records(0)
+        start = known[-1:, 1] if len(known) else np.array([_LEAST])
+        highest = np.maximum.accumulate(np.concatenate((start, values)))[:-1]
+        rises = values > highest
+        stamps = knows.clock_after(self._monitor.ticks, times)
+        records = np.concatenate((known, np.column_stack((stamps[rises], values[rises]))))
+        self._keep(records)
+        # The records go up in value, and the first one above a row that is below the highest came before it.
+        first = np.searchsorted(records[:, 1], values, side="right")
+        is_low = values < highest
+        since = np.full(len(values), MISSING, np.int64)
+        since[is_low] = records[first[is_low], 0]
+        ticks = self._monitor.ticks
+        return _observed(keys, times, since, np.ones_like(since), knows.clock_before(ticks, times), ticks is not None)
+
+    def passed(self, clock: int) -> int:
+        """The largest value of rows up to there."""
+        records = self._records(0)
+        old = int(np.searchsorted(records[:, 0], clock, side="right"))
+        return int(records[old - 1, 1]) if old else _LEAST
+
+    def forget_before(self, clock: int, share: float, at_once: bool) -> None:
+        """The last of the old ones stays: a row that is smaller than it requires too much to be measured."""
+        records = self._records(0)
+        old = int(np.searchsorted(records[:, 0], clock, side="left"))
+        if old > 1:
+            self._keep(records[old - 1 :].copy())
+
+    def weights(self, since: Ints, share: float) -> NDArray[np.float64]:
+        return np.ones(len(since))
+
+    def _keep(self, records: Ints) -> None:
+        self._size[0] = len(records)
+        self._records(len(records))[:] = records
+
+    def _records(self, room: int) -> Ints:
+        size = int(self._size[0])
+        return self._memory.array(f"{self._name}.records", max(room, size), 2)[:size]
+
+
+def _watcher(memory: Memory, name: str, monitor: Monitor) -> _Watcher:
+    match monitor:
+        case OfReference():
+            return _ReferenceWatcher(memory, name, monitor)
+        case OfCluster():
+            return _ClusterWatcher(memory, name, monitor)
+        case OfOrder():
+            return _OrderWatcher(memory, name, monitor)
+    raise AssertionError(f"no watcher for {monitor}")
+
+
+def _coming(number: int, variables: tuple[int, ...], rows: Rows, core: JoinCore) -> tuple[Ints, Ints]:
+    """The values that rows of an input have that come, and their times. A NULL joins nothing."""
+    own, source = rows[number], core.inputs[number]
+    if isinstance(own, Events):
+        own = core.without_nulls(number, own)
+        slots = own.slots[own.signs > 0]
+        return core.keys(number, variables, slots), source.store.starts[slots]
+    places = core.places(number, variables)
+    null = np.zeros(len(own), np.bool_)
+    for place in places.tolist():
+        null |= is_null(own.rows, place, source.columns)
+    return np.ascontiguousarray(own.rows[~null][:, places]), own.ts[~null]
+
+
+def _observed(keys: Ints, times: Ints, since: Ints, partners: Ints, clocks: Ints, counts_itself: bool) -> Observed:
+    """Rows that require the distance to what was there since a clock stood so, or MISSING."""
+    required = np.where(since == MISSING, NOTHING, np.maximum(clocks - since + int(counts_itself), 0))
+    return Observed(keys, times, required, clocks, since, partners)
+
+
+def values_text(columns: Schema, key: Ints, dictionary: Dictionary) -> str:
+    """`a = 5 and b = 'x'`."""
+    codes = [(column, decode_column(key[n : n + 1], None, column.type, dictionary)) for n, column in enumerate(columns)]
+    return " and ".join(f"{column.name} = {value.to_pylist()[0]!r}" for column, value in codes)
+
+
+def violation(constraint: str, values: str, time: int) -> PenstockError:
+    message = f"a row with {values} at {time} breaks {constraint}"
+    return PenstockError(message, "put the data right, or declare what holds; ON VIOLATION WARN counts such rows")

@@ -1,0 +1,115 @@
+"""Buckets: what stands for all rows of an input that are alike, and the join of buckets. Found in `constant_synopses`.
+
+Rows are alike that have the same *values*, in whatever is read of them, and join the same *box* of rows of the other
+inputs (002, with one counter or skyline per values and box). Numbers are in codes, as kernels read them: a TIMESTAMP in
+microseconds, a DECIMAL without its point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock.algebra.expressions import Column
+from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """`left - right <= limit`; None stands for 0."""
+
+    left: Column | None
+    right: Column | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a row's box: how far an attribute of another input must go from it, or where it must end.
+
+    From above, the least of `column + shift` and of `limit`; from below the greatest.
+    """
+
+    #: The attribute, by its number in the space of the box.
+    of: int
+    is_upper: bool
+    terms: tuple[tuple[Column, int], ...]
+    #: What constants say: beyond it the row's own values make no difference.
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A value that an attribute of another input must not have: `column + shift`, if it is from `low` to `high`."""
+
+    of: int
+    column: Column
+    shift: int
+    low: int | None
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Where boxes lie: attributes of other inputs, what constants say of each, and by how much they differ at most."""
+
+    lows: tuple[int | None, ...]
+    highs: tuple[int | None, ...]
+    differences: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """How rows of one input are told apart, and which of them count at all."""
+
+    values: tuple[Column, ...]
+    sides: tuple[Side, ...]
+    holes: tuple[Hole, ...]
+    #: What is true of every row that is in a result.
+    within: tuple[Difference, ...]
+    #: The columns that are compared with others: a row with a NULL among them joins nothing.
+    compared: tuple[Column, ...]
+    #: With a space, only rows are kept whose boxes those of others do not cover: duplicates do not matter.
+    space: Space | None
+    #: How many there are at most, if somebody knows.
+    size: int | None
+
+    @property
+    def columns(self) -> frozenset[Column]:
+        """The columns that are looked at."""
+        return frozenset((*self.values, *self.compared))
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantJoin(Join):
+    """A join that keeps buckets of some inputs, and of the others, which are bounded anyway, all rows."""
+
+    buckets: tuple[Buckets | None, ...]
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> ConstantJoin:
+        return replace(self, operands=inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantSemiJoin(SemiJoin):
+    """The same of a semi-join, whose right side need not be without duplicates then."""
+
+    buckets: tuple[Buckets | None, Buckets | None]
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> ConstantSemiJoin:
+        left, right = inputs
+        return replace(self, left=left, right=right)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantAntiJoin(AntiJoin):
+    """The same of an anti-join."""
+
+    buckets: tuple[Buckets | None, Buckets | None]
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> ConstantAntiJoin:
+        left, right = inputs
+        return replace(self, left=left, right=right)
+
+
+#: All that keep buckets.
+Constant = ConstantJoin | ConstantSemiJoin | ConstantAntiJoin

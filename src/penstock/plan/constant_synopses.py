@@ -1,0 +1,360 @@
+"""Joins and semi-joins that the theory of bounded memory bounds keep buckets in place of rows (002).
+
+The register says which inputs those are (`register/constant_synopses.py`). Here its synopses become values that a run
+time reads. What is not done yet: sums of what is not itself kept, columns that are compared with a table's values and
+not kept, self-joins that fold, anti-joins with OR. Such a join stays as it is, and `exploited` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr, IsNull, Literal, Not, Or, columns
+from penstock.algebra.relations import (
+    AntiJoin,
+    Distinct,
+    Join,
+    Output,
+    Relation,
+    Select,
+    SemiJoin,
+    streams,
+    walk_relations,
+)
+from penstock.catalog import Catalog
+from penstock.plan.buckets import (
+    Buckets,
+    ConstantAntiJoin,
+    ConstantJoin,
+    ConstantSemiJoin,
+    Difference,
+    Hole,
+    Side,
+    Space,
+)
+from penstock.plan.physical import Keep, Scan
+from penstock.register import arithmetic
+from penstock.register.arithmetic import Attribute, Comparison, Corner, Edge, Kept, Op, Synopsis
+from penstock.register.arithmetic import Side as Of
+from penstock.register.arithmetic.closure import ZERO, Closure
+from penstock.register.blocks import Block, Operand, block_of
+from penstock.register.constant_synopses import ConstantSynopses
+from penstock.register.contents import content
+from penstock.register.joins import JoinContext, constant_synopses
+from penstock.types import Kind, Type
+
+AnyJoin = Join | SemiJoin | AntiJoin
+
+#: Of each input of a join the occurrences of streams that it reads: in the normal form and in a plan.
+Occurrences = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Synopses:
+    """Of each input of a join its buckets, or None, and what else must be true of rows that count."""
+
+    buckets: tuple[Buckets | None, ...]
+    where: tuple[tuple[Expr, ...], ...]
+
+
+#: Where comparisons contradict each other no row counts.
+NOTHING = Buckets((), (), (), (Difference(None, None, -1),), (), None, 0)
+
+
+def with_constant_synopses(physical: Relation, relation: Relation, catalog: Catalog) -> Relation:
+    """The physical form of a relation in normal form, with buckets where they bound a join."""
+    found = dict(_found(relation, JoinContext.of(relation), catalog))
+    return _rewritten(physical, found)
+
+
+def _found(relation: Relation, above: JoinContext, catalog: Catalog) -> Iterator[tuple[Occurrences, Synopses]]:
+    if isinstance(relation, AnyJoin) and (synopses := _synopses(relation, above, catalog)) is not None:
+        yield tuple(tuple(s.occurrence for s in streams(operand)) for operand in relation.inputs), synopses
+    for below in relation.inputs:
+        yield from _found(below, above.through(relation), catalog)
+
+
+def _rewritten(relation: Relation, found: Mapping[Occurrences, Synopses]) -> Relation:
+    inputs = tuple(_rewritten(below, found) for below in relation.inputs)
+    relation = relation.with_inputs(inputs) if inputs != relation.inputs else relation
+    if not isinstance(relation, AnyJoin):
+        return relation
+    synopses = found.get(tuple(tuple(_occurrences(operand)) for operand in relation.inputs))
+    if synopses is None:
+        return relation
+    return _constant_join(relation, synopses) if isinstance(relation, Join) else _constant_semi_join(relation, synopses)
+
+
+def _occurrences(relation: Relation) -> Iterator[str]:
+    return (node.stream.occurrence for node in walk_relations(relation) if isinstance(node, Scan))
+
+
+def _constant_join(join: Join, synopses: Synopses) -> Relation:
+    made = _kept(join.operands, synopses)
+    if made is None:
+        return join
+    operands, buckets = made
+    counting = ConstantJoin(tuple(operands), join.on, tuple(buckets))
+    return counting if counting.schema == join.schema else Keep(counting, join.schema)
+
+
+def _constant_semi_join(join: SemiJoin | AntiJoin, synopses: Synopses) -> Relation:
+    """What is kept of the right side in buckets is without duplicates as it is."""
+    right = join.right.input if isinstance(join.right, Distinct) and synopses.buckets[1] is not None else join.right
+    made = _kept((join.left, right), synopses)
+    if made is None:
+        return join
+    (left, right), (of_left, of_right) = made
+    kind = ConstantSemiJoin if isinstance(join, SemiJoin) else ConstantAntiJoin
+    counting = kind(left, right, join.on, (of_left, of_right))
+    return counting if counting.schema == join.schema else Keep(counting, join.schema)
+
+
+def _kept(operands: Sequence[Relation], synopses: Synopses) -> tuple[list[Relation], list[Buckets | None]] | None:
+    """Inputs with the columns that their buckets look at, and the buckets."""
+    found: list[Relation] = []
+    buckets: list[Buckets | None] = []
+    for operand, known, where in zip(operands, synopses.buckets, synopses.where, strict=True):
+        # A value that nobody reads any more tells nothing apart.
+        kept = known and replace(known, values=tuple(column for column in known.values if column in operand.schema))
+        widened = operand if kept is None else _with_columns(operand, kept.columns, where)
+        if widened is None:
+            return None
+        found.append(widened)
+        buckets.append(kept)
+    return found, buckets
+
+
+def _with_columns(operand: Relation, wanted: frozenset[Column], where: tuple[Expr, ...]) -> Relation | None:
+    """An input that has these columns and satisfies these predicates, if it can be had."""
+    if isinstance(operand, Keep):
+        return _with_columns(operand.input, wanted, where)
+    read = wanted.union(*map(columns, where))
+    if isinstance(operand, Scan):
+        more = [column for column in operand.stream.schema if column in wanted and column not in operand.schema]
+        outputs = (*operand.outputs, *(Output(column, column) for column in more))
+        return replace(operand, where=(*operand.where, *where), outputs=outputs)
+    if not read <= frozenset(operand.schema):
+        return None
+    return Select(operand, where) if where else operand
+
+
+def _synopses(join: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Catalog) -> Synopses | None:
+    """What to keep of each input; None if there is one that has no bound at all, or one that is not yet used."""
+    if isinstance(join, AntiJoin) and any(isinstance(predicate, Or) for predicate in join.on):
+        return None  # it becomes several
+    block = block_of(join)
+    if sum(not operand.is_static for operand in block.operands) < 2:
+        return None
+    theory = constant_synopses(join, above)
+    buckets: list[Buckets | None] = []
+    where: list[tuple[Expr, ...]] = []
+    for operand in block.operands:
+        if operand.is_static or content(operand.relation, catalog).is_safe:
+            buckets.append(None)
+            where.append(())
+            continue
+        found = (NOTHING, ()) if theory.closure is None else _Reading(join, above, block, theory, operand).buckets()
+        if found is None:
+            return None
+        if found[1] and isinstance(join, AntiJoin) and not buckets:
+            return None  # a row that matches nothing is one that shows, so it must not be left out
+        buckets.append(found[0])
+        where.append(found[1])
+    return Synopses(tuple(buckets), tuple(where)) if any(buckets) else None
+
+
+class _Reading:
+    """Reads the synopsis of one input."""
+
+    def __init__(
+        self,
+        join: Join | SemiJoin | AntiJoin,
+        above: JoinContext,
+        block: Block,
+        theory: ConstantSynopses,
+        operand: Operand,
+    ) -> None:
+        self._join, self._above, self._theory = join, above, theory
+        self._own = frozenset(operand.relation.schema)
+        self._operands = [frozenset(each.relation.schema) for each in block.operands]
+        self._synopsis = theory.synopsis(operand)
+        self._values = theory.values(operand)
+        self._bound = theory.bound(operand)
+
+    def buckets(self) -> tuple[Buckets, tuple[Expr, ...]] | None:
+        synopsis, closure = self._synopsis, self._theory.closure
+        if synopsis is None or closure is None or self._bound is None or not self._is_all_kept():
+            return None
+        attributes = list(dict.fromkeys([*(c.of for c in synopsis.corners), *(h.of for h in synopsis.holes)]))
+        is_skyline = synopsis.kept is Kept.SKYLINE
+        ordered = [a for corner in synopsis.corners for a in (corner.of, *(own for own, _ in corner.terms))]
+        if not is_skyline:
+            ordered += [hole.attribute for hole in synopsis.holes]
+        if not all(self._has_codes(attribute) for attribute in ordered):
+            return None
+        within, where = self._filters(synopsis)
+        sides = tuple(self._side(corner, attributes.index(corner.of)) for corner in synopsis.corners)
+        holes = tuple(self._hole(hole, attributes.index(hole.of)) for hole in synopsis.holes)
+        kept = Buckets(
+            tuple(sorted(self._values, key=str)),
+            sides,
+            holes,
+            within,
+            tuple(sorted(self._compared(sides, holes, within), key=str)),
+            self._space(closure, attributes) if is_skyline else None,
+            self._bound[0].size,
+        )
+        return kept, (*where, *self._alone(), *self._overflowing())
+
+    def _is_all_kept(self) -> bool:
+        """Whether values and boxes say all that is ever asked of a row."""
+        read = self._above.columns.union(*map(columns, self._above.summed)) & self._own
+        unseen = [columns(predicate) & self._own for predicate in self._crossing() if not self._is_seen(predicate)]
+        return frozenset(read).union(*unseen) <= self._values
+
+    def _alone(self) -> Iterator[Expr]:
+        """The predicates of a semi-join that speak of this input alone."""
+        return (p for p in self._join.on if columns(p) and columns(p) <= self._own)
+
+    def _crossing(self) -> Iterator[Expr]:
+        """The predicates that compare a row with others."""
+        return (p for p in self._join.on if columns(p) & self._own and columns(p) - self._own)
+
+    def _is_seen(self, predicate: Expr) -> bool:
+        """Whether a predicate holds just when the theory's comparison does.
+
+        Where a sum overflows it is NULL, and the comparison is not. So each side must be of one input, for which that
+        can be found out when a row comes.
+        """
+        return self._theory.compares(predicate) and all(
+            sum(bool(columns(part) & own) for own in self._operands) <= 1 for part in predicate.parts
+        )
+
+    def _compared(
+        self, sides: Iterable[Side], holes: Iterable[Hole], within: Iterable[Difference]
+    ) -> frozenset[Column]:
+        terms = (column for side in sides for column, _ in side.terms)
+        ends = (end for each in within for end in (each.left, each.right) if end is not None)
+        seen = frozenset(part for p in self._crossing() if self._is_seen(p) for part in p.parts)
+        own = (column for column in self._own if column in seen)
+        return frozenset((*terms, *ends, *own, *(hole.column for hole in holes)))
+
+    def _overflowing(self) -> Iterator[Expr]:
+        """That no side of a comparison is NULL though its columns are not."""
+        for predicate in self._crossing():
+            for part in predicate.parts:
+                if self._is_seen(predicate) and columns(part) & self._own and not isinstance(part, Column):
+                    yield Not(IsNull(part))
+
+    def _filters(self, synopsis: Synopsis) -> tuple[tuple[Difference, ...], tuple[Expr, ...]]:
+        """What comparisons with others imply of the rows: of numbers as differences, of the rest as predicates.
+
+        What is written of the rows themselves has been seen to below the join.
+        """
+        within, where = [], []
+        written = self._theory.query.conditions
+        for condition in synopsis.filters:
+            if not isinstance(condition, Comparison) or condition in written:
+                continue
+            if all(map(self._has_codes, condition.attributes)):
+                within.append(self._difference(condition))
+            else:
+                where.append(self._predicate(condition))
+        return tuple(within), tuple(where)
+
+    def _difference(self, comparison: Comparison) -> Difference:
+        """Induced comparisons over integers are `<=`."""
+        assert comparison.op is Op.LE
+        scale = comparison.attributes[0].scale
+        left, right, limit = None, None, Fraction(comparison.offset)
+        if isinstance(comparison.left, Attribute):
+            left = self._theory.column(comparison.left)
+        else:
+            limit -= _number(comparison.left)
+        if isinstance(comparison.right, Attribute):
+            right = self._theory.column(comparison.right)
+        else:
+            limit += _number(comparison.right)
+        return Difference(left, right, _code(limit, scale))
+
+    def _predicate(self, comparison: Comparison) -> Expr:
+        assert not comparison.offset, "values that are no whole numbers are compared without sums"
+        type_ = self._theory.column(comparison.attributes[0]).type
+        ops = {Op.LT: Comparator.LT, Op.LE: Comparator.LE, Op.EQ: Comparator.EQ, Op.NE: Comparator.NE}
+        left, right = (self._operand(side, type_) for side in (comparison.left, comparison.right))
+        return Compare(ops[comparison.op], left, right)
+
+    def _operand(self, side: object, type_: Type) -> Expr:
+        if isinstance(side, Attribute):
+            return self._theory.column(side)
+        if isinstance(side, Fraction):
+            number = Decimal(side.numerator) / Decimal(side.denominator)
+            return Literal(number if type_.kind is Kind.DECIMAL else float(side), type_)
+        return Literal(side, type_)  # type: ignore[arg-type]  # a constant of the query
+
+    def _side(self, corner: Corner, of: int) -> Side:
+        scale = corner.of.scale
+        terms = tuple((self._theory.column(a), _code(edge.value, scale)) for a, edge in corner.terms)
+        return Side(of, corner.side is Of.ABOVE, terms, _end(corner.limit, scale))
+
+    def _hole(self, hole: arithmetic.Hole, of: int) -> Hole:
+        scale, column = hole.of.scale, self._theory.column(hole.attribute)
+        if not self._has_codes(hole.attribute):
+            return Hole(of, column, 0, None, None)
+        return Hole(of, column, _code(hole.shift, scale), _end(hole.low, scale), _end(hole.high, scale))
+
+    def _space(self, closure: Closure, attributes: list[Attribute]) -> Space:
+        """Of attributes that have no order, nothing is said but that they may have any value."""
+        nodes = [closure.node(attribute) for attribute in attributes]
+        ordered = [self._has_codes(attribute) for attribute in attributes]
+
+        def limit(left: int, right: int) -> int | None:
+            known = closure.matrix[left][right]
+            scale = closure.attributes[(left or right) - 1].scale
+            return None if known is None else _code(closure.number(known), scale)
+
+        lows = [limit(ZERO, node) if is_ordered else None for node, is_ordered in zip(nodes, ordered, strict=True)]
+        highs = [limit(node, ZERO) if is_ordered else None for node, is_ordered in zip(nodes, ordered, strict=True)]
+        alike = [(u, v) for u, v in _pairs(nodes) if attributes[u].scale == attributes[v].scale]
+        pairs = [(u, v) for u, v in alike if ordered[u] and ordered[v]]
+        differences = [(u, v, limit(nodes[u], nodes[v])) for u, v in pairs]
+        return Space(
+            tuple(None if low is None else -low for low in lows),
+            tuple(highs),
+            tuple((u, v, known) for u, v, known in differences if known is not None),
+        )
+
+    def _has_codes(self, attribute: Attribute) -> bool:
+        """Whether the codes of an attribute are in the order of its values, and none lies between two."""
+        type_ = self._theory.column(attribute).type
+        is_narrow = type_.precision is not None and type_.precision <= _NARROW
+        return type_.kind in _WHOLE or (type_.kind is Kind.DECIMAL and is_narrow)
+
+
+_WHOLE = frozenset({Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.DATE, Kind.BOOLEAN})
+#: Digits of a DECIMAL that fits one word.
+_NARROW = 18
+
+
+def _pairs(nodes: list[int]) -> Iterable[tuple[int, int]]:
+    return ((u, v) for u in range(len(nodes)) for v in range(len(nodes)) if u != v)
+
+
+def _number(constant: object) -> Fraction:
+    assert isinstance(constant, int | Fraction)
+    return Fraction(constant)
+
+
+def _code(value: Fraction, scale: int) -> int:
+    """A number of a DECIMAL without its point."""
+    code = value * 10**scale
+    assert code.denominator == 1, "limits of whole numbers are whole"
+    return int(code)
+
+
+def _end(edge: Edge | None, scale: int) -> int | None:
+    return None if edge is None else _code(edge.value, scale)

@@ -1,0 +1,120 @@
+"""Constant synopses (002): in place of all rows of an input, one of each bucket, or a skyline of rows per values.
+
+A bucket counts its rows. A skyline does not: its rows stand for all where duplicates do not matter. Which rows are
+alike is said by a recipe (`kernels.buckets`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kernels.buckets import place_rows
+from penstock.kernels.covering import keep_rows
+from penstock.synopsis.deltas import null_words
+from penstock.synopsis.index import Index
+from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.store import RowStore
+
+#: Slots that are held ready for new buckets at first: in a long run there is seldom one.
+FEW = 16
+
+
+class Recipe(NamedTuple):
+    """How a row's key is made: the tables that `kernels.buckets` describes."""
+
+    nulls: Ints
+    within: Ints
+    values: Ints
+    terms: Ints
+    sides: Ints
+    holes: Ints
+
+    @property
+    def value_words(self) -> int:
+        return len(self.values) + null_words(len(self.values))
+
+    @property
+    def words(self) -> int:
+        holes = len(self.holes) + 1 if len(self.holes) else 0
+        return self.value_words + len(self.sides) + holes
+
+
+class Skyline(NamedTuple):
+    """Where the boxes of a skyline lie: what `kernels.covering` calls so."""
+
+    sides: Ints
+    holes: Ints
+    space: Ints
+    differences: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Of rows that came: the slot of each, or -1 if it is not kept; whether it is new there; slots that are gone."""
+
+    slots: Ints
+    is_first: NDArray[np.bool_]
+    gone: Ints
+
+
+class ConstantSynopsis:
+    def __init__(self, memory: Memory, name: str, width: int, recipe: Recipe, skyline: Skyline | None) -> None:
+        self._memory, self._name = memory, name
+        self.store = RowStore(memory, name, width)
+        self._recipe = recipe
+        self._skyline = skyline
+        self._key = np.zeros((1, recipe.words), np.int64)
+        hashed = recipe.words if skyline is None else recipe.value_words
+        self._index = Index(memory, f"{name}.buckets", tuple(range(hashed)))
+        if memory.restored:
+            self._index.rebuild(self.store.capacity, self._keys, self.store.held())
+
+    @property
+    def is_counted(self) -> bool:
+        return self._skyline is None
+
+    @property
+    def counts(self) -> Ints:
+        """How many rows each bucket stands for."""
+        return self._memory.array(f"{self._name}.counts", self.store.capacity)
+
+    def place(self, rows: Ints) -> Placed:
+        """Finds or makes a bucket for each row."""
+        slots, is_first = np.empty(len(rows), np.int64), np.empty(len(rows), np.bool_)
+        gone: list[Ints] = []
+        done, room = 0, FEW
+        while done < len(rows):
+            fresh = self.store.allocate(min(room, len(rows) - done))
+            self._index.fit(len(self.store), self.store.capacity, self._keys)
+            used = np.zeros(2, np.int64)
+            batch = (done, rows, *self._recipe, self._key)
+            table = (self.store.rows, self._keys, self._index.heads, self._index.mask, self._index.links)
+            out = (fresh, used, slots, is_first)
+            if self._skyline is None:
+                done = place_rows(*batch, *table, *out)
+            else:
+                left = np.empty(self.store.capacity, np.int64)
+                done = keep_rows(*batch, *table, *out, left, *self._skyline, *self._room())
+                gone.append(left[: used[1]])
+            self.store.release(fresh[used[0] :])
+            room *= 4
+        return Placed(slots, is_first, np.concatenate([np.zeros(0, np.int64), *gone]))
+
+    def forget(self, slots: Ints) -> None:
+        """Takes the slots of rows that are gone back."""
+        self.store.release(slots)
+
+    @property
+    def _keys(self) -> Ints:
+        return self._memory.array(f"{self._name}.keys", self.store.capacity, self._recipe.words)
+
+    def _room(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Room for the members of a group, and for a piece per member and hole."""
+        assert self._skyline is not None
+        most, attributes = self.store.capacity + len(self._skyline.holes) + 2, len(self._skyline.space)
+        pieces = np.empty((2, most, attributes), np.int64)
+        return np.empty(most, np.int64), pieces[0], pieces[1], np.empty(most, np.int64)
