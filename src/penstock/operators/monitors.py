@@ -239,9 +239,7 @@ class _ReferenceWatcher(_OfFirsts):
             keys, times = keys[waits], times[waits]
         self.firsts.meet(keys, knows.clock_after(monitor.ticks, times))
         keys, times = _coming(monitor.target, monitor.variables, rows, core)
-        since, partners = self.firsts.words(keys), self.firsts.rows(keys)
-        if monitor.is_key:
-            self.firsts.forget_keys(np.unique(keys[since != MISSING], axis=0))
+        since, partners = self.firsts.look(keys, forget=monitor.is_key)
         ticks = monitor.ticks
         return _observed(keys, times, since, partners, knows.clock_before(ticks, times), ticks is not None)
 

@@ -37,12 +37,17 @@ class Firsts(Evidence):
             self._take(fresh, taken)
         return found
 
-    def rows(self, keys: Ints) -> Ints:
-        """How many rows of each key came, 0 if none is known."""
+    def look(self, keys: Ints, forget: bool) -> tuple[Ints, Ints]:
+        """The word of each key, or MISSING, and how many rows of it came; then, if so wanted, forgets the keys."""
         slots = self._slots(keys)
-        counts = np.zeros(len(keys), np.int64)
-        counts[slots >= 0] = self.store.rows[slots[slots >= 0], self.width + 1]
-        return counts
+        words, rows = np.full(len(keys), MISSING, np.int64), np.zeros(len(keys), np.int64)
+        known = slots >= 0
+        if known.any():
+            found = slots[known]
+            words[known], rows[known] = self.store.rows[found, self.width : self.width + 2].T
+            if forget:
+                self._forget(np.unique(found))
+        return words, rows
 
     @property
     def sampled_before(self) -> int:

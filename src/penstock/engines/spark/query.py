@@ -36,7 +36,7 @@ from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
 
 #: A query that cannot start because the machine is busy is started so many times.
-_MOST_STARTS = 4
+_MOST_STARTS = 6
 
 #: Streams by their declared names.
 Frames = Mapping[str, DataFrame | ListedFiles]
