@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.algebra.printing import plan_text
     from penstock.errors import PenstockError, SqlError, SqlErrors
     from penstock.plan.exploited import UnusedProof
+    from penstock.plan.forgetting import Forgetting
     from penstock.register import UnsafeQuery, Verdict
     from penstock.session import Session
     from penstock.sql import Script, bind_text
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 
 #: Where each name comes from. Spark's workers import a part of the package, and should not wait for all of it.
 _HOME = {
+    "Forgetting": "penstock.plan.forgetting",
     "PenstockError": "penstock.errors",
     "Script": "penstock.sql",
     "Session": "penstock.session",
@@ -47,6 +49,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Forgetting",
     "PenstockError",
     "Script",
     "Session",

@@ -19,6 +19,7 @@ from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.errors import Origin, PenstockError
 from penstock.plan.explain import fragments_text
 from penstock.plan.exploited import UnusedProof, unused_proof
+from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import plan
 from penstock.register import Verdict, check_query, refuse_unsafe
 from penstock.sql import bind_text
@@ -143,14 +144,16 @@ class Query:
         picture = plan_text(query)
         return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells, self._session.catalog))}"
 
-    def run(self, *, cells: int = 1, horizon: int | None = None) -> Iterator[Any]:
+    def run(self, *, cells: int = 1, horizon: int | None = None, forgetting: Forgetting = EAGER) -> Iterator[Any]:
         """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""
         from penstock.engines.embedded_run import open_run  # noqa: PLC0415
 
         self._admit()
         self._metrics, self._started = [], None
         handed = {name: _collected(name, data) for name, data in self._session.data.items()}
-        running = open_run([self.bound], self._session.catalog, handed, cells=cells, horizon=horizon)
+        running = open_run(
+            [self.bound], self._session.catalog, handed, cells=cells, horizon=horizon, forgetting=forgetting
+        )
         for result in running.results():
             assert result is not None
             self._metrics += [metric.as_json() for metric in result.engine.metrics()]
@@ -180,6 +183,7 @@ class Query:
         cells: int | None = None,
         until_done: bool = False,
         horizon: int | None = None,
+        forgetting: Forgetting = EAGER,
     ) -> Any:
         """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query."""
         from penstock.engines.spark.query import start  # noqa: PLC0415
@@ -198,6 +202,7 @@ class Query:
             cells=cells or spark.sparkContext.defaultParallelism,
             horizon=horizon,
             until_done=until_done,
+            forgetting=forgetting,
         )
         return self._started
 

@@ -29,6 +29,15 @@ def duration(text: str) -> int:
     return int(found[1]) * UNITS[found[2].upper()]
 
 
+def rows_or_time(text: str) -> tuple[int | None, int | None]:
+    """A number of rows, or a time in microseconds.
+
+    >>> rows_or_time("5000"), rows_or_time("2 seconds")
+    ((5000, None), (None, 2000000))
+    """
+    return (at_least_one(text), None) if text.isdecimal() else (None, duration(text))
+
+
 def _at_least(least: int, text: str) -> int:
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(f"{text} is no whole number from {least} on")

@@ -28,6 +28,7 @@ class Counts:
     late_rows: int = 0
     bad_rows: int = 0
     violations: int = 0
+    given_up: int = 0
     #: What monitors say of constraints.
     constraints: list[Watched] = field(default_factory=list)
     watermark: int = 0
@@ -50,7 +51,8 @@ class Counts:
         """
         rows = f"{self.rows_in:,} rows in" + ("" if self.rows_out is None else f", {self.rows_out:,} rows out")
         broken = f", {self.violations:,} after their punctuation" if self.violations else ""
-        lines = [f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}"]
+        lost = f", {self.given_up:,} given up" if self.given_up else ""
+        lines = [f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}{lost}"]
         lines += [_broken(each) for each in self.constraints if each.violations or each.false_negatives]
         return "\n".join(lines)
 

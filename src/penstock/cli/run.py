@@ -9,10 +9,11 @@ import argparse
 import sys
 
 from penstock.algebra.relations import Query
-from penstock.cli.arguments import at_least_one, instant
+from penstock.cli.arguments import at_least_one, duration, instant, rows_or_time
 from penstock.cli.files import read_sql, shown_name
 from penstock.errors import PenstockError
 from penstock.plan.exploited import unused_proof
+from penstock.plan.forgetting import Forgetting
 from penstock.register import check_query, refuse_unsafe
 from penstock.sql import Script, bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
@@ -31,6 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--horizon", metavar="MICROSECONDS", type=instant, help="the last instant, with --until-done")
     parser.add_argument("--metrics", metavar="PATH", help="write a JSON line per step and operator")
     parser.add_argument("--cells", metavar="N", type=at_least_one, help="cells per fragment")
+    parser.add_argument(
+        "--purge-every", metavar="ROWS|TIME", type=rows_or_time, help="look for what can be forgotten less often"
+    )
+    parser.add_argument(
+        "--give-up-after", metavar="TIME", type=duration, help="drop rows that wait longer for their punctuation"
+    )
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
     parser.add_argument("--ui", metavar="PORT", type=int, help="show the running queries on a web page")
@@ -59,6 +66,11 @@ def run(args: argparse.Namespace) -> int:
     from penstock.cli.run_spark import run_spark  # noqa: PLC0415
 
     return run_spark(script, queries, outputs, args)
+
+
+def forgetting(args: argparse.Namespace) -> Forgetting:
+    rows, time = args.purge_every or (None, None)
+    return Forgetting(rows, time, args.give_up_after)
 
 
 def chosen(script: Script, name: str | None) -> list[Query]:

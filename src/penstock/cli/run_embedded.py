@@ -11,6 +11,7 @@ from typing import TextIO
 
 from penstock.algebra.relations import Query
 from penstock.cli.progress import Progress
+from penstock.cli.run import forgetting
 from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
 from penstock.engines.metrics import metrics_lines
 from penstock.engines.sinks import Sink, open_sink
@@ -28,7 +29,14 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
     for option in ("checkpoint", "master"):
         if getattr(args, option) is not None:
             raise PenstockError(f"--{option} is for Spark", f"leave --{option} or --engine embedded out")
-    running = open_run(queries, script.catalog, cells=args.cells or 1, horizon=args.horizon, until_done=args.until_done)
+    running = open_run(
+        queries,
+        script.catalog,
+        cells=args.cells or 1,
+        horizon=args.horizon,
+        until_done=args.until_done,
+        forgetting=forgetting(args),
+    )
     with ExitStack() as stack:
         metrics = _opened(args.metrics, stack)
         titled = len(queries) > 1
@@ -88,6 +96,7 @@ def _count(running: EmbeddedRun, progress: Progress) -> None:
     counts.late_rows = sum(stream.late_rows for stream in streams)
     counts.bad_rows = sum(stream.bad_rows for stream in streams)
     counts.violations = sum(engine.violations() for engine in running.engines)
+    counts.given_up = sum(engine.given_up() for engine in running.engines)
     counts.constraints = strongest(each for engine in running.engines for each in engine.constraints())
     counts.watermark = min(engine.watermark for engine in running.engines)
     states = [engine.state() for engine in running.engines]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from penstock.algebra.relations import Query
 from penstock.cli.progress import Counts, Progress
+from penstock.cli.run import forgetting
 from penstock.engines.java import find_java
 from penstock.engines.metrics import metrics_lines
 from penstock.engines.sinks import Sink, open_sink
@@ -94,6 +95,7 @@ def _start(
         cells=args.cells or spark.sparkContext.defaultParallelism,
         horizon=args.horizon,
         until_done=args.until_done,
+        forgetting=forgetting(args),
     )
     shown = (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None
     return _Started(running, shown)
@@ -123,6 +125,7 @@ def _count(started: list[_Started], progress: Progress) -> None:
     counts.late_rows = sum(stream.late_rows for stream in streams)
     counts.bad_rows = sum(stream.bad_rows for stream in streams)
     counts.violations = sum(report.violations for report in reports)
+    counts.given_up = sum(report.given_up for report in reports)
     counts.constraints = strongest(each for report in reports for each in report.constraints)
     counts.watermark = min(report.watermark for report in reports)
     counts.state_rows = sum(report.state_rows for report in reports)

@@ -25,6 +25,7 @@ from penstock.engines.routing import Router
 from penstock.operators.machine import Machine
 from penstock.operators.stubs import SharedStores
 from penstock.operators.sweep import RowsHolder, sweep
+from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Leaf, Plan, plan
 from penstock.plan.physical import Received, Scan
 from penstock.plan.rules import PurgingJoin
@@ -52,8 +53,9 @@ class EmbeddedEngine:
         *,
         planned: Plan | None = None,
         stores: SharedStores | None = None,
+        forgetting: Forgetting = EAGER,
     ) -> None:
-        self.plan: Plan = planned or plan(normalise(query), cells, catalog)
+        self.plan: Plan = planned or plan(normalise(query), cells, catalog, forgetting)
         self.query = query
         #: The streams of its windows. Others are read for their punctuations, and their times are not the query's.
         self._own = {stream.name for stream in streams(query.relation)}
@@ -127,7 +129,14 @@ class EmbeddedEngine:
                     rows = (gauge.rows_in, gauge.rows_out)
                     of = (gauge.name, fragment.number, _occurrence(gauge.relation), cell)
                     watched = tuple(gauge.watched())
-                    yield made(*of, *rows, *state, violations=gauge.violations(), constraints=watched)
+                    yield made(
+                        *of,
+                        *rows,
+                        *state,
+                        violations=gauge.violations(),
+                        given_up=gauge.given_up_rows(),
+                        constraints=watched,
+                    )
 
     def constraints(self) -> list[Watched]:
         """What monitors say of constraints."""
@@ -137,6 +146,10 @@ class EmbeddedEngine:
     def violations(self) -> int:
         """Rows that were left out because a punctuation had ruled them out."""
         return sum(machine.violations() for machines in self._machines for machine in machines)
+
+    def given_up(self) -> int:
+        """Rows that were dropped because they waited too long for a punctuation."""
+        return sum(machine.given_up() for machines in self._machines for machine in machines)
 
     def state(self) -> tuple[int, int]:
         """The rows that are kept, and the bytes that they take."""

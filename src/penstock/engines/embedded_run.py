@@ -20,6 +20,7 @@ from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
 from penstock.engines.lateness import NEVER, Progress, earliest
 from penstock.operators.stubs import SharedStores
+from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import plan
 from penstock.plan.physical import Scan
 from penstock.plan.sharing import sharing
@@ -120,6 +121,7 @@ def open_run(
     cells: int = 1,
     horizon: int | None = None,
     until_done: bool = True,
+    forgetting: Forgetting = EAGER,
 ) -> EmbeddedRun:
     """A run over what was handed over, by name, and over the files that the catalog names.
 
@@ -130,7 +132,7 @@ def open_run(
     read: list[StreamDef | TableDef] = [*streams, *tables]
     files = {definition.name: FileSource(definition) for definition in read if definition.name not in handed}
     contents = {t.name: handed[t.name].table(t) if t.name in handed else files[t.name].table() for t in tables}
-    engines = open_engines(queries, catalog, contents, cells, horizon)
+    engines = open_engines(queries, catalog, contents, cells, horizon, forgetting)
     batches: dict[str, Batches] = {}
     for stream in streams:
         columns = columns_read(stream.name, engines)
@@ -149,9 +151,10 @@ def open_engines(
     tables: Mapping[str, pa.Table],
     cells: int = 1,
     horizon: int | None = None,
+    forgetting: Forgetting = EAGER,
 ) -> list[EmbeddedEngine]:
     """An engine per query. Those that read windows with the same rows store them once (thesis 2.3.1)."""
-    plans = [plan(normalise(query), cells, catalog) for query in queries]
+    plans = [plan(normalise(query), cells, catalog, forgetting) for query in queries]
     shared = sharing(plans)
     stores = SharedStores(shared)
     engines = []

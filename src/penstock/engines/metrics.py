@@ -33,6 +33,8 @@ class OperatorMetrics:
     bad_rows: int = 0
     #: Rows that a join has left out since the start, because a punctuation had ruled them out.
     violations: int = 0
+    #: Rows that it has dropped since the start, because they waited too long for a punctuation.
+    given_up: int = 0
     #: What its monitors say of constraints.
     constraints: tuple[Watched, ...] = ()
 

@@ -200,7 +200,7 @@ class Endings:
 
 def _rules_by_evidence(node: Ending) -> dict[AfterPunctuation | AfterJoin, list[int]]:
     """Of each end by punctuations the rules of the join below that read the same ones."""
-    join = node.input.input
+    join = node.input.inputs[0] if len(node.input.inputs) == 1 else None
     rules = join.rules if isinstance(join, PurgingJoin) else ()
     read = [
         (number, join.evidence[rule.evidence])

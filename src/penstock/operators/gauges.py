@@ -32,6 +32,8 @@ class Gauge:
     counts: list[Callable[[], int]] = field(default_factory=list)
     #: What counts the rows that it left out because a declaration had ruled them out.
     ruled_out: list[Callable[[], int]] = field(default_factory=list)
+    #: What counts the rows that it dropped because they waited too long.
+    given_up: list[Callable[[], int]] = field(default_factory=list)
     #: What says how well constraints are kept.
     monitors: list[Callable[[], list[Watched]]] = field(default_factory=list)
 
@@ -46,6 +48,9 @@ class Gauge:
 
     def violations(self) -> int:
         return sum(count() for count in self.ruled_out)
+
+    def given_up_rows(self) -> int:
+        return sum(count() for count in self.given_up)
 
     def watched(self) -> list[Watched]:
         return [each for monitors in self.monitors for each in monitors()]

@@ -243,6 +243,14 @@ class JoinCore:
         """The variable that a column of an input holds."""
         return self.inputs[number].variables.index(column)
 
+    def has_null(self, number: int, slots: Ints) -> NDArray[np.bool_]:
+        """Which rows of an input have a NULL in a join column."""
+        source = self.inputs[number]
+        columns = {column for column in source.variables if column is not None}
+        if not columns or not len(slots):
+            return np.zeros(len(slots), np.bool_)
+        return np.asarray(has_null(source.store.rows, slots, *null_masks(columns, source.columns)), np.bool_)
+
     def keys(self, number: int, variables: tuple[int, ...], slots: Ints) -> Ints:
         """The values that rows of an input have of variables."""
         return np.ascontiguousarray(self.inputs[number].store.rows[slots][:, self._positions(number, variables)])
@@ -298,11 +306,7 @@ class JoinCore:
 
     def without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
-        source = self.inputs[number]
-        columns = {column for column in source.variables if column is not None}
-        if not columns or not len(events):
-            return events
-        null = has_null(source.store.rows, events.slots, *null_masks(columns, source.columns))
+        null = self.has_null(number, events.slots)
         if not null.any():
             return events
         return Events(events.ts[~null], events.signs[~null], events.slots[~null])
@@ -391,3 +395,7 @@ class SemiJoinOperator:
             state,
         )
         return Events(*shown).deltas(store)
+
+    def forget(self, slots: Ints) -> None:
+        """Rows of the left input show, or do not, as they did, and are counted no more."""
+        self._memory.array(f"{self._name}.matches", self._core.inputs[0].store.capacity, 4)[slots] = 0

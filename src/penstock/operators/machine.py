@@ -45,8 +45,9 @@ class Machine:
         self._is_net = plan.comes_once
         only_coming = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
         coming = root_join(fragment.root) if only_coming else None
-        self._builder = Builder(fragment, memory, dictionary, coming, stores)
+        self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting)
         self._root = self._builder.deltas(fragment.root)
+        self._part = plan.forgetting.rows
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
         if self._last and plan.kind is StreamKind.RSTREAM:
@@ -62,7 +63,8 @@ class Machine:
         """
         for gauge in self.gauges:
             gauge.begin()
-        parts = slices(inputs, until) if self._builder.purges or self._builder.slims else [(inputs, until)]
+        is_cut = bool(self._builder.purges or self._builder.slims)
+        parts = slices(inputs, until, self._part) if is_cut else [(inputs, until)]
         results = []
         for number, (part, end) in enumerate(parts):
             results.append(self._step(part, end, arrivals if number == 0 else None))
@@ -84,6 +86,10 @@ class Machine:
     def violations(self) -> int:
         """Rows that were left out because a punctuation had ruled them out, since the start."""
         return sum(gauge.violations() for gauge in self.gauges)
+
+    def given_up(self) -> int:
+        """Rows that were dropped because they waited too long for a punctuation, since the start."""
+        return sum(gauge.given_up_rows() for gauge in self.gauges)
 
     def state_rows(self) -> int:
         return sum(gauge.state_rows() for gauge in self.gauges)
@@ -117,10 +123,10 @@ class Machine:
 SLICE = 1 << 13
 
 
-def slices(inputs: Sequence[Deltas], until: int) -> list[tuple[Sequence[Deltas], int]]:
+def slices(inputs: Sequence[Deltas], until: int, size: int | None = None) -> list[tuple[Sequence[Deltas], int]]:
     """A step in parts, each up to an instant, so that rows which can go soon are not all there at once."""
     rows = sum(map(len, inputs))
-    count = round(rows / SLICE)
+    count = round(rows / (size or SLICE))
     if count < 2:
         return [(inputs, until)]
     ordered = [deltas.in_order() for deltas in inputs]

@@ -24,6 +24,7 @@ from penstock.operators.monitors import Monitors, values_text, violation
 from penstock.operators.no_components import NoComponents
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
+from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import holders_of
 from penstock.plan.physical import Scan
 from penstock.plan.rules import (
@@ -59,6 +60,9 @@ _KINDS = {
 }
 
 
+#: What is put off until the next purge.
+_LOOK_AT, _DONE_WITH = 1, 2
+
 #: So few clusters are not looked through.
 FEW_CLUSTERS = 1024
 
@@ -74,7 +78,7 @@ class Rows(NamedTuple):
         return mine
 
 
-def _rows(number: int, slots: Ints) -> Rows:
+def rows_of(number: int, slots: Ints) -> Rows:
     return Rows(np.full(len(slots), number, np.int64), slots)
 
 
@@ -91,6 +95,7 @@ class Purge:
         retracts: bool,
         dictionary: Dictionary,
         copies: Sequence[int],
+        forgetting: Forgetting = EAGER,
     ) -> None:
         self._memory, self._name, self._core, self._windows = memory, name, core, windows
         self.node = node
@@ -112,6 +117,9 @@ class Purge:
         read = {kernel.TIME, *map(self._knows.clock_of, range(len(node.rules)))}
         self._clock_numbers = np.array(sorted(read), np.int64)
         self._turn = memory.array(f"{name}.turn", 1)
+        self._forgetting = forgetting
+        #: The rows that came since the last purge, and its instant.
+        self._since = memory.array(f"{name}.since", 2)
         self._woken: list[Rows] = []
 
     def __len__(self) -> int:
@@ -164,6 +172,8 @@ class Purge:
                 closed = self._knows.evidence[rule_number].words(self._core.keys(number, rule.variables, events.slots))
                 starts = self._core.inputs[number].store.starts[events.slots]
                 late = (closed != MISSING) & (closed < starts) & (events.signs > 0)
+                if late.any():
+                    late &= ~self._core.has_null(number, events.slots)  # a punctuation says nothing of NULLs
                 ruled_out |= late
                 if rule.stops is not None and late.any():
                     slot = events.slots[late][0]
@@ -188,25 +198,104 @@ class Purge:
     def _waiting_for(self, hashes: Ints) -> Rows:
         return Rows(*self._watches.waiting_for(hashes))
 
-    def step(self, events: Sequence[Events], in_results: Ints) -> None:
-        """Forgets what can go after these events, all that came, of which rows in these slots were in results."""
+    def step(self, events: Sequence[Events], in_results: Ints, done_with: Rows | None = None) -> None:
+        """Forgets what can go after these events, all that came, of which rows in these slots were in results.
+
+        Rows that somebody is `done_with` go, whatever may join them.
+        """
         self._stamp(events)
         for number, own in enumerate(events):
             self._no.left(number, own.slots[own.signs < 0])
         todo = list(self._woken)
         for number in self._windows:
             came = events[number].slots[events[number].signs > 0]
-            waiting = np.flatnonzero(self._core.lives(number)) if self._monitors.lets_go else self._awake(number)
-            todo += [_rows(number, slots) for slots in (came, waiting, in_results[:, number])]
+            todo += [rows_of(number, slots) for slots in (came, in_results[:, number])]
         self._forget_outsiders(events)
+        done = [] if done_with is None else [done_with]
+        if self._forgetting.is_lazy:
+            if self._monitors.lets_go:
+                todo += [rows_of(number, self._waiting(number)) for number in self._windows]
+            self._put_off(todo, _LOOK_AT)
+            self._put_off(done, _DONE_WITH)
+            if not self._is_due(sum(map(len, events))):
+                self._punctuations.put_off()
+                self._no.forget()
+                return
+            todo, done = self._was_put_off()
+        todo += [rows_of(number, self._waiting(number)) for number in self._windows]
+        if done:
+            self._drop(self._alive(done))
+        self._purge(todo)
+        self._give_up()
+        self._punctuations.forget(all_that_came=self._forgetting.is_lazy)
+        self._no.forget()
+        self._forget_clusters()
+
+    def _is_due(self, rows: int) -> bool:
+        """Whether enough has come since the last purge, which then is now."""
+        now, lazy = int(self._knows.clocks[kernel.TIME]), self._forgetting
+        self._since[0] += rows
+        enough = lazy.rows is not None and self._since[0] >= lazy.rows
+        if enough or (lazy.time is not None and now - self._since[1] >= lazy.time):
+            self._since[:2] = 0, now
+            return True
+        return False
+
+    def _put_off(self, rows: Sequence[Rows], what: int) -> None:
+        for some in rows:
+            for number in self._windows:
+                marks = self._put_off_marks(number)
+                slots = some.of(number)
+                marks[slots] = np.maximum(marks[slots], what)
+
+    def _was_put_off(self) -> tuple[list[Rows], list[Rows]]:
+        """The rows to look at, and those that somebody is done with, since the last purge."""
+        found: tuple[list[Rows], list[Rows]] = ([], [])
+        for number in self._windows:
+            marks = self._put_off_marks(number)
+            for rows, what in zip(found, (_LOOK_AT, _DONE_WITH), strict=True):
+                rows.append(rows_of(number, np.flatnonzero(marks == what)))
+            marks[:] = 0
+        return found
+
+    def _put_off_marks(self, number: int) -> Ints:
+        return self._memory.array(f"{self._name}.put_off{number}", self._core.inputs[number].store.capacity)
+
+    def _give_up(self) -> None:
+        """Drops the rows that have waited too long, if results are never taken back."""
+        if self._forgetting.give_up is None or self._retracts:
+            return
+        oldest = int(self._knows.clocks[kernel.TIME]) - self._forgetting.give_up
+        for number in self._windows:
+            alive = np.flatnonzero(self._core.lives(number) != 0)
+            late = alive[self._core.inputs[number].store.starts[alive] < oldest]
+            self._memory.array(f"{self._name}.given_up", 1)[0] += len(late)
+            self._drop(rows_of(number, late))
+
+    def in_time(self, found: Ints, times: Ints) -> NDArray[np.bool_]:
+        """Which results are of rows none of which was given up before: no row of an input waits longer than that."""
+        kept = np.ones(len(found), np.bool_)
+        if self._forgetting.give_up is not None and not self._retracts:
+            for number in self._windows:
+                starts = self._core.inputs[number].store.starts[found[:, number]]
+                kept &= times - starts <= self._forgetting.give_up
+        return kept
+
+    def given_up(self) -> int:
+        """How many rows were dropped because they waited too long."""
+        return int(self._memory.array(f"{self._name}.given_up", 1)[0])
+
+    def _drop(self, gone: Rows) -> None:
+        """Forgets rows, whatever may join them."""
+        self._watches.drop(*gone, self._capacities())
+        self._forget(gone)
+
+    def _purge(self, todo: Sequence[Rows]) -> None:
         chosen, tables = self._alive(todo), self._tables()
         while len(chosen.slots):
             gone = self._examine(chosen, tables)
             self._forget(gone)
             chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), tables))])
-        self._punctuations.forget()
-        self._no.forget()
-        self._forget_clusters()
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
@@ -219,6 +308,10 @@ class Purge:
 
     def _stamps(self, number: int, rule: AfterRows) -> Ints:
         return self._memory.array(f"{self._name}.stamps{number}", self._core.inputs[rule.source].store.capacity)
+
+    def _waiting(self, number: int) -> Ints:
+        """The rows to look at again: those whose clock has come, or all, if a k has become smaller."""
+        return np.flatnonzero(self._core.lives(number)) if self._monitors.lets_go else self._awake(number)
 
     def _awake(self, number: int) -> Ints:
         """The rows whose clock has come."""
@@ -384,7 +477,15 @@ class PunctuationPurge:
             for number in set(rows.inputs.tolist()):
                 self._gone[number].append(rows.of(number))
 
-    def forget(self) -> None:
+    def put_off(self) -> None:
+        """Nothing is forgotten this time."""
+        self.ended = {}
+        self._begin()
+
+    def forget(self, all_that_came: bool = False) -> None:
+        """Drops what is needless, of what something happened to; or of all, where that was not noted."""
+        if all_that_came:
+            self._came = {number: [self._knows.evidence[number].entries()[0]] for number in self._rules}
         self.ended = {number: self._needless(number, rule) for number, rule in self._rules.items()}
         for number, keys in self.ended.items():
             if len(keys):

@@ -20,6 +20,8 @@ from penstock.algebra.relations import (
     Project,
     Relation,
     Select,
+    SetOp,
+    SetOperator,
     Table,
     Unbounded,
     rewrite_relation,
@@ -55,6 +57,8 @@ def emitting(relation: Relation) -> Relation:
 
 
 def _ending(node: Relation, catalog: Catalog) -> Relation:
+    if isinstance(node, SetOp) and all(map(is_monotone, node.inputs)):
+        return _ending_sides(node, catalog)
     if not isinstance(node, Aggregate | Distinct) or not is_monotone(node.input):
         return node
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
@@ -64,6 +68,31 @@ def _ending(node: Relation, catalog: Catalog) -> Relation:
     if not closers and not joined:
         return node
     return Ending(node, closers, joined, tuple(found.evidence) if closers else ())
+
+
+def _ending_sides(node: SetOp, catalog: Catalog) -> Relation:
+    """A set operation whose rows end: both sides are closed for all their values."""
+    closers: list[tuple[Closer, ...]] = []
+    evidence: list[Scan] = []
+    for side in node.inputs:
+        found = _Closers(side, side.schema, catalog)
+        inputs = found.complete(is_there=False)
+        if not inputs and not isinstance(side, Table):
+            return node
+        closers += [tuple(_renumbered(c, len(closers), len(evidence)) for c in own) for own in inputs]
+        evidence += found.evidence
+    is_kept = not (node.op is SetOperator.UNION and node.all)
+    return Ending(node, tuple(closers), (), tuple(evidence)) if closers and is_kept else node
+
+
+def _renumbered(closer: Closer, inputs: int, evidence: int) -> Closer:
+    """The closer behind so many other inputs, and so much evidence."""
+    match closer:
+        case AfterInput(source, reach):
+            return AfterInput(source + inputs, reach)
+        case AfterPunctuation(keys, number):
+            return AfterPunctuation(keys, number + evidence)
+    return closer
 
 
 def _after_join(join: Relation, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
@@ -90,12 +119,12 @@ class _Closers:
         #: Of each key all that is equal to it, over columns of streams.
         self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]
 
-    def complete(self) -> tuple[tuple[Closer, ...], ...]:
-        """Of each input what closes it; nothing if one is not closed for sure."""
+    def complete(self, is_there: bool = True) -> tuple[tuple[Closer, ...], ...]:
+        """Of each input what closes it; nothing if one is not closed for sure. `is_there`: a group has rows of each."""
         scans = self._scans()
         if len(scans) + sum(isinstance(operand, Table) for operand in self._operands) < len(self._operands):
             return ()
-        seen, order = self._seen(), list(scans)
+        seen, order = self._seen() if is_there else set(), list(scans)
         found: dict[int, list[Closer]] = {number: list(self._own(scan)) for number, scan in scans.items()}
         closed = {number for number, own in found.items() if own}
         for number in scans:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column, Expr
-from penstock.algebra.relations import Aggregate, Distinct, Relation, Schema
+from penstock.algebra.relations import Aggregate, Distinct, Relation, Schema, SetOp
 from penstock.plan.physical import Scan
 
 
@@ -57,9 +57,9 @@ class AfterJoin:
 
 @dataclass(frozen=True, slots=True)
 class Ending(Relation):
-    """GROUP BY, or DISTINCT, whose groups end."""
+    """GROUP BY, DISTINCT or a set operation, whose groups or rows end."""
 
-    input: Aggregate | Distinct
+    input: Aggregate | Distinct | SetOp
     #: For each stream of what is grouped what closes it, any of them. Without any, only the join below tells.
     closers: tuple[tuple[Closer, ...], ...]
     after_join: tuple[AfterJoin, ...]
@@ -77,7 +77,7 @@ class Ending(Relation):
 
     def with_inputs(self, inputs: tuple[Relation, ...]) -> Ending:
         grouping, evidence = inputs[0], tuple(scan for scan in inputs[1:] if isinstance(scan, Scan))
-        assert isinstance(grouping, Aggregate | Distinct)
+        assert isinstance(grouping, Aggregate | Distinct | SetOp)
         return replace(self, input=grouping, evidence=evidence)
 
     def all_closers(self) -> Iterator[Closer]:

@@ -15,7 +15,7 @@ from penstock.plan.ends import Ending, InTime, Seen
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
-from penstock.plan.rules import PurgingJoin
+from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.register.bounds import counted
 
 
@@ -154,6 +154,10 @@ def _operator_text(relation: Relation) -> str:
             told += ["the join"] * bool(relation.after_join)
             done = "gives groups when they close by" if relation.emits else "forgets groups that end by"
             return f"{done} {' and by '.join([*told, *map(_leaf_name, evidence)])}"
+        case PurgingSemiJoin() | PurgingAntiJoin():
+            plain = SemiJoin if isinstance(relation, SemiJoin) else AntiJoin
+            names = " and ".join(_leaf_name(cast(Leaf, side)) for side in (relation.left, relation.right))
+            return f"{_operator_text(plain(relation.left, relation.right, relation.on))}, forgets rows of {names}"
         case PurgingJoin(operands, forgets=forgets):
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
             return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}"

@@ -35,12 +35,13 @@ from penstock.catalog import Catalog
 from penstock.plan.constant_synopses import with_constant_synopses
 from penstock.plan.ending import emitting, with_endings
 from penstock.plan.ends import AfterPunctuation, Ending
+from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
 from penstock.plan.physical import Keep, Received, Scan, physical
 from penstock.plan.purging import with_purging
-from penstock.plan.rules import PurgingJoin
+from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
 Dimension = tuple[Expr, ...] | None
@@ -82,13 +83,14 @@ class Plan:
     kind: StreamKind | None
     #: Whether no row of the result is there twice or comes again: then there is nothing to net (`keys`).
     comes_once: bool = False
+    forgetting: Forgetting = EAGER
 
     @property
     def last(self) -> Fragment:
         return self.fragments[-1]
 
 
-def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> Plan:
+def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, forgetting: Forgetting = EAGER) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     relation = ready(query.relation, catalog)
@@ -96,7 +98,7 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> 
     once = comes_once(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
-        return Plan(query, (Fragment(0, relation, routes, ()),), kind, once)
+        return Plan(query, (Fragment(0, relation, routes, ()),), kind, once, forgetting)
     cutter = _Cutter(cells, catalog)
     piece = cutter.piece(relation)
     if kind is StreamKind.RSTREAM:
@@ -105,7 +107,7 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED) -> 
         # Rows that are equal must net in one cell.
         piece = cutter.partitioned(piece, piece.relation.schema)
     cutter.finish(piece)
-    return Plan(query, tuple(cutter.fragments), kind, once)
+    return Plan(query, tuple(cutter.fragments), kind, once, forgetting)
 
 
 def ready(relation: Relation, catalog: Catalog) -> Relation:
@@ -289,7 +291,13 @@ class _Cutter:
         pairs = _equal_columns(on, left.relation, right.relation)
         # A left row must be in one cell only, so only what both sides have can be partitioned by.
         own: list[list[Expr | None]] = [[pairs[0][0]], [pairs[0][1]]] if pairs else [[None], [None]]
-        placed = self._grid([left, right], own, (self.cells,) if pairs else (1,))
+        pieces = [left, right]
+        if isinstance(relation, PurgingSemiJoin | PurgingAntiJoin):
+            join = relation.join
+            variables = [v for v, same in enumerate(join_variables(join)) if pairs and pairs[0][0] in same]
+            pieces += [_Piece(scan) for scan in join.evidence]
+            own += [join.evidence_along(n, variables) or [None] for n in range(len(join.evidence))]
+        placed = self._grid(pieces, own, (self.cells,) if pairs else (1,))
         routes = tuple(route for piece in placed for route in piece.routes)
         inputs = tuple(piece.relation for piece in placed)
         return _Piece(relation.with_inputs(inputs), routes, placed[0].shares, _seen(relation, _columns(own[0])))

@@ -24,6 +24,14 @@ def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
 
     An input with two columns in one class keeps the first; their equality stays a predicate.
     """
+    return [
+        tuple(next((column for column in operand.schema if column in c), None) for operand in join.operands)
+        for c in join_classes(join)
+    ]
+
+
+def join_classes(join: Join) -> list[set[Column]]:
+    """The classes of columns that a join's equalities make equal, in the order of their first columns."""
     classes: list[set[Column]] = []
     for expr in join.on:
         if isinstance(expr, Compare) and expr.op is Comparator.EQ:
@@ -32,11 +40,7 @@ def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
                 touching = [c for c in classes if left in c or right in c]
                 classes = [c for c in classes if c not in touching]
                 classes.append({left, right}.union(*touching))
-    ordered = sorted(classes, key=lambda c: min(join.schema.index(column) for column in c))
-    return [
-        tuple(next((column for column in operand.schema if column in c), None) for operand in join.operands)
-        for c in ordered
-    ]
+    return sorted(classes, key=lambda c: min(join.schema.index(column) for column in c))
 
 
 def holders_of(join: Join) -> list[set[int]]:

@@ -8,11 +8,22 @@ streams that nothing else reads, such as the punctuations, or the times of all r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import product
 
-from penstock.algebra.expressions import Cast, Comparator, Expr
+from penstock.algebra.expressions import Cast, Column, Comparator, Compare, Expr
 from penstock.algebra.predicates import Difference, Equality, classify
-from penstock.algebra.relations import Join, Range, Relation, Table, Unbounded, rewrite_relation
+from penstock.algebra.relations import (
+    AntiJoin,
+    Distinct,
+    Join,
+    Range,
+    Relation,
+    SemiJoin,
+    Table,
+    Unbounded,
+    rewrite_relation,
+)
 from penstock.catalog import (
     Catalog,
     Clustered,
@@ -27,7 +38,7 @@ from penstock.catalog import (
     WithinTime,
 )
 from penstock.plan.evidence import refused_by, rows_of, values_of
-from penstock.plan.joins import join_variables
+from penstock.plan.joins import join_classes, join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
 from penstock.plan.rules import (
@@ -40,9 +51,12 @@ from penstock.plan.rules import (
     Estimate,
     InTime,
     K,
+    PurgingAntiJoin,
     PurgingJoin,
+    PurgingSemiJoin,
     Rule,
     Static,
+    k_of,
 )
 from penstock.register.declarations import constraint_text
 from penstock.types import BIGINT, Kind
@@ -50,7 +64,39 @@ from penstock.types import BIGINT, Kind
 
 def with_purging(relation: Relation, catalog: Catalog) -> Relation:
     """The physical relation with joins that forget what they can, in place of those that would not."""
-    return rewrite_relation(relation, lambda node: _purging(node, catalog) if type(node) is Join else node)
+    return rewrite_relation(relation, lambda node: _forgetting(node, catalog))
+
+
+def _forgetting(node: Relation, catalog: Catalog) -> Relation:
+    if type(node) not in (Join, SemiJoin, AntiJoin):
+        return node  # joins of other kinds keep little as they are
+    match node:
+        case Join():
+            return _purging(_with_own_equalities(node), catalog)
+        case SemiJoin(left, Distinct(right)):
+            join = _purging_sides(left, right, node.on, catalog)
+            return node if join is None else PurgingSemiJoin(left, right, node.on, join)
+        case AntiJoin(left, Distinct(right)):
+            join = _purging_sides(left, right, node.on, catalog)
+            return node if join is None else PurgingAntiJoin(left, right, node.on, join)
+    return node
+
+
+def _purging_sides(left: Relation, right: Relation, on: tuple[Expr, ...], catalog: Catalog) -> PurgingJoin | None:
+    """The join of a semi-join's sides, if rows only come and all go in the end.
+
+    It has all rows of the right side: a value that comes again has to be waited with anew.
+    """
+    if not isinstance(left, Scan) or not isinstance(right, Scan):
+        return None
+    is_endless = isinstance(left.spec, Unbounded) and isinstance(right.spec, Unbounded)
+    join = _purging(Join((left, right), on), catalog) if is_endless else None
+    if not isinstance(join, PurgingJoin):
+        return None
+    # A left row that is in no result of the join may show all the same, and no monitor watches here.
+    rules = (rule for rule in join.rules if not isinstance(rule, ByNo) and not isinstance(k_of(rule), Estimate))
+    plain = replace(join, rules=tuple(rules), monitors=())
+    return plain if all(always_forgets(plain, number) for number in (0, 1)) else None
 
 
 def rules_of(join: Join, catalog: Catalog) -> tuple[tuple[Rule, ...], tuple[Scan, ...]]:
@@ -72,6 +118,25 @@ def _purging(join: Join, catalog: Catalog) -> Relation:
     helped = {n for n, operand in enumerate(join.operands) if _is_helped(n, operand, rules, found)}
     forgets = tuple(sorted({*forgets, *helped}))
     return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets, tuple(found.monitors))
+
+
+def _with_own_equalities(join: Join) -> Join:
+    """The join, whose inputs with several columns of one class hold only rows in which these are equal.
+
+    Others join nothing. So what is declared of any of these columns is true of the class.
+    """
+    operands = list(join.operands)
+    for number, operand in enumerate(operands):
+        if isinstance(operand, Scan) and _is_plain(operand):
+            equal = tuple(each for same in join_classes(join) for each in _own_equalities(operand, same))
+            operands[number] = replace(operand, where=operand.where + equal)
+    return Join(tuple(operands), join.on)
+
+
+def _own_equalities(scan: Scan, same: set[Column]) -> list[Compare]:
+    """That columns of a class are equal, in a scan's own words."""
+    exprs = [output.expr for output in scan.outputs if output.column in same]
+    return [Compare(Comparator.EQ, exprs[0], other) for other in exprs[1:]]
 
 
 def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: _Rules) -> bool:
@@ -167,6 +232,7 @@ class _Rules:
     def __init__(self, join: Join, catalog: Catalog) -> None:
         self._join, self._catalog = join, catalog
         self.variables = join_variables(join)
+        self._classes = join_classes(join)
         self.evidence: list[Scan] = []
         self._columns: dict[ByKey, tuple[str, ...]] = {}
         self.monitors: list[Monitor] = []
@@ -360,9 +426,14 @@ class _Rules:
         found = []
         for name in names:
             columns = {output.column for output in scan.outputs if widened(output.expr) == own[name.lower()]}
-            known = (v for v, variable in enumerate(self.variables) if variable[number] in columns)
-            found.append(next(known, None))
+            found.append(next((v for v in range(len(self.variables)) if self._held(number, v) & columns), None))
         return None if None in found else tuple(v for v in found if v is not None)
+
+    def _held(self, number: int, variable: int) -> set[Column | None]:
+        """The columns of an input that hold a variable: all of its class, if only rows in which they are equal do."""
+        same = self._classes[variable]
+        is_one = set(_own_equalities(self._scans[number], same)) <= set(self._scans[number].where)
+        return {*same} if is_one else {self.variables[variable][number]}
 
     def _is_whole(self, number: int, variable: int) -> bool:
         """Whether a variable's codes are in the order of its values, and none lies between two."""

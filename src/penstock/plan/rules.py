@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column, Expr
-from penstock.algebra.relations import Join, Relation
+from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
 from penstock.plan.joins import join_variables
 from penstock.plan.monitors import Monitor
 
@@ -155,3 +155,31 @@ class PurgingJoin(Join):
         ways = {rule.variables for rule in readers}
         held = dict(zip(ways.pop(), self.evidence[number].schema, strict=True)) if len(ways) == 1 else {}
         return [held.get(variable) for variable in variables]
+
+
+@dataclass(frozen=True, slots=True)
+class PurgingSemiJoin(SemiJoin):
+    """A semi-join that forgets as `join` does, which is of the same sides."""
+
+    join: PurgingJoin
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.join.inputs
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> PurgingSemiJoin:
+        return PurgingSemiJoin(inputs[0], inputs[1], self.on, self.join.with_inputs(inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class PurgingAntiJoin(AntiJoin):
+    """An anti-join that forgets as `join` does, which is of the same sides."""
+
+    join: PurgingJoin
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.join.inputs
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> PurgingAntiJoin:
+        return PurgingAntiJoin(inputs[0], inputs[1], self.on, self.join.with_inputs(inputs))

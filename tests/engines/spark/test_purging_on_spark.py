@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError
 from tests.engines.comparing import bound, expected
+from tests.engines.spark.killing import MOMENTS, Reaper, set_out
 from tests.engines.spark.running import begin, on_spark, results, write_files
 from tests.generators import Case
 from tests.purging.cases import purging_case
@@ -49,6 +50,60 @@ def test_a_random_join_gives_what_the_reference_says(spark: SparkSession, tmp_pa
     found = purging_case(7)
     got = on_spark(spark, found.case, found.query, found.catalog, tmp_path, cells=2)
     assert got == expected(found.case, found.query, found.catalog)
+
+
+#: Six items with two bids each.
+FEW = {
+    "item": DATA["item"][:6],
+    "bid": [(i, price, 10 * i + price) for i in range(6) for price in (1, 3)],
+    "closed": DATA["closed"][:6],
+}
+GROUPED = (
+    "SELECT i.id, COUNT(*) AS bids, MAX(b.price) AS dearest FROM item i, bid b WHERE i.id = b.auction GROUP BY i.id"
+)
+QUERIES = {
+    "join": QUERY,
+    "groups that end": GROUPED,
+    "groups that show when they close": f"{GROUPED} EMIT ON CLOSE",
+    "anti-join": "SELECT id FROM item WHERE NOT EXISTS (SELECT * FROM bid b WHERE b.auction = id AND b.price > 2)",
+}
+
+
+def test_workers_die_and_each_group_still_comes_once_when_it_closes(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reaper = Reaper(str(tmp_path), {0: MOMENTS[1], 1: MOMENTS[3], 2: MOMENTS[5]})
+    set_out(reaper, monkeypatch)
+    case = Case(DDL, f"{QUERIES['groups that show when they close']} ALLOW UNBOUNDED", FEW, None, "")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in", rows_per_file=6, only=1)
+    running = begin(spark, case, query, catalog, tmp_path, cells=2, until_done=False)
+    assert running._query is not None
+    running._query.processAllAvailable()
+    running.stop()
+    write_files(case, catalog, tmp_path / "in", rows_per_file=6)
+    begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+    assert reaper.killed() == {0, 1, 2}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "first"), [(name, n) for n, name in enumerate(QUERIES)], ids=str)
+def test_a_worker_dies_in_each_micro_batch(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, first: int
+) -> None:
+    """Two bids a file make six micro-batches, and a seventh closes time: up to 28 kill points in all."""
+    moments = [MOMENTS[(first + batch) % len(MOMENTS)] for batch in range(7)]
+    # No source has rows when time is closed.
+    moments[-1] = moments[-1] if moments[-1] != MOMENTS[0] else MOMENTS[3]
+    reaper = Reaper(str(tmp_path), dict(enumerate(moments)))
+    set_out(reaper, monkeypatch)
+    case = Case(DDL, f"{QUERIES[name]} ALLOW UNBOUNDED", FEW, None, "")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in", rows_per_file=2)
+    begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+    assert len(reaper.killed()) >= 5
 
 
 BROKEN = """

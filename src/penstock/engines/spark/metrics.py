@@ -53,6 +53,8 @@ class QueryProgress:
     violations: int = 0
     #: What monitors say of constraints.
     constraints: tuple[Watched, ...] = ()
+    #: Rows that were dropped because they waited too long for a punctuation.
+    given_up: int = 0
 
 
 def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
@@ -63,7 +65,9 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
         state = (gauge.state_rows(), machine.state_bytes(gauge))
         rows = (gauge.rows_in, gauge.rows_out)
         of = (gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell)
-        lines.append(made(*of, *rows, *state, violations=gauge.violations(), constraints=tuple(gauge.watched())))
+        lost = gauge.given_up_rows()
+        watched = tuple(gauge.watched())
+        lines.append(made(*of, *rows, *state, violations=gauge.violations(), given_up=lost, constraints=watched))
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
     told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
@@ -127,8 +131,10 @@ class History:
         rows = sum(line["state_rows"] for line in lines if line["operator"] != DICTIONARY)
         size = sum(line["state_bytes"] for line in lines)
         violations = sum(line["violations"] for line in lines)
-        watched = constraints_of(_operator_metrics(batch, line) for line in lines)
-        return QueryProgress(batch, report.rows_per_second, watermark, rows, size, streams, violations, tuple(watched))
+        watched = tuple(constraints_of(_operator_metrics(batch, line) for line in lines))
+        given_up = sum(line["given_up"] for line in lines)
+        speed = report.rows_per_second
+        return QueryProgress(batch, speed, watermark, rows, size, streams, violations, watched, given_up)
 
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator and stream did in each micro-batch."""

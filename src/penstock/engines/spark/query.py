@@ -33,6 +33,7 @@ from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
 from penstock.engines.spark.written import ResultsLog, folder_of_cells
 from penstock.errors import PenstockError
+from penstock.plan.forgetting import EAGER, Forgetting
 
 #: A query that cannot start because the machine is busy is started so many times.
 _MOST_STARTS = 6
@@ -50,6 +51,7 @@ def build(
     *,
     horizon: int | None = None,
     control: DataFrame | None = None,
+    forgetting: Forgetting = EAGER,
 ) -> DataFrame:
     """The query as a streaming DataFrame: `_ts`, `_op`, and then the select list.
 
@@ -57,7 +59,7 @@ def build(
     """
     for frame in frames.values():
         check_session((frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession)
-    return _build(_work(query, catalog, tables or {}, cells, horizon), frames, control)
+    return _build(_work(query, catalog, tables or {}, cells, horizon, forgetting), frames, control)
 
 
 def start(
@@ -72,13 +74,14 @@ def start(
     cells: int = 1,
     horizon: int | None = None,
     until_done: bool = False,
+    forgetting: Forgetting = EAGER,
 ) -> RunningQuery:
     """Runs a query into a folder of files, exactly once; the folder's name ends in csv, json or parquet.
 
     With `until_done` it reads what there is, closes time at the horizon, and ends.
     """
     check_session(spark)
-    work = _work(query, catalog, tables or {}, cells, horizon)
+    work = _work(query, catalog, tables or {}, cells, horizon, forgetting)
     work = replace(work, out=folder_of_cells(spark, out, work.schema))
     kept = Checkpoint(spark, checkpoint)
     kept.claim(work, out)
@@ -204,8 +207,15 @@ class RunningQuery:
         self._collect()
 
 
-def _work(query: Query, catalog: Catalog, tables: Mapping[str, DataFrame], cells: int, horizon: int | None) -> Work:
-    work = make_work(query, catalog, cells, horizon)
+def _work(
+    query: Query,
+    catalog: Catalog,
+    tables: Mapping[str, DataFrame],
+    cells: int,
+    horizon: int | None,
+    forgetting: Forgetting,
+) -> Work:
+    work = make_work(query, catalog, cells, horizon, forgetting)
     contents = {}
     for table in tables_of(work, catalog):
         if table.name not in tables:

@@ -18,6 +18,7 @@ from penstock.engines.routing import Router
 from penstock.engines.spark.addresses import Addresses
 from penstock.engines.spark.packing import rows_packets
 from penstock.errors import PenstockError
+from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan, Route, plan
 from penstock.plan.physical import Received, Scan
 from penstock.synopsis.codes import encode_column
@@ -83,9 +84,9 @@ class Exchange:
     router: Router
 
 
-def make_work(query: Query, catalog: Catalog, cells: int, horizon: int | None) -> Work:
+def make_work(query: Query, catalog: Catalog, cells: int, horizon: int | None, forgetting: Forgetting = EAGER) -> Work:
     """The work of a query, still without its tables."""
-    planned = plan(normalise(query), cells, catalog)
+    planned = plan(normalise(query), cells, catalog, forgetting)
     names = {route.leaf.stream.name for _, _, route in _routes(planned) if isinstance(route.leaf, Scan)}
     streams = tuple(stream for stream in catalog.streams if stream.name in names)
     described = repr((STATE_VERSION, planned.fragments, planned.kind, planned.comes_once, query.schema, horizon, cells))

@@ -36,6 +36,7 @@ from penstock.operators.scalars import compile_predicate
 from penstock.operators.stubs import SharedStores, SharedWindow
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.plan.ends import Ending
+from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.synopsis.deltas import Deltas, merged, row_width
@@ -54,9 +55,11 @@ class Builder:
         dictionary: Dictionary,
         only_coming: Join | None,
         shared: SharedStores | None,
+        forgetting: Forgetting = EAGER,
     ) -> None:
         self.memory = memory
         self.dictionary = dictionary
+        self.forgetting = forgetting
         self.routes, self.shares = fragment.routes, fragment.shares
         #: The join of whose results nobody wants to know when they go.
         self.only_coming = only_coming

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.algebra.relations import Aggregate, Distinct, Relation
+from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
 from penstock.kernels import counting
 from penstock.operators.aggregate import AggregateOperator, AggregationSpec, own_keys
 from penstock.operators.building.nodes import DeltaNode, Step, measured
 from penstock.operators.building.windows import build_unordered
-from penstock.operators.counting import CountingOperator
+from penstock.operators.counting import FUNCTIONS, CountingOperator
 from penstock.operators.ending import Endings
 from penstock.operators.panes import PartialAggregates
 from penstock.operators.projection import Projection, projection
@@ -30,7 +30,7 @@ def build_ending(build: Builder, node: Ending) -> DeltaNode:
     """Groups of which nothing is kept once they have ended."""
     with build.gauges.building(node.input) as gauge:
         operator, groups = _grouping(build, node.input)
-    purge = next((purge for purge in build.purges if purge.node is node.input.input), None)
+    purge = next((purge for purge in build.purges if purge.node is node.input.inputs[0]), None)
     groups = measured(groups, gauge)
     evidence = [build.deltas(scan) for scan in node.evidence]
     keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
@@ -65,9 +65,14 @@ def _after_changes(closed: Deltas, changes: Deltas, keys: int, columns: int) -> 
     return Deltas(last[groups[: len(closed)]], closed.weight, closed.rows).in_order()
 
 
-def _grouping(build: Builder, relation: Aggregate | Distinct) -> tuple[AggregateOperator | CountingOperator, DeltaNode]:
-    if isinstance(relation, Distinct):
-        return build_counting(build, counting.DISTINCT, (relation.input,))
+def _grouping(
+    build: Builder, relation: Aggregate | Distinct | SetOp
+) -> tuple[AggregateOperator | CountingOperator, DeltaNode]:
+    match relation:
+        case Distinct(below):
+            return build_counting(build, counting.DISTINCT, (below,))
+        case SetOp(op, all_, left, right):
+            return build_counting(build, FUNCTIONS[op, all_], (left, right))
     return build_aggregate(build, relation)
 
 

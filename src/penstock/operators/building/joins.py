@@ -20,16 +20,17 @@ from penstock.operators.constant_join import (
 from penstock.operators.doors import Doors
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
-from penstock.operators.purge import Purge, looked_up
+from penstock.operators.purge import Purge, looked_up, rows_of
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
-from penstock.plan.rules import PurgingJoin
+from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import Deltas, row_width
+from penstock.synopsis.memory import Ints
 
 if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
@@ -59,12 +60,14 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     forgetting = {number: own.window for number, own in windows.items()}
     retracts = not only_coming and not is_monotone(node)
     copies = [_copies(build, node, monitor) for monitor in node.monitors]
-    purge = Purge(build.memory, build.name("purge"), node, core, forgetting, retracts, build.dictionary, copies)
+    name = build.name("purge")
+    purge = Purge(build.memory, name, node, core, forgetting, retracts, build.dictionary, copies, build.forgetting)
     doors = Doors(node, core, forgetting)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
     build.gauges.top.ruled_out.append(purge.violations)
+    build.gauges.top.given_up.append(purge.given_up)
     build.gauges.top.monitors.append(purge.watched)
 
     def join(step: Step) -> Deltas:
@@ -79,9 +82,10 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         events = [entered[number] for number in range(len(parts))]
         purge.wake(events)
         found, times, signs, rows = core.step(events)
+        results = Deltas(times, signs, rows).take(purge.in_time(found, times))
         purge.gave(int((signs > 0).sum()))
         purge.step([came[number] for number in range(len(parts))], found)
-        return Deltas(times, signs, rows).in_order()
+        return results.in_order()
 
     return join
 
@@ -153,7 +157,54 @@ class _ForgettingInput:
         return events
 
 
+class _Settled:
+    """The left window of a semi-join: a row that it forgets is counted no more."""
+
+    def __init__(self, window: ForgettingWindow, operator: SemiJoinOperator) -> None:
+        self.store, self.step = window.store, window.step
+        self._window, self._operator = window, operator
+
+    def forget(self, slots: Ints) -> None:
+        self._operator.forget(slots)
+        self._window.forget(slots)
+
+
+def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJoin) -> DeltaNode:
+    """Rows of both sides go when they match nothing new, and a left row as soon as it has a match, which it keeps."""
+    node = relation.join
+    windows = [_ForgettingInput(build, operand) for operand in node.operands]
+    core = _core(build, node, (), [own.stored for own in windows], looked_up=looked_up(node))
+    evidence = [build.deltas(scan) for scan in node.evidence]
+    wants_match = isinstance(relation, SemiJoin)
+    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    forgetting = {0: _Settled(windows[0].window, operator), 1: windows[1].window}
+    purge = Purge(
+        build.memory, build.name("purge"), node, core, forgetting, False, build.dictionary, (), build.forgetting
+    )
+    build.holders += purge.holders
+    build.purges.append(purge)
+    build.gauges.top.counts.append(purge.__len__)
+    build.gauges.top.ruled_out.append(purge.violations)
+    build.gauges.top.given_up.append(purge.given_up)
+
+    def semi_join(step: Step) -> Deltas:
+        purge.learn([rows(step) for rows in evidence], {}, step.until)
+        came = [own.step(step, own.arrivals(step)) for own in windows]
+        allowed = [purge.allowed(number, events) for number, events in enumerate(came)]
+        entered = [core.enter(number, events) for number, events in enumerate(allowed)]
+        purge.wake(entered)
+        found, times, signs, _ = core.step(entered)
+        kept = purge.in_time(found, times)
+        shown = operator.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
+        purge.step(came, found, done_with=rows_of(0, found[kept, 0]))
+        return shown
+
+    return build.narrowed(semi_join, windows[0].stored, relation.left.schema)
+
+
 def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
+    if isinstance(relation, PurgingSemiJoin | PurgingAntiJoin):
+        return _purging_semi_join(build, relation)
     if isinstance(relation, ConstantSemiJoin | ConstantAntiJoin):
         return _constant_semi_join(build, relation)
     sides = (relation.left, relation.right)

@@ -1,0 +1,27 @@
+"""How a run forgets: how often it looks for what can go, and how long it waits for a punctuation (004, section 5).
+
+An *eager* purge looks after each part of a step, a *lazy* one when enough has come since the last: that keeps more and
+costs less. Results do not depend on it. Punctuations may be lost. A row that waits longer than `give_up` for one is
+given up: it is dropped and counted, and joins nothing that comes later than that after it, whenever it is dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """Times are in microseconds, of the streams' clock."""
+
+    #: A purge comes after so many rows, or so much time; without either, after each part of a step.
+    rows: int | None = None
+    time: int | None = None
+    give_up: int | None = None
+
+    @property
+    def is_lazy(self) -> bool:
+        return self.rows is not None or self.time is not None
+
+
+EAGER = Forgetting()

@@ -1,0 +1,126 @@
+"""When a run looks for what it can forget does not change the answer; what it gives up for good is counted."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from penstock.engines.embedded import EmbeddedEngine
+from penstock.plan.forgetting import Forgetting
+from tests.engines.comparing import Log, batches, bound, expected, logged, table
+from tests.engines.test_embedded import restart
+from tests.generators import Case
+from tests.purging.cases import SECOND, Purging, purging_case
+from tests.purging.test_emission import closing_case
+from tests.purging.test_other_operators import forgetting_case
+
+LAZY = (Forgetting(rows=3), Forgetting(rows=20), Forgetting(time=4 * SECOND), Forgetting(rows=30, time=9 * SECOND))
+
+
+def run(found: Purging, forgetting: Forgetting, cuts: Random, restarts: bool = False) -> Log:
+    engine = EmbeddedEngine(found.query, found.catalog, {}, 1, forgetting=forgetting)
+    pages: dict[tuple[int, int], dict[str, bytes]] = {}
+    log: Log = Log()
+    for name, rows in batches(found.case, engine, found.catalog, cuts):
+        engine.push(name, rows)
+        log += logged(engine.advance(), found.query)
+        if restarts:
+            restart(engine, pages)
+    return log + logged(engine.finish(), found.query)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_lazy_purge_gives_the_same_answer(seed: int) -> None:
+    made = (purging_case, forgetting_case, closing_case)[seed % 3]
+    found = made(4000 + seed)
+    want = expected(found.case, found.query, found.catalog)
+    for forgetting in LAZY:
+        assert run(found, forgetting, Random(seed)) == want, (forgetting, found.case.script)
+    assert run(found, LAZY[seed % 4], Random(seed), restarts=True) == want
+
+
+DDL = """
+CREATE STREAM item (id BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+CREATE STREAM bid (auction BIGINT, kind STRING, ts BIGINT,
+    FOREIGN KEY (auction) REFERENCES item (id) WITHIN 0 SECONDS,
+    PUNCTUATED BY (auction) WHEN kind = 'close') TIMESTAMP BY ts;
+"""
+JOIN = "SELECT i.id, b.ts AS at FROM item i, bid b WHERE i.id = b.auction AND b.kind = 'bid'"
+
+
+def auction(lost: int) -> dict[str, list[tuple[object, ...]]]:
+    """Items come every ten instants and are closed nine later; of so many items one punctuation is lost."""
+    return {
+        "item": [(i, 10 * i) for i in range(200)],
+        "bid": [
+            (i, "close" if at == 9 else "bid", 10 * i + at)
+            for i in range(200)
+            for at in (2, 9)
+            if at == 2 or not lost or i % lost
+        ],
+    }
+
+
+def states(forgetting: Forgetting, lost: int = 0) -> tuple[list[int], EmbeddedEngine]:
+    case = Case(DDL, JOIN, auction(lost), None, "")
+    query, catalog = bound(case)
+    engine = EmbeddedEngine(query, catalog, forgetting=forgetting)
+    sizes = []
+    for start in range(0, 2000, 10):
+        for stream in catalog.streams:
+            rows = [row for row in case.data[stream.name] if start <= row[-1] < start + 10]
+            if rows:
+                engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
+        engine.advance()
+        sizes.append(engine.state()[0])
+    return sizes, engine
+
+
+def test_a_lazy_purge_keeps_what_came_since_the_last_and_no_more() -> None:
+    eager, _ = states(Forgetting())
+    by_rows, _ = states(Forgetting(rows=90))
+    by_time, _ = states(Forgetting(time=300))
+    assert max(eager) <= 8
+    assert 40 < max(by_rows) <= 2 * 90 + 8
+    assert 40 < max(by_time) <= 2 * 90 + 8
+    assert min(by_rows[100:]) <= 8
+    assert min(by_time[100:]) <= 8
+
+
+def test_what_waits_for_a_lost_punctuation_is_given_up_and_counted() -> None:
+    """Every tenth is lost. Without giving up, its item stays for ever."""
+    kept, without = states(Forgetting(), lost=10)
+    given_up, engine = states(Forgetting(give_up=100), lost=10)
+    assert kept[-1] >= 19
+    assert without.given_up() == 0
+    assert max(given_up) <= 12
+    assert 18 <= engine.given_up() <= 20
+    assert sum(line.given_up for line in engine.metrics()) == engine.given_up()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_given_up_does_not_depend_on_how_rows_are_cut(seed: int) -> None:
+    """A row joins what comes up to the time after which it is given up, and nothing later."""
+    random = Random(seed)
+    ddl = """
+    CREATE STREAM s (a BIGINT, ts BIGINT, PUNCTUATED BY (a) FROM closed (a)) TIMESTAMP BY ts;
+    CREATE STREAM t (a BIGINT, ts BIGINT, PUNCTUATED BY (a) FROM closed (a)) TIMESTAMP BY ts;
+    CREATE STREAM closed (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    """
+    data = {
+        name: [(random.randint(0, 5), ts) for ts in sorted(random.randint(1, 80) for _ in range(25))] for name in "st"
+    } | {"closed": [(90, 79)]}
+    join = "SELECT s.a, s.ts AS x, t.ts AS y FROM s, t WHERE s.a = t.a"
+    within = f"{join} AND s.ts <= t.ts + 12 AND t.ts <= s.ts + 12"
+    want = expected(Case(ddl, within, data, None, ""), *bound(Case(ddl, within, data, None, "")))
+    case = Case(ddl, join, data, None, "")
+    query, catalog = bound(case)
+    for cuts in (Random(seed), Random(seed + 1), 0):
+        engine = EmbeddedEngine(query, catalog, forgetting=Forgetting(give_up=12))
+        log: Log = Log()
+        for name, rows in batches(case, engine, catalog, cuts):
+            engine.push(name, rows)
+            log += logged(engine.advance(), query)
+        assert log + logged(engine.finish(), query) == want
+        assert engine.given_up() > 0

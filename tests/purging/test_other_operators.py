@@ -1,0 +1,164 @@
+"""Semi-joins, anti-joins, set operations and DISTINCT forget what is closed, and the answer does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from penstock import check
+from penstock.algebra.relations import walk_relations
+from penstock.algebra.rewrites import normalise
+from penstock.engines.embedded import EmbeddedEngine
+from penstock.operators import machine
+from penstock.plan.ends import Ending
+from penstock.plan.exploited import unused_proof
+from penstock.plan.fragments import plan
+from penstock.plan.rules import PurgingAntiJoin, PurgingSemiJoin
+from penstock.sql import bind_text
+from tests.engines.comparing import Log, batches, embedded, expected, logged, table
+from tests.engines.spark.pretending import pretended
+from tests.engines.test_embedded import restart
+from tests.generators import Case
+from tests.purging.cases import (
+    Declared,
+    Purging,
+    clustered,
+    data_case,
+    ordered,
+    punctuated,
+    punctuated_from,
+    reference,
+    unique,
+)
+
+SUBQUERY = (
+    "SELECT s0.a, s0.b FROM s0 WHERE {} (SELECT * FROM s1 WHERE s1.a = s0.a{})",
+    "SELECT s0.b, COUNT(*) AS n FROM s0 WHERE {} (SELECT * FROM s1 WHERE s1.a = s0.a{}) GROUP BY s0.b",
+    "SELECT ISTREAM(s0.b) FROM s0 WHERE s0.closes = 0 AND {} (SELECT * FROM s1 WHERE s1.a = s0.a{})",
+)
+CONDITIONS = (
+    "",
+    "",
+    " AND s1.b = s0.b",
+    " AND s1.b <= s0.b",
+    " AND s1.ts <= s0.ts + INTERVAL 2 SECONDS AND s1.ts >= s0.ts",
+)
+SETS = (
+    "SELECT a{1} FROM s0 {0} SELECT a{1} FROM s1",
+    "SELECT x.a, COUNT(*) AS n FROM (SELECT a{1} FROM s0 {0} SELECT a{1} FROM s1) x GROUP BY x.a",
+    "SELECT RSTREAM * FROM (SELECT a{1} FROM s0 {0} SELECT a{1} FROM s1) x",
+)
+OPERATORS = ("EXCEPT", "EXCEPT ALL", "INTERSECT", "INTERSECT ALL", "UNION")
+
+
+def _select(random: Random) -> str:
+    if random.random() < 0.6:
+        exists = random.choice(("EXISTS", "NOT EXISTS"))
+        return random.choice(SUBQUERY).format(exists, random.choice(CONDITIONS))
+    if random.random() < 0.8:
+        return random.choice(SETS).format(random.choice(OPERATORS), random.choice(("", ", b")))
+    return random.choice(("SELECT DISTINCT a, b FROM s0", "SELECT DISTINCT s0.a FROM s0, s1 WHERE s0.a = s1.a"))
+
+
+def _declared(random: Random) -> Iterator[Declared]:
+    for name, other in (("s0", "s1"), ("s1", "s0")):
+        if random.random() < 0.7:
+            yield punctuated(name, ("a",))
+        if random.random() < 0.3:
+            yield punctuated_from(name, ("a",), "closed")
+        if random.random() < 0.25:
+            yield unique(name, ("a",))
+        if random.random() < 0.25:
+            yield clustered(name, ("a",), random.randint(0, 4), random.random() < 0.4)
+        if random.random() < 0.25:
+            yield ordered(name, "a", random.randint(0, 4), random.random() < 0.4)
+        if random.random() < 0.25:
+            yield reference(name, "a", other, "a", random.randint(0, 4), random.random() < 0.5)
+
+
+def forgets(found: Purging) -> bool:
+    root = plan(normalise(found.query), 1, found.catalog).last.root
+    return any(isinstance(node, Ending | PurgingSemiJoin | PurgingAntiJoin) for node in walk_relations(root))
+
+
+def forgetting_case(seed: int) -> Purging:
+    random = Random(seed)
+    while True:
+        found = data_case(random, ["s0", "s1"], list(_declared(random)), f"{_select(random)} ALLOW UNBOUNDED", 50)
+        if forgets(found):
+            return found
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_the_answer_is_the_reference_s(block: int) -> None:
+    for seed in range(block * 20, block * 20 + 20):
+        found = forgetting_case(seed)
+        want = expected(found.case, found.query, found.catalog)
+        for cells, cuts in ((1, 0), (1, Random(seed)), (3, Random(seed + 1))):
+            got = embedded(found.case, found.query, found.catalog, cells, cuts)
+            assert got == want, (seed, found.case.script, found.case.data)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_it_goes_on_from_its_pages(seed: int) -> None:
+    found = forgetting_case(1000 + seed)
+    engine = EmbeddedEngine(found.query, found.catalog, {}, 1 + seed % 2)
+    pages: dict[tuple[int, int], dict[str, bytes]] = {}
+    log: Log = Log()
+    for name, rows in batches(found.case, engine, found.catalog, Random(seed)):
+        engine.push(name, rows)
+        log += logged(engine.advance(), found.query)
+        restart(engine, pages)
+    assert log + logged(engine.finish(), found.query) == expected(found.case, found.query, found.catalog)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_spark_s_tasks_and_slices_do_not_matter(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "SLICE", 4)
+    found = forgetting_case(2000 + seed)
+    got = pretended(found.case, found.query, found.catalog, 1 + seed % 3, Random(seed))
+    assert got == expected(found.case, found.query, found.catalog)
+
+
+DDL = """
+CREATE STREAM s (a BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
+CREATE STREAM t (a BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
+"""
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT s.a, s.ts AS at FROM s WHERE EXISTS (SELECT * FROM t WHERE t.a = s.a)",
+        "SELECT s.a, s.ts AS at FROM s WHERE NOT EXISTS (SELECT * FROM t WHERE t.a = s.a)",
+        "SELECT a FROM s EXCEPT SELECT a FROM t",
+        "SELECT a FROM s INTERSECT SELECT a FROM t",
+        "SELECT a FROM s UNION SELECT a FROM t",
+        "SELECT DISTINCT a FROM s",
+        "SELECT a, COUNT(DISTINCT closes) AS n FROM s GROUP BY a",
+    ],
+)
+def test_what_is_kept_is_what_is_open(select: str) -> None:
+    """A value comes for ten instants on both sides, on one of them only in every third case, and is closed then."""
+    s = [(n // 10, int(n % 10 == 9), n) for n in range(1000)]
+    t = [(n // 10, int(n % 10 == 9), n) for n in range(1000) if n % 10 == 9 or n // 10 % 3]
+    case = Case(DDL, select, {"s": s, "t": t}, None, "")
+    bound = bind_text(case.script).checked()
+    query, catalog = bound.queries[0], bound.catalog
+    (verdict,) = check(case.script)
+    assert verdict.safe
+    assert unused_proof(verdict) is None
+    engine = EmbeddedEngine(query, catalog)
+    most, log = 0, Log()
+    for start in range(0, 1000, 20):
+        for stream in catalog.streams:
+            if stream.name in engine.streams:
+                rows = [row for row in case.data[stream.name] if start <= row[-1] < start + 20]
+                engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
+        log += logged(engine.advance(), query)
+        most = max(most, engine.state()[0])
+    log += logged(engine.finish(), query)
+    assert most <= 50
+    assert log == embedded(case, query, catalog, 2, 0)
