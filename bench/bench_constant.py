@@ -2,8 +2,8 @@
 
 Two queries of the paper's table 1, over streams that are made as they are read: Q4 without duplicates, which keeps a
 skyline, and Q3 with a count per group, which keeps counters. State and work are printed after each tenth. Beside them
-stands the plain join, which keeps all rows, over the first of them. `ROWS` in the environment sets the size. Times
-are CPU times of this process, without making the rows.
+stands the plain join, which keeps all rows, over the first of them. `ROWS` in the environment sets how many each reads.
+Times are CPU times of this process, without making the rows.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ QUERIES = {
 
 def main() -> None:
     print(f"load {os.getloadavg()[0]:.1f}")
-    rows = ROWS // len(QUERIES)
     for title, select in QUERIES.items():
         list(run(select, 8 * PUSHED, 1))  # compiles what is not compiled yet
         print(f"{title}: {select}")
-        kept = measured(select, rows)
+        kept = measured(select, ROWS)
         few = 2 * PUSHED
         with patch("penstock.plan.fragments.with_constant_synopses", lambda physical, *_: physical):
             ((seconds, *_),) = run(select, few, 1)

@@ -147,24 +147,19 @@ def _synopses(join: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Cat
     if isinstance(join, AntiJoin) and any(isinstance(predicate, Or) for predicate in join.on):
         return None  # it becomes several
     block = block_of(join)
-    if sum(not operand.is_static for operand in block.operands) < 2:
+    is_held = [operand.is_static or content(operand.relation, catalog).is_safe for operand in block.operands]
+    if all(is_held) or sum(not operand.is_static for operand in block.operands) < 2:
         return None
     theory = constant_synopses(join, above)
     buckets: list[Buckets | None] = []
     where: list[tuple[Expr, ...]] = []
-    for operand in block.operands:
-        if operand.is_static or content(operand.relation, catalog).is_safe:
-            buckets.append(None)
-            where.append(())
-            continue
-        found = (NOTHING, ()) if theory.closure is None else _Reading(join, above, block, theory, operand).buckets()
-        if found is None:
-            return None
-        if found[1] and isinstance(join, AntiJoin) and not buckets:
-            return None  # a row that matches nothing is one that shows, so it must not be left out
+    for operand, held in zip(block.operands, is_held, strict=True):
+        found = (None, ()) if held else _Reading(join, above, block, theory, operand).buckets()
+        if found is None or (found[1] and isinstance(join, AntiJoin) and not buckets):
+            return None  # a left row of an anti-join that matches nothing shows, so it must not be left out
         buckets.append(found[0])
         where.append(found[1])
-    return Synopses(tuple(buckets), tuple(where)) if any(buckets) else None
+    return Synopses(tuple(buckets), tuple(where))
 
 
 class _Reading:
@@ -187,7 +182,9 @@ class _Reading:
 
     def buckets(self) -> tuple[Buckets, tuple[Expr, ...]] | None:
         synopsis, closure = self._synopsis, self._theory.closure
-        if synopsis is None or closure is None or self._bound is None or not self._is_all_kept():
+        if closure is None:
+            return NOTHING, ()
+        if synopsis is None or self._bound is None or not self._is_all_kept():
             return None
         attributes = list(dict.fromkeys([*(c.of for c in synopsis.corners), *(h.of for h in synopsis.holes)]))
         is_skyline = synopsis.kept is Kept.SKYLINE

@@ -87,8 +87,11 @@ def begin(
 
 
 def results(spark: SparkSession, folder: Path, query: Query) -> Log:
-    """What was written: Spark reads only files that were committed."""
-    return logged(spark.read.parquet(str(folder / "out.parquet")).toArrow(), query)
+    """What was written. Spark reads only files that were committed; there are no others, whatever was tried again."""
+    found = logged(spark.read.parquet(str(folder / "out.parquet")).toArrow(), query)
+    files = (folder / "out.parquet").glob("*.parquet")
+    assert sum((logged(pq.read_table(file, partitioning=None), query) for file in files), Log()) == found
+    return found
 
 
 def on_spark(spark: SparkSession, case: Case, query: Query, catalog: Catalog, folder: Path, *, cells: int) -> Log:

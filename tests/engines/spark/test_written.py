@@ -24,7 +24,7 @@ def test_the_results_of_a_micro_batch_count_once(spark: SparkSession, tmp_path: 
     folder = str(tmp_path / f"{ODD}.parquet")
     log = ResultsLog(spark, folder)
     for number, value in ((0, 0), (0, 10), (1, 1)):
-        told = write_results(pa.table({"_ts": [value], "_op": ["+"]}), folder)
+        told = write_results(pa.table({"_ts": [value], "_op": ["+"]}), folder, str(value))
         log.commit(spark.createDataFrame([(told,)], "data BINARY"), number)
     log.commit(spark.createDataFrame([], "data BINARY"), 2)
     assert len(list(Path(folder).glob("*.parquet"))) == 3
@@ -32,7 +32,7 @@ def test_the_results_of_a_micro_batch_count_once(spark: SparkSession, tmp_path: 
     assert [table.column("_ts").to_pylist() for table in Committed(Path(folder)).new()] == [[0], [1]]
     # Every tenth log file holds all that came before.
     for number in range(3, 12):
-        told = write_results(pa.table({"_ts": [number], "_op": ["+"]}), folder)
+        told = write_results(pa.table({"_ts": [number], "_op": ["+"]}), folder, str(number))
         ResultsLog(spark, folder).commit(spark.createDataFrame([(told,)], "data BINARY"), number)
     assert spark.read.parquet(folder).count() == 11
 

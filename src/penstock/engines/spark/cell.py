@@ -27,7 +27,7 @@ from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.revival import Live
 from penstock.engines.spark.source import by_cell
 from penstock.engines.spark.work import Work
-from penstock.engines.spark.written import write_results
+from penstock.engines.spark.written import file_name, write_results
 from penstock.errors import PenstockError
 from penstock.operators.sweep import sweep
 from penstock.synopsis.deltas import Deltas, no_deltas
@@ -219,5 +219,6 @@ class CellStep:
             for packet in rows_packets(out, self._fragment.root.schema, dictionary, 0, self._address):
                 yield Row(OUT, packet)
         elif len(out) or self._is_clock:
+            results = result_table(out, self._work.schema, dictionary)
             # One cell writes a file even of nothing, so that the folder always says which columns there are.
-            yield Row(OUT, write_results(result_table(out, self._work.schema, dictionary), folder))
+            yield Row(OUT, write_results(results, folder, file_name(self._cell)))

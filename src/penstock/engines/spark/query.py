@@ -35,7 +35,7 @@ from penstock.engines.spark.written import ResultsLog, folder_of_cells
 from penstock.errors import PenstockError
 
 #: A query that cannot start because the machine is busy is started so many times.
-_MOST_STARTS = 4
+_MOST_STARTS = 6
 
 #: Streams by their declared names.
 Frames = Mapping[str, DataFrame | ListedFiles]

@@ -3,8 +3,8 @@
 Rows that leave Python for Spark to write them cost more than it did to find them. So a cell writes its results where
 it is, and hands on the name of the file. When all cells are done, the files are added to the log that Spark's own file
 sink keeps, `_spark_metadata`, under the number of the micro-batch, and only once: whoever reads the folder with Spark
-sees each result exactly once, whatever was tried again. Files that the log does not name are what tasks left that did
-not end; nobody reads them.
+sees each result exactly once, whatever was tried again. A file is named after its micro-batch and cell. So what is
+tried again replaces what was left, which is the same, and the folder holds each result once for all other readers, too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.algebra.relations import Schema
@@ -46,17 +47,25 @@ def folder_of_cells(spark: SparkSession, out: str, schema: Schema) -> str | None
     return None if folder is None else str(folder)
 
 
-def write_results(results: pa.Table, folder: str) -> bytes:
+def write_results(results: pa.Table, folder: str, name: str) -> bytes:
     """Writes results into a file of their own, and gives the file's description."""
     os.makedirs(folder, exist_ok=True)
-    path = Path(folder) / f"part-{uuid4()}.snappy.parquet"
+    path = Path(folder) / f"part-{name}.snappy.parquet"
     # Readers pass over names that start with a dot: what a worker leaves that is killed here is in nobody's way.
-    draft = path.with_name(f".{path.name}")
+    draft = path.with_name(f".{path.name}.{uuid4()}")
     pq.write_table(results, draft)
     found = draft.stat()
-    draft.rename(path)
+    draft.replace(path)
     told = {"path": path.as_uri(), "size": found.st_size, "modified": found.st_mtime_ns // 1_000_000}
     return json.dumps(told).encode()
+
+
+def file_name(cell: int) -> str:
+    """The name of a cell's results in the micro-batch that runs: the same one whenever it is tried again."""
+    context = TaskContext.get()
+    assert context is not None
+    query, batch = (context.getLocalProperty(key) for key in ("sql.streaming.queryId", "streaming.sql.batchId"))
+    return f"{int(batch or 0):05d}-{cell:05d}-{query}"
 
 
 class ResultsLog:

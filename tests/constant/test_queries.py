@@ -1,0 +1,104 @@
+"""Joins of buckets over other types, tables and windows, with NULLs and sums that overflow."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import pytest
+
+from penstock.algebra.relations import walk_relations
+from penstock.algebra.rewrites import normalise
+from penstock.engines.embedded import EmbeddedEngine
+from penstock.plan.buckets import Constant
+from penstock.plan.exploited import unused_proof
+from penstock.plan.fragments import plan
+from penstock.register.verdict import check_query
+from tests.constant.cases import Bounded
+from tests.constant.test_constant import assert_within_bounds
+from tests.engines.comparing import batches, bound, embedded, expected, table
+from tests.generators import Case
+
+DDL = """
+CREATE STREAM s (a BIGINT, b INT, ok BOOLEAN, p DECIMAL(9, 2), name STRING, day DATE, ts BIGINT) TIMESTAMP BY ts;
+CREATE STREAM t (d BIGINT, e INT, ok BOOLEAN, q DECIMAL(9, 2), name STRING, day DATE, ts BIGINT) TIMESTAMP BY ts;
+CREATE TABLE color (id BIGINT, name STRING);
+"""
+
+#: What keeps buckets.
+KEEP = {
+    "a boolean that is only shown may be NULL": "SELECT s.ok FROM s, t WHERE s.a = t.d AND s.a > 1 AND t.d < 4",
+    "booleans that join": "SELECT s.ok FROM s, t WHERE s.ok = t.ok",
+    "decimals": "SELECT s.p FROM s, t WHERE s.p = t.q AND s.p >= 0.50 AND t.q < 1.00",
+    "a skyline of decimals and days": "SELECT DISTINCT s.a FROM s, t WHERE s.day < t.day AND s.a > 1 AND s.a < 4",
+    "a sum that overflows is NULL": "SELECT DISTINCT t.ok FROM s, t WHERE s.b + 1 > t.e AND t.ok",
+    "names of a few": "SELECT s.name, t.name FROM s, t WHERE s.name = t.name AND s.name IN ('v1', 'v2')",
+    "values that differ": "SELECT DISTINCT t.ok FROM s, t WHERE s.a <> t.d AND t.ok",
+    "values of a table":
+        "SELECT c.name, COUNT(*) AS n FROM s, t, color c WHERE s.a = c.id AND t.d = s.a GROUP BY c.name",
+    "a window":
+        "SELECT t.e, COUNT(*) AS n FROM s, t [RANGE 5 MICROSECONDS] WHERE s.a = t.d AND s.a IN (1, 2) GROUP BY t.e",
+    "three skylines": "SELECT DISTINCT s.a FROM s, t, s x WHERE s.b < t.e AND x.b < t.e AND s.a > 1 AND s.a < 4",
+    "a condition that is no comparison":
+        "SELECT s.a FROM s, t WHERE s.a * t.d = 6 AND s.a BETWEEN 1 AND 6 AND t.d BETWEEN 1 AND 6",
+    "matches": "SELECT s.a FROM s WHERE s.a BETWEEN 1 AND 3 AND EXISTS (SELECT 1 FROM t WHERE t.d = s.a)",
+    "none": "SELECT s.a FROM s WHERE s.a BETWEEN 0 AND 9 AND NOT EXISTS (SELECT 1 FROM t WHERE t.d = s.a AND t.d < 3)",
+    "no row can match": "SELECT COUNT(*) AS n FROM s, t WHERE s.a = t.d AND s.a > 1 AND t.d < 2 AND s.b > 0",
+    "istream": "SELECT ISTREAM(s.a) FROM s, t WHERE s.a = t.d AND s.a BETWEEN 1 AND 2",
+    "rows that join themselves":
+        "SELECT COUNT(*) AS n FROM s x, s y WHERE x.a < y.a AND x.a BETWEEN 0 AND 4 AND y.a BETWEEN 0 AND 4",
+}  # fmt: skip
+
+#: What is bounded and keeps all rows still.
+WARN = {
+    "a sum": "SELECT SUM(s.b) AS n FROM s, t WHERE s.a = t.d AND s.a BETWEEN 1 AND 3",
+    "a value between those of a table": "SELECT DISTINCT c.name FROM s, t, color c WHERE s.b < c.id AND t.e > c.id",
+    "an occurrence that says nothing new": "SELECT DISTINCT 1 AS one FROM s x, s y WHERE y.a = 3",
+}  # fmt: skip
+
+
+def case_of(query: str, seed: int, rows: int = 30) -> Case:
+    random = Random(seed)
+
+    def row(ts: int) -> tuple[Any, ...]:
+        b = random.choice((2**31 - 1, -(2**31), 0, 1, 2, 3))
+        p, name = Decimal(random.randint(0, 120)) / 100, f"v{random.randint(0, 3)}"
+        values = (random.randint(0, 6), b, random.random() < 0.5, p, name, random.randint(0, 20))
+        return (*(None if random.random() < 0.05 else value for value in values), ts)
+
+    data = {name: [row(ts // 2) for ts in range(rows)] for name in ("s", "t")}
+    return Case(DDL, query, {**data, "color": [(1, "red"), (2, "blue"), (2, "green"), (None, "none")]}, None, "")
+
+
+@pytest.mark.parametrize("name", KEEP)
+def test_buckets_give_the_answer(name: str) -> None:
+    for seed in range(2):
+        case = case_of(KEEP[name], seed)
+        query, catalog = bound(case)
+        assert any(isinstance(n, Constant) for n in walk_relations(plan(normalise(query), 1, catalog).last.root))
+        assert unused_proof(check_query(query, catalog)) is None
+        want = expected(case, query, catalog)
+        for cells, cuts in ((1, 0), (2, Random(seed))):
+            assert embedded(case, query, catalog, cells, cuts) == want, (seed, cells)
+
+
+@pytest.mark.parametrize("name", KEEP)
+def test_no_more_buckets_are_kept_than_is_said(name: str) -> None:
+    case = case_of(KEEP[name], 7, 200)
+    query, catalog = bound(case)
+    engine = EmbeddedEngine(query, catalog, {t.name: table(t, case.data[t.name]) for t in catalog.tables})
+    for stream, rows in batches(case, engine, catalog, 20):
+        engine.push(stream, rows)
+        engine.advance()
+        assert_within_bounds(engine, Bounded(case, query, catalog), 7)
+    engine.finish()
+    assert_within_bounds(engine, Bounded(case, query, catalog), 7)
+
+
+@pytest.mark.parametrize("name", WARN)
+def test_what_is_not_counted_yet_is_said(name: str) -> None:
+    query, catalog = bound(case_of(WARN[name], 0))
+    verdict = check_query(query, catalog)
+    assert verdict.safe
+    assert "counts of rows that are alike" in str(unused_proof(verdict))
