@@ -178,11 +178,10 @@ class Monitors:
 
     def _is_there(self, number: int, monitor: Monitor, keys: Ints, rows: Rows) -> NDArray[np.bool_]:
         """Whether an input has a row with each key, or one comes in this step."""
-        coming, _ = _coming(number, monitor.variables, rows, self._core)
+        new, _ = coming(number, monitor.variables, rows, self._core)
         places = np.arange(keys.shape[1])
-        comes = np.isin(
-            row_hashes(keys, np.arange(len(keys)), places), row_hashes(coming, np.arange(len(coming)), places)
-        )
+        hashes = row_hashes(keys, np.arange(len(keys)), places)
+        comes = np.isin(hashes, row_hashes(new, np.arange(len(new)), places))
         return self._core.holds(number, monitor.variables, keys) | comes
 
     def _columns(self, monitor: Monitor) -> Schema:
@@ -232,13 +231,13 @@ class _ReferenceWatcher(_OfFirsts):
 
     def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
         monitor = self._monitor
-        keys, times = _coming(monitor.source, monitor.variables, rows, core)
+        keys, times = coming(monitor.source, monitor.variables, rows, core)
         if monitor.is_key:
             # What refers to a row that is there requires nothing.
             waits = ~core.holds(monitor.target, monitor.variables, keys)
             keys, times = keys[waits], times[waits]
         self.firsts.meet(keys, knows.clock_after(monitor.ticks, times))
-        keys, times = _coming(monitor.target, monitor.variables, rows, core)
+        keys, times = coming(monitor.target, monitor.variables, rows, core)
         since, partners = self.firsts.look(keys, forget=monitor.is_key)
         ticks = monitor.ticks
         return _observed(keys, times, since, partners, knows.clock_before(ticks, times), ticks is not None)
@@ -321,7 +320,7 @@ def _watcher(memory: Memory, name: str, monitor: Monitor) -> _Watcher:
     raise AssertionError(f"no watcher for {monitor}")
 
 
-def _coming(number: int, variables: tuple[int, ...], rows: Rows, core: JoinCore) -> tuple[Ints, Ints]:
+def coming(number: int, variables: tuple[int, ...], rows: Rows, core: JoinCore) -> tuple[Ints, Ints]:
     """The values that rows of an input have that come, and their times. A NULL joins nothing."""
     own, source = rows[number], core.inputs[number]
     if isinstance(own, Events):

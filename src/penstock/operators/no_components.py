@@ -4,6 +4,11 @@ Who refers to such a row need not wait for it. A key is noted when a row fails i
 or is forgotten although others may still refer to it. It is kept until nobody will, as the plan says (`ByNo`), by the
 time of its row, order or clusters. Where all who refer to it are told otherwise, or it has left its window, it is there
 until the step is over, for those who wait for it.
+
+RIDS(k) tells them, too, but k rows later; and where k is large, more rows wait than keys would be kept (6.10). Where
+clusters say when a key can go, there is a choice, and it is made for the smaller size over time: while keys are kept,
+it is counted how many rows refer to them. Of these, by Little's law, k for each row that comes would wait. If that is
+less than the keys, they are not kept, until k doubles.
 """
 
 from __future__ import annotations
@@ -16,8 +21,9 @@ from numpy.typing import NDArray
 from penstock.kernels.purge import TIME
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
-from penstock.operators.monitors import Monitors
+from penstock.operators.monitors import Monitors, Rows, coming
 from penstock.plan.rules import ByCluster, ByKey, ByNo, ByOrder, InTime, PurgingJoin
+from penstock.plan.watched import Watched
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
 
@@ -25,6 +31,11 @@ Bools = NDArray[np.bool_]
 
 #: So few keys are not looked through.
 FEW_KEYS = 1024
+#: For so many rows it is counted at least, before it is chosen whether keys are kept.
+PANE = 1000
+#: What a choice goes by: whether keys are not kept, since which clock it is counted, how many rows would have waited
+#: since then, summed over the rows that came, and k when it was last chosen.
+_NOT_KEPT, _BEGAN, _WAITED, _K = range(4)
 Closer = InTime | ByOrder | ByCluster
 
 
@@ -37,13 +48,47 @@ class NoComponents:
         keys = {(rule.target, rule.variables): n for n, rule in enumerate(node.rules) if isinstance(rule, ByKey)}
         self._watched = {n: keys[rule.target, rule.variables] for n, rule in self._rules.items()}
         #: By rule and input that may ask, the rules that say that it will not.
-        self._closers = {n: [list(_closers(node, rule, h)) for h in rule.awaited] for n, rule in self._rules.items()}
+        self._closers = {n: [list(_closers(node, rule, h)) for h in _askers(rule)] for n, rule in self._rules.items()}
+        self._names = {n: _name(node, rule) for n, rule in self._rules.items()}
+        self._choices = {n: memory.array(f"{name}.no_choice{n}", 4) for n, rule in self._rules.items() if rule.late}
         self._left = {n: memory.array(f"{name}.no{n}", 1) for n in self._rules}
         self._passing: list[tuple[int, Ints]] = []
 
     def watched_as(self, number: int) -> int:
         """The rule under which rows wait for what a rule tells: for the keys of No rows, that of the key."""
         return self._watched.get(number, number)
+
+    def watched(self) -> list[Watched]:
+        """Where there is a choice, whether keys are kept."""
+        return [Watched(self._names[number], None, self._keeps(number)) for number in self._choices]
+
+    def choose(self, rows: Rows) -> None:
+        """Sees rows that come, after the keys of this step, and chooses whether keys are kept."""
+        for number, choice in self._choices.items():
+            late = self._rules[number].late
+            limits = [limit for rule in late if (limit := self._monitors.limit(rule.k)) is not None]
+            clock, largest = self._knows.clock(late[0].ticks), max(limits, default=0)
+            lasted = clock - int(choice[_BEGAN])
+            if len(limits) < len(late) or (choice[_NOT_KEPT] and largest >= 2 * choice[_K]):
+                # Without k nothing else tells them; and where it has grown, more would wait than was counted.
+                choice[:4] = 0, clock, 0, 0
+            elif not choice[_NOT_KEPT]:
+                choice[_WAITED] += sum(map(int.__mul__, limits, self._asking(number, rows)))
+                if lasted >= max(PANE, largest):
+                    is_less = int(choice[_WAITED]) // lasted < len(self._knows.evidence[number])
+                    choice[:4] = is_less, clock, 0, max(largest, 1)
+
+    def _asking(self, number: int, rows: Rows) -> Iterator[int]:
+        """How many rows of each input that is told late refer to keys that are kept."""
+        for rule in self._rules[number].late:
+            keys, _ = coming(rule.source, self._rules[number].variables, rows, self._core)
+            yield int((self._knows.evidence[number].words(keys) != MISSING).sum())
+
+    def _keeps(self, number: int) -> bool:
+        """Whether keys are kept for longer than a step."""
+        if number in self._choices:
+            return not self._choices[number][_NOT_KEPT]
+        return bool(self._rules[number].awaited)
 
     def left(self, target: int, slots: Ints) -> None:
         """Notes for this step the keys of an input's rows that leave their window now (6.3.2)."""
@@ -67,9 +112,9 @@ class NoComponents:
         for number, keys in self._passing:
             self._knows.evidence[number].forget_keys(keys)
         self._passing = []
-        for number, rule in self._rules.items():
+        for number in self._rules:
             kept, left = self._knows.evidence[number], self._left[number]
-            if not rule.awaited:
+            if not self._keeps(number):
                 kept.clear()
             elif len(kept) > max(FEW_KEYS, int(left[0]) * 5 // 4):
                 keys, starts = kept.entries()
@@ -80,13 +125,13 @@ class NoComponents:
         """Which keys of clusters are those of No rows that the cluster may let go."""
         found = np.zeros(len(keys), np.bool_)
         for number, rule in self._rules.items():
-            if cluster.variables == rule.variables and cluster.target in rule.awaited:
+            if cluster.variables == rule.variables and cluster.target in _askers(rule):
                 found |= self._knows.evidence[number].words(keys) != MISSING
         return found
 
     def _is_needless(self, number: int, keys: Ints, starts: Ints) -> Bools:
         """Whether nobody asks for these keys any more; without anybody to ask for them later, they are noted still."""
-        needless = np.full(len(keys), bool(self._closers[number]))
+        needless = np.full(len(keys), self._keeps(number))
         for closers in self._closers[number]:
             closed = np.zeros(len(keys), np.bool_)
             for closer_number, closer in closers:
@@ -106,6 +151,16 @@ class NoComponents:
                 since = self._knows.evidence[number].words(keys)
                 closed = (since != MISSING) & (clock > since + limit)
         return closed
+
+
+def _askers(rule: ByNo) -> tuple[int, ...]:
+    """The inputs for which keys may be kept."""
+    return rule.awaited or tuple(told.source for told in rule.late)
+
+
+def _name(node: PurgingJoin, rule: ByNo) -> str:
+    columns = node.keys_of(rule.target, rule.variables)
+    return f"{columns[0].scope}: No of ({', '.join(column.name for column in columns)})"
 
 
 def _closers(node: PurgingJoin, rule: ByNo, asking: int) -> Iterator[tuple[int, Closer]]:

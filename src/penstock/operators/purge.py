@@ -146,7 +146,7 @@ class Purge:
         return int(self._memory.array(f"{self._name}.violations", 1)[0])
 
     def watched(self) -> list[Watched]:
-        return self._monitors.watched()
+        return self._monitors.watched() + self._no.watched()
 
     def gave(self, results: int) -> None:
         """So many results came out, since the last call."""
@@ -160,6 +160,7 @@ class Purge:
             hashes.append(watch_hashes(self._no.watched_as(number), keys))
         self._woken = [self._waiting_for(own) for own in hashes]
         self._monitors.observe(came, rows)
+        self._no.choose(rows)
         for number, rule in enumerate(self.node.rules):
             if isinstance(rule, ByOrder) and isinstance(rule.k, Estimate):
                 self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(rule.k)

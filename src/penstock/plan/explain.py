@@ -15,7 +15,7 @@ from penstock.plan.ends import Ending, InTime, Seen
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.physical import Keep, Received, Scan
-from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.plan.rules import ByNo, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.register.bounds import counted
 
 
@@ -160,7 +160,8 @@ def _operator_text(relation: Relation) -> str:
             return f"{_operator_text(plain(relation.left, relation.right, relation.on))}, forgets rows of {names}"
         case PurgingJoin(operands, forgets=forgets):
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
-            return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}"
+            watched = "".join(f", watches {monitor.constraint}" for monitor in relation.monitors if monitor.varies)
+            return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}{watched}{_noes(relation)}"
         case ConstantJoin(operands, on, buckets):
             return f"{_operator_text(Join(operands, on))}, keeps {_all_buckets_text(operands, buckets)}"
         case ConstantSemiJoin(left, right, on, buckets):
@@ -168,3 +169,10 @@ def _operator_text(relation: Relation) -> str:
         case ConstantAntiJoin(left, right, on, buckets):
             return f"{_operator_text(AntiJoin(left, right, on))}, keeps {_all_buckets_text((left, right), buckets)}"
     return plan_text(relation).partition("\n")[0]
+
+
+def _noes(join: PurgingJoin) -> str:
+    """The inputs of which it may keep the keys of No rows, or not."""
+    targets = [join.operands[rule.target] for rule in join.rules if isinstance(rule, ByNo) and rule.late]
+    names = " and ".join(dict.fromkeys(_leaf_name(cast(Leaf, target)) for target in targets))
+    return f", may keep No of {names}" if names else ""

@@ -281,7 +281,8 @@ class _Rules:
             refused = refused_by(scan, self._definition(scan), self._columns[key])
             if refused is not None or refers:
                 evidence = None if refused is None else self._evidence(refused)
-                yield ByNo(key.target, key.variables, evidence, self._awaited(key, rules))
+                awaited = self._awaited(key, rules)
+                yield ByNo(key.target, key.variables, evidence, awaited, () if awaited else self._late(key, rules))
 
     def _awaited(self, key: ByKey, rules: tuple[Rule, ...]) -> tuple[int, ...]:
         """The inputs that may ask for a key, where nothing else tells them.
@@ -292,6 +293,13 @@ class _Rules:
         untold = tuple(n for n in sorted(held) if not any(self._tells(rule, key.target, n) for rule in rules))
         grows = not always_forgets(PurgingJoin(self._join.operands, self._join.on, rules, (), (), ()), key.target)
         return untold if grows or all(any(_stops(rule, n, key) for rule in rules) for n in untold) else ()
+
+    def _late(self, key: ByKey, rules: tuple[Rule, ...]) -> tuple[AfterRows, ...]:
+        """RIDS of those that may ask for a key, if all have it, and CA that says when they stop."""
+        held = {n for n in range(len(self._join.operands)) if self.holds(n, key.variables)} - {key.target}
+        told = {r.source: r for r in rules if isinstance(r, AfterRows) and r.target == key.target}
+        stop = {r.target for r in rules if isinstance(r, ByCluster) and r.variables == key.variables}
+        return tuple(told[n] for n in sorted(held)) if held and held <= told.keys() & stop else ()
 
     def _tells(self, rule: Rule, target: int, asking: int) -> bool:
         """Whether a rule ends the wait of an input's rows for those of a target before they leave their window."""

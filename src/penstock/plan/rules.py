@@ -84,6 +84,8 @@ class ByNo:
     variables: tuple[int, ...]
     evidence: int | None
     awaited: tuple[int, ...]
+    #: By RIDS all others are told, but late; and CA says when they stop asking. So keys may be kept for them as well.
+    late: tuple[AfterRows, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
