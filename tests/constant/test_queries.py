@@ -52,6 +52,7 @@ KEEP = {
 
 #: What is bounded and keeps all rows still.
 WARN = {
+    "a number that has no negative": "SELECT s.a FROM s, t WHERE s.a = t.d AND s.a = -9223372036854775808",
     "a sum": "SELECT SUM(s.b) AS n FROM s, t WHERE s.a = t.d AND s.a BETWEEN 1 AND 3",
     "a value between those of a table": "SELECT DISTINCT c.name FROM s, t, color c WHERE s.b < c.id AND t.e > c.id",
     "an occurrence that says nothing new": "SELECT DISTINCT 1 AS one FROM s x, s y WHERE y.a = 3",

@@ -7,6 +7,7 @@ microseconds, a DECIMAL without its point.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column
@@ -77,6 +78,17 @@ class Buckets:
     def columns(self) -> frozenset[Column]:
         """The columns that are looked at."""
         return frozenset((*self.values, *self.compared))
+
+    @property
+    def numbers(self) -> Iterator[int]:
+        """The numbers that it reckons with."""
+        yield from (difference.limit for difference in self.within)
+        yield from (shift for side in self.sides for _, shift in side.terms)
+        yield from (side.limit for side in self.sides if side.limit is not None)
+        yield from (number for hole in self.holes for number in (hole.shift, hole.low, hole.high) if number is not None)
+        if self.space is not None:
+            yield from (end for end in (*self.space.lows, *self.space.highs) if end is not None)
+            yield from (limit for _, _, limit in self.space.differences)
 
 
 @dataclass(frozen=True, slots=True)

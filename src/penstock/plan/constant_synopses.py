@@ -60,6 +60,9 @@ class Synopses:
     where: tuple[tuple[Expr, ...], ...]
 
 
+#: The numbers that kernels can reckon with.
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+
 #: Where comparisons contradict each other no row counts.
 NOTHING = Buckets((), (), (), (Difference(None, None, -1),), (), None, 0)
 
@@ -205,6 +208,8 @@ class _Reading:
             self._space(closure, attributes) if is_skyline else None,
             self._bound[0].size,
         )
+        if not all(LEAST <= number <= MOST for number in kept.numbers):
+            return None
         return kept, (*where, *self._alone(), *self._overflowing())
 
     def _is_all_kept(self) -> bool:

@@ -28,7 +28,7 @@ def varying(rows: int, low: int, high: int) -> Ints:
     """
     at = (0.0, 0.1, 0.3, 0.5, 0.65, 0.66, 0.85, 0.86, 1.0)
     shares = np.arange(rows) / max(1, rows - 1)
-    return np.interp(shares, at, (low, low, high, low, low, high, high, low, low)).astype(np.int64)
+    return np.interp(shares, at, (low, low, high, low, low, high, high, low, low)).round().astype(np.int64)
 
 
 def distances(random: np.random.Generator, ks: Ints) -> Ints:
