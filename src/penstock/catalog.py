@@ -72,11 +72,12 @@ Within = WithinRows | WithinTime | Inferred
 
 
 class OnViolation(Enum):
-    """What a run does when a row comes that a declaration has ruled out: count it, stop, or let k grow."""
+    """What a run does when a row comes that a declaration has ruled out: count it, stop, let k grow, or not look."""
 
     WARN = "WARN"
     ERROR = "ERROR"
     WIDEN = "WIDEN"
+    IGNORE = "IGNORE"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
 -- refused: ON VIOLATION cannot STOP
--- hint: write WARN, ERROR or WIDEN
+-- hint: write WARN, ERROR, WIDEN or IGNORE
 -- at: 4:96
 CREATE STREAM bid (auction BIGINT, ts TIMESTAMP, ORDERED BY auction WITHIN 2 ROWS ON VIOLATION stop) TIMESTAMP BY ts;

@@ -138,7 +138,13 @@ def test_within_is_of_rows_or_of_time_or_inferred(within: str, value: object) ->
 
 
 @pytest.mark.parametrize(
-    ("written", "then"), [("", "WARN"), (" ON VIOLATION error", "ERROR"), (" on violation WIDEN", "WIDEN")]
+    ("written", "then"),
+    [
+        ("", "WARN"),
+        (" ON VIOLATION error", "ERROR"),
+        (" on violation WIDEN", "WIDEN"),
+        (" ON VIOLATION IGNORE", "IGNORE"),
+    ],
 )
 def test_a_violation_may_be_counted_stop_the_run_or_widen_k(written: str, then: str) -> None:
     text = (

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from penstock.algebra.relations import Schema
 from penstock.errors import PenstockError
 from penstock.kernels.hashing import row_hashes
+from penstock.kernels.nulls import has_null
 from penstock.operators.estimation import NOTHING, Estimation
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
@@ -25,7 +26,7 @@ from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.rules import Estimate, K, PurgingJoin
 from penstock.plan.watched import Watched
 from penstock.synopsis.codes import decode_column
-from penstock.synopsis.deltas import Deltas, is_null
+from penstock.synopsis.deltas import Deltas, null_masks
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.firsts import Firsts
@@ -328,10 +329,9 @@ def coming(number: int, variables: tuple[int, ...], rows: Rows, core: JoinCore) 
         slots = own.slots[own.signs > 0]
         return core.keys(number, variables, slots), source.store.starts[slots]
     places = core.places(number, variables)
-    null = np.zeros(len(own), np.bool_)
-    for place in places.tolist():
-        null |= is_null(own.rows, place, source.columns)
-    return np.ascontiguousarray(own.rows[~null][:, places]), own.ts[~null]
+    keys, times = np.ascontiguousarray(own.rows[:, places]), own.ts
+    null = has_null(own.rows, np.arange(len(own)), *null_masks(places.tolist(), source.columns))
+    return (keys[~null], times[~null]) if null.any() else (keys, times)
 
 
 def _observed(keys: Ints, times: Ints, since: Ints, partners: Ints, clocks: Ints, counts_itself: bool) -> Observed:

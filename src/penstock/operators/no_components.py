@@ -110,7 +110,7 @@ class NoComponents:
     def forget(self) -> None:
         """Drops keys that nobody will ask for: when there are a quarter more than were left the last time."""
         for number, keys in self._passing:
-            self._knows.evidence[number].forget_keys(keys)
+            self._knows.evidence[number].forget_keys(np.unique(keys, axis=0))
         self._passing = []
         for number in self._rules:
             kept, left = self._knows.evidence[number], self._left[number]

@@ -353,6 +353,8 @@ class _Rules:
 
     def _k(self, monitor: Monitor) -> K:
         """The k of a constraint, or who finds it. One monitor reads all rows of a stream, for all its occurrences."""
+        if monitor.declared is not None and monitor.on_violation is OnViolation.IGNORE:
+            return monitor.declared
         same = (n for n, known in enumerate(self.monitors) if _watches_the_same(known, monitor))
         if (number := next(same, None)) is None:
             self.monitors.append(monitor)

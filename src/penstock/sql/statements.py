@@ -337,6 +337,8 @@ class StatementParser(QueryParser):
         on_violation = self.read_on_violation(None)
         if on_violation is OnViolation.WIDEN:
             self.fault("a punctuation has no k that could be widened", "write WARN or ERROR", self._prev)
+        if on_violation is OnViolation.IGNORE:
+            self.fault("a row that a punctuation rules out is never ignored", "write WARN or ERROR", self._prev)
         return PunctuatedClause(self._span(start), columns, when, source, source_columns, lifespan, on_violation)
 
     def read_on_violation(self, within: Within | None) -> OnViolation | None:
@@ -347,9 +349,9 @@ class StatementParser(QueryParser):
         if isinstance(within, Inferred):
             hint = "leave ON VIOLATION out, or write WITHIN and ON VIOLATION WIDEN"
             self.fault("what is INFERRED cannot be violated: its k follows the rows", hint, start)
-        word = self._take_word("WARN, ERROR or WIDEN").upper()
+        word = self._take_word("WARN, ERROR, WIDEN or IGNORE").upper()
         if word not in OnViolation.__members__:
-            self.fault(f"ON VIOLATION cannot {word}", "write WARN, ERROR or WIDEN", self._prev)
+            self.fault(f"ON VIOLATION cannot {word}", "write WARN, ERROR, WIDEN or IGNORE", self._prev)
         return OnViolation[word]
 
     def read_within(self, after: str) -> Within:

@@ -63,8 +63,8 @@ class Evidence:
         return self.index.heads, self.index.mask, self.index.links
 
     def forget_keys(self, keys: Ints) -> None:
-        """Drops the entries of these keys, of which some may be the same."""
-        slots = np.unique(self._slots(keys))
+        """Drops the entries of these keys, which are all different."""
+        slots = self._slots(keys)
         self._forget(slots[slots >= 0])
 
     def entries(self) -> tuple[Ints, Ints]:

@@ -61,12 +61,14 @@ class Firsts(Evidence):
         """
         if len(self) <= (FEW if at_once else max(FEW, 2 * int(self._registers[0]))):
             return
-        keys, words = self.entries()
+        slots = np.flatnonzero(self._held())
+        words = self.store.rows[slots, self.width]
         if len(words) > MOST:
             word = max(word, int(np.partition(words, len(words) - MOST)[len(words) - MOST]))
         old = words < word
-        is_sampled = old & (row_hashes(keys, np.arange(len(keys)), np.arange(self.width)) < int(share * (1 << 63)))
+        hashes = row_hashes(self.store.rows, slots, np.arange(self.width))
+        is_sampled = old & (hashes < int(share * (1 << 63)))
         if is_sampled.sum() > FEW:
             is_sampled &= words >= np.partition(words[is_sampled], -FEW)[-FEW]
-        self.forget_keys(keys[old & ~is_sampled])
+        self._forget(slots[old & ~is_sampled])
         self._registers[:2] = len(self), max(word, self.sampled_before)
