@@ -20,6 +20,7 @@ from tests.engines.spark.pretending import pretended
 from tests.engines.test_embedded import restart
 from tests.generators import Case
 from tests.purging.cases import Declared, Purging, data_case, punctuated, punctuated_from, reference, unique
+from tests.seeds import seeds
 
 #: Of a stream: what it is grouped by.
 KEYS = ("{0}.a", "{0}.a", "{0}.b, {0}.a", "DATE_TRUNC('MINUTE', {0}.ts)", "{0}.a, UNIX_SECONDS({0}.ts) / 5", "{0}.ts")
@@ -70,7 +71,7 @@ def closing_case(seed: int) -> Purging:
 @pytest.mark.parametrize("block", range(3))
 def test_the_answer_is_the_reference_s(block: int) -> None:
     given = 0
-    for seed in range(block * 10, block * 10 + 10):
+    for seed in seeds(6, start=block * 100):
         found = closing_case(seed)
         want = expected(found.case, found.query, found.catalog)
         given += sum(want.values())
@@ -80,7 +81,7 @@ def test_the_answer_is_the_reference_s(block: int) -> None:
     assert given > 10
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_it_goes_on_from_its_pages(seed: int) -> None:
     found = closing_case(1000 + seed)
     engine = EmbeddedEngine(found.query, found.catalog, {}, 1 + seed % 2)
@@ -93,14 +94,14 @@ def test_it_goes_on_from_its_pages(seed: int) -> None:
     assert log + logged(engine.finish(), found.query) == expected(found.case, found.query, found.catalog)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_spark_s_tasks_and_retries_do_not_matter(seed: int) -> None:
     found = closing_case(2000 + seed)
     got = pretended(found.case, found.query, found.catalog, 1 + seed % 3, Random(seed))
     assert got == expected(found.case, found.query, found.catalog)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_slices_of_a_step_do_not_matter(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "SLICE", 4)
     found = closing_case(3000 + seed)

@@ -15,6 +15,7 @@ from tests.engines.spark.pretending import pretended
 from tests.engines.test_embedded import restart
 from tests.generators import Case
 from tests.purging.cases import SECOND, Row, punctuated, punctuated_from
+from tests.seeds import seeds
 
 DDL = """
 CREATE STREAM closed (a BIGINT, b BIGINT, closes INT, ts TIMESTAMP) TIMESTAMP BY ts;
@@ -49,7 +50,7 @@ def ending_case(seed: int) -> Case:
     return Case(DDL.format("".join(f", {one.text}" for one in declared)), QUERIES[seed % len(QUERIES)], data, None, "")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(24))
 def test_the_answer_is_the_reference_s(seed: int) -> None:
     case = ending_case(seed)
     bound = bind_text(case.script).checked()
@@ -60,7 +61,7 @@ def test_the_answer_is_the_reference_s(seed: int) -> None:
     assert pretended(case, query, catalog, 2, Random(seed)) == want
 
 
-@pytest.mark.parametrize("seed", range(18))
+@pytest.mark.parametrize("seed", seeds(9))
 def test_endings_go_on_from_their_pages(seed: int) -> None:
     case = ending_case(100 + seed)
     bound = bind_text(case.script).checked()

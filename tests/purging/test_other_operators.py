@@ -32,6 +32,7 @@ from tests.purging.cases import (
     reference,
     unique,
 )
+from tests.seeds import seeds
 
 SUBQUERY = (
     "SELECT s0.a, s0.b FROM s0 WHERE {} (SELECT * FROM s1 WHERE s1.a = s0.a{})",
@@ -93,7 +94,7 @@ def forgetting_case(seed: int) -> Purging:
 
 @pytest.mark.parametrize("block", range(3))
 def test_the_answer_is_the_reference_s(block: int) -> None:
-    for seed in range(block * 20, block * 20 + 20):
+    for seed in seeds(10, start=block * 200):
         found = forgetting_case(seed)
         want = expected(found.case, found.query, found.catalog)
         for cells, cuts in ((1, 0), (1, Random(seed)), (3, Random(seed + 1))):
@@ -101,7 +102,7 @@ def test_the_answer_is_the_reference_s(block: int) -> None:
             assert got == want, (seed, found.case.script, found.case.data)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(6))
 def test_it_goes_on_from_its_pages(seed: int) -> None:
     found = forgetting_case(1000 + seed)
     engine = EmbeddedEngine(found.query, found.catalog, {}, 1 + seed % 2)
@@ -114,7 +115,7 @@ def test_it_goes_on_from_its_pages(seed: int) -> None:
     assert log + logged(engine.finish(), found.query) == expected(found.case, found.query, found.catalog)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_spark_s_tasks_and_slices_do_not_matter(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "SLICE", 4)
     found = forgetting_case(2000 + seed)
