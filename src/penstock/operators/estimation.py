@@ -67,13 +67,13 @@ class Estimation:
         least = self._parameters.w if self._monitor.varies and self._is_of_rows else 0
         return max(least, 2 * ceil(self._parameters.c * self.limit))
 
-    def observe(self, required: Ints, clock: int) -> None:
-        """Rows that came until the clock stood so, and the k that each of them requires."""
+    def observe(self, required: Ints, rows: int, clock: int) -> None:
+        """So many rows came until the clock stood so; those of them that require a k, require these."""
         registers, limit, until = self._registers, self.limit, int(self._registers[_CLOCK])
         registers[_CLOCK] = clock
         most = int(required.max(initial=NOTHING))
         registers[_NOW] = max(registers[_NOW], most + 1)
-        registers[_ROWS] += len(required)
+        registers[_ROWS] += rows
         believed = self._monitor.declared if not registers[_BROKEN] else None
         if (registers[_KNOWN] and most > registers[_K]) or (believed is not None and most > believed):
             if limit is not None:

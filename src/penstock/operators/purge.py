@@ -20,7 +20,7 @@ from penstock.kernels.pointers import address
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
-from penstock.operators.monitors import Monitors, values_text, violation
+from penstock.operators.monitors import Coming, Monitors, values_text, violation
 from penstock.operators.no_components import NoComponents
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
@@ -159,8 +159,9 @@ class Purge:
             self._punctuations.came(number, keys)
             hashes.append(watch_hashes(self._no.watched_as(number), keys))
         self._woken = [self._waiting_for(own) for own in hashes]
-        self._monitors.observe(came, rows)
-        self._no.choose(rows)
+        coming = Coming(rows, self._core)
+        self._monitors.observe(came, coming)
+        self._no.choose(coming)
         for number, rule in enumerate(self.node.rules):
             if isinstance(rule, ByOrder) and isinstance(rule.k, Estimate):
                 self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(rule.k)

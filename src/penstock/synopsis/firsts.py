@@ -6,17 +6,39 @@ that more should be remembered (thesis 6.6.3). The sample is drawn by hash, so i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from penstock.kernels.evidence import meet
+from penstock.kernels.evidence import Referred, look, mark, meet, refer
 from penstock.kernels.hashing import row_hashes
 from penstock.synopsis.evidence import MISSING, Evidence
 from penstock.synopsis.memory import Ints, Memory
 
 #: So few values are not looked through, and the sample is not larger.
-FEW = 1024
+FEW = 256
 #: Values, whatever has to be remembered.
 MOST = 1 << 18
+
+
+class Keys(NamedTuple):
+    """Values, and their hashes."""
+
+    values: Ints
+    hashes: Ints
+
+    @staticmethod
+    def of(values: Ints) -> Keys:
+        return Keys(values, row_hashes(values, np.arange(len(values)), np.arange(values.shape[1])))
+
+
+class Reference(NamedTuple):
+    """Of rows that may be referred to since when, or MISSING, and by how many; and who is to be remembered."""
+
+    places: Ints
+    words: Ints
+    partners: Ints
+    kept: Ints
 
 
 class Firsts(Evidence):
@@ -37,17 +59,23 @@ class Firsts(Evidence):
             self._take(fresh, taken)
         return found
 
-    def look(self, keys: Ints, forget: bool) -> tuple[Ints, Ints]:
-        """The word of each key, or MISSING, and how many rows of it came; then, if so wanted, forgets the keys."""
-        slots = self._slots(keys)
-        words, rows = np.full(len(keys), MISSING, np.int64), np.zeros(len(keys), np.int64)
-        known = slots >= 0
-        if known.any():
-            found = slots[known]
-            words[known], rows[known] = self.store.rows[found, self.width : self.width + 2].T
-            if forget:
-                self._forget(np.unique(found))
-        return words, rows
+    def refer(self, keys: Keys, words: Ints, to: Keys, is_key: bool, oldest: int, share: float) -> Reference:
+        """Rows with these keys and words, which refer to others, and those that they refer `to`, which come with them.
+
+        If what is referred to is a key, who refers to it is forgotten: nothing more comes for that.
+        """
+        bits = np.zeros(1 << (len(words) // 4).bit_length(), np.int64)
+        mark(keys.hashes, bits)
+        places, since, partners, firsts, slots = np.empty((5, len(to.values)), np.int64)
+        table = np.zeros(1 << (2 * len(to.values)).bit_length(), np.int32)
+        rows = Referred(*to, places, since, partners, firsts, slots, table)
+        some = look(rows, bits, self.store.rows, *self._where())
+        kept = np.empty(len(words) + 1, np.int64)
+        count = refer(*keys, words, rows, is_key, oldest, _share(share), kept)
+        if is_key:
+            known = slots[:some]
+            self._forget(np.unique(known[known >= 0]))
+        return Reference(places[:some], since[firsts[:some]], partners[firsts[:some]], kept[:count])
 
     @property
     def sampled_before(self) -> int:
@@ -67,8 +95,13 @@ class Firsts(Evidence):
             word = max(word, int(np.partition(words, len(words) - MOST)[len(words) - MOST]))
         old = words < word
         hashes = row_hashes(self.store.rows, slots, np.arange(self.width))
-        is_sampled = old & (hashes < int(share * (1 << 63)))
+        is_sampled = old & (hashes < _share(share))
         if is_sampled.sum() > FEW:
             is_sampled &= words >= np.partition(words[is_sampled], -FEW)[-FEW]
         self._forget(slots[old & ~is_sampled])
         self._registers[:2] = len(self), max(word, self.sampled_before)
+
+
+def _share(share: float) -> int:
+    """The hash below which so many are."""
+    return int(share * (1 << 63))
