@@ -154,13 +154,18 @@ class Monitors:
         self.lets_go = False
         for n, (monitor, estimation) in enumerate(zip(self._node.monitors, self._estimations, strict=True)):
             before, clock = estimation.limit, self._clock(monitor)
-            seen = self._watchers[n].observe(came, rows, self._knows, clock - estimation.remembered)
-            self._count(n, seen)
-            self._miss(n, seen, rows)
+            watcher = self._watchers[n]
+            seen = watcher.observe(came, rows, self._knows, clock - estimation.remembered)
+            self._rows[n] += seen.rows
+            if len(seen.required):
+                self._count(n, seen)
+                self._miss(n, seen, rows)
             estimation.observe(seen.required, seen.rows, clock)
-            is_less = estimation.limit is not None and (before is None or estimation.limit < before)
+            limit = estimation.limit
+            is_less = limit is not None and (before is None or limit < before)
             self.lets_go |= is_less
-            self._watchers[n].forget_before(clock - estimation.remembered, monitor.parameters.p, is_less)
+            if watcher.is_large or is_less:
+                watcher.forget_before(clock - estimation.remembered, is_less)
 
     def _count(self, number: int, seen: Observed) -> None:
         """Counts the rows that broke what is declared, or stops at the first of them."""
@@ -185,11 +190,10 @@ class Monitors:
         has gone, so one for which nothing is there is taken to miss as many results as rows have on average.
         """
         monitor, watcher = self._node.monitors[number], self._watchers[number]
-        self._rows[number] += seen.rows
         late = self._estimations[number].may_have_lost(seen.required, seen.clocks)
         if not late.any():
             return
-        keys, weights = seen.keys[late], watcher.weights(seen.since[late], monitor.parameters.p)
+        keys, weights = seen.keys[late], watcher.weights(seen.keys[late], seen.since[late])
         if isinstance(monitor, OfReference):
             is_there = self._is_there(monitor.source, monitor, keys, rows)
             missed = np.where(is_there, 1.0, seen.partners[late]) * (monitor.source in self._node.forgets)
@@ -224,42 +228,50 @@ class _Watcher(Protocol):
     def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         """What the rows that came require. What is older than `oldest` need not be remembered."""
 
-    def forget_before(self, clock: int, share: float, at_once: bool) -> None:
+    @property
+    def is_large(self) -> bool:
+        """Whether it is worth while to forget."""
+
+    def forget_before(self, clock: int, at_once: bool) -> None:
         """What is older is not needed, but for a sample."""
 
-    def weights(self, since: Ints, share: float) -> NDArray[np.float64]:
+    def weights(self, keys: Ints, since: Ints) -> NDArray[np.float64]:
         """For how many rows each of those stands that has seen what is there since then: those of a sample for more."""
 
 
 class _OfFirsts:
     """A watcher that remembers the first rows of values."""
 
-    def __init__(self, memory: Memory, name: str, width: int) -> None:
-        self.firsts = Firsts(memory, name, width)
+    def __init__(self, memory: Memory, name: str, monitor: Monitor) -> None:
+        self.firsts = Firsts(memory, name, len(monitor.variables), monitor.parameters.p)
 
     def __len__(self) -> int:
         return len(self.firsts)
 
-    def forget_before(self, clock: int, share: float, at_once: bool) -> None:
-        self.firsts.forget_before(clock, share, at_once)
+    @property
+    def is_large(self) -> bool:
+        return self.firsts.is_large
 
-    def weights(self, since: Ints, share: float) -> NDArray[np.float64]:
-        return np.where(since < self.firsts.sampled_before, 1 / share, 1.0)
+    def forget_before(self, clock: int, at_once: bool) -> None:
+        self.firsts.forget_before(clock, at_once)
+
+    def weights(self, keys: Ints, since: Ints) -> NDArray[np.float64]:
+        return self.firsts.weights(keys, since)
 
 
 class _ReferenceWatcher(_OfFirsts):
     """RIDS: the place of a row among those after the first one that referred to it."""
 
     def __init__(self, memory: Memory, name: str, monitor: OfReference) -> None:
-        super().__init__(memory, name, len(monitor.variables))
+        super().__init__(memory, name, monitor)
         self._monitor = monitor
 
     def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
-        monitor, share = self._monitor, self._monitor.parameters.p
+        monitor = self._monitor
         keys, times = rows.of(monitor.source, monitor.variables)
         targets, target_times = rows.of(monitor.target, monitor.variables)
         words = knows.clock_after(monitor.ticks, times)
-        found = self.firsts.refer(keys, words, targets, monitor.is_key, oldest, share)
+        found = self.firsts.refer(keys, words, targets, monitor.is_key, oldest)
         values, words = keys.values[found.kept], words[found.kept]
         if monitor.is_key:
             # What refers to a row that is there requires nothing.
@@ -277,7 +289,7 @@ class _ClusterWatcher(_OfFirsts):
     """CA: the rows with other values since the first one with the row's."""
 
     def __init__(self, memory: Memory, name: str, monitor: OfCluster) -> None:
-        super().__init__(memory, name, len(monitor.variables))
+        super().__init__(memory, name, monitor)
         self._monitor = monitor
 
     def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
@@ -321,14 +333,18 @@ class _OrderWatcher:
         old = int(np.searchsorted(records[:, 0], clock, side="right"))
         return int(records[old - 1, 1]) if old else _LEAST
 
-    def forget_before(self, clock: int, share: float, at_once: bool) -> None:
+    @property
+    def is_large(self) -> bool:
+        return len(self) > 1
+
+    def forget_before(self, clock: int, at_once: bool) -> None:
         """The last of the old ones stays: a row that is smaller than it requires too much to be measured."""
         records = self._records(0)
         old = int(np.searchsorted(records[:, 0], clock, side="left"))
         if old > 1:
             self._keep(records[old - 1 :].copy())
 
-    def weights(self, since: Ints, share: float) -> NDArray[np.float64]:
+    def weights(self, keys: Ints, since: Ints) -> NDArray[np.float64]:
         return np.ones(len(since))
 
     def _keep(self, records: Ints) -> None:
