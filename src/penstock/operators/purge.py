@@ -174,7 +174,7 @@ class Purge:
         todo = list(self._woken)
         for number in self._windows:
             came = events[number].slots[events[number].signs > 0]
-            todo += [rows_of(number, slots) for slots in (came, in_results[:, number])]
+            todo.append(rows_of(number, came))
         self._forget_outsiders(events)
         done = [] if done_with is None else [done_with]
         if self._forgetting.is_lazy:
