@@ -47,7 +47,7 @@ class Machine:
         coming = root_join(fragment.root) if only_coming else None
         self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting)
         self._root = self._builder.deltas(fragment.root)
-        self._part = plan.forgetting.rows or SLICE
+        self._part = plan.forgetting.rows
         self._streams = [_stream(route.leaf) for route in fragment.routes]
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
@@ -65,7 +65,9 @@ class Machine:
         for gauge in self.gauges:
             gauge.begin()
         is_cut = bool(self._builder.purges or self._builder.slims)
-        parts = slices(inputs, until, self._part, self._streams) if is_cut else [(inputs, until)]
+        # Where much is kept anyway, parts that bring half as much add little to it, and cost less.
+        size = self._part or max(SLICE, self.state_rows() // 2)
+        parts = slices(inputs, until, size, self._streams) if is_cut else [(inputs, until)]
         results = []
         for number, (part, end) in enumerate(parts):
             results.append(self._step(part, end, arrivals if number == 0 else None))
@@ -131,6 +133,8 @@ def slices(
 
     What several inputs read of a stream counts once.
     """
+    if sum(map(len, inputs)) < size:
+        return [(inputs, until)]
     ordered = [deltas.in_order() for deltas in inputs]
     read = dict(sorted(zip(streams, (deltas.ts for deltas in ordered), strict=True), key=lambda each: len(each[1])))
     times = np.sort(np.concatenate([*read.values(), np.zeros(0, np.int64)]))
