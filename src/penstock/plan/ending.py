@@ -1,7 +1,7 @@
 """Groups that end: from some time on, or after punctuations, no more row has their keys. Then nothing of them is kept.
 
 What they showed stays in the result, since nothing will change it. The register asks the same of any relation
-(`register/closing.py`); here it is answered for GROUP BY and DISTINCT over all rows of one stream or of a join of
+(`register/closing/`); here it is answered for GROUP BY and DISTINCT over all rows of one stream or of a join of
 streams. An input of a join is closed by its own punctuations or times; a while after another input, which its rows
 follow; or because by UNIQUE it has just one row of the group, which is there. A join that forgets knows more: for which
 values it gives no more results.
