@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from typing import cast
 
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
-from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin, StreamKind, Table, walk_relations
+from penstock.algebra.relations import (
+    Aggregation,
+    AntiJoin,
+    Join,
+    Relation,
+    SemiJoin,
+    StreamKind,
+    Table,
+    walk_relations,
+)
 from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.ends import Ending, InTime, Seen
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
@@ -129,7 +138,13 @@ def _buckets_text(operand: Relation, buckets: Buckets) -> str:
     """What a join keeps of an input in place of its rows."""
     name = " and ".join(_leaf_name(leaf) for leaf in walk_relations(operand) if isinstance(leaf, Scan | Received))
     what = "buckets" if buckets.size is None else counted(buckets.size, "bucket")
-    return f"{what} of {name}"
+    totals = " and ".join(dict.fromkeys(map(_aggregate_text, buckets.totals)))
+    return f"{what} of {name}" + (f" with {totals}" if totals else "")
+
+
+def _aggregate_text(aggregation: Aggregation) -> str:
+    argument = "*" if aggregation.argument is None else expression_text(aggregation.argument)
+    return f"{aggregation.function.value}({argument})"
 
 
 def _operator_text(relation: Relation) -> str:

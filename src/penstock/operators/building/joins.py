@@ -22,8 +22,9 @@ from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
 from penstock.operators.purge import Purge, looked_up, rows_of
 from penstock.operators.scalars import compile_predicate
+from penstock.operators.totals import BucketTotals, Summed
 from penstock.operators.windows import ForgettingWindow
-from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
+from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
@@ -108,6 +109,25 @@ def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> Delta
     core = _core(build, node, columns, parts, only_coming=node is build.only_coming)
     operator = ConstantJoinOperator(BucketInputs(core, synopses))
     return lambda step: operator.step([changes(step) for changes in nodes])
+
+
+def build_totals(build: Builder, node: Constant, summed: Sequence[Summed]) -> tuple[DeltaNode, BucketTotals]:
+    """A join of buckets, of all columns, each result with partial aggregates behind them."""
+    join = node if isinstance(node, ConstantJoin) else Join(node.inputs, node.on)
+    nodes, parts, synopses = _bucket_inputs(build, join, node.inputs, node.buckets)
+    schemas = [part.schema for part in parts]
+    totals = BucketTotals(build.memory, build.name("totals"), summed, schemas, build.dictionary)
+    build.holders.append(totals)
+    core = _core(build, join, node.schema if isinstance(node, ConstantJoin) else (), parts)
+    inputs = BucketInputs(core, synopses)
+    operator: ConstantJoinOperator | ConstantSemiJoinOperator
+    if isinstance(node, ConstantJoin):
+        operator = ConstantJoinOperator(inputs, totals)
+    else:
+        wants_match = isinstance(node, SemiJoin)
+        inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+        operator = ConstantSemiJoinOperator(inputs, inner, wants_match, totals)
+    return lambda step: operator.step([changes(step) for changes in nodes]), totals
 
 
 def _bucket_inputs(
