@@ -40,6 +40,7 @@ from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
+from penstock.plan.passing import with_passing
 from penstock.plan.physical import Keep, Received, Scan, physical
 from penstock.plan.purging import with_purging
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
@@ -114,7 +115,7 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
 def ready(relation: Relation, catalog: Catalog) -> Relation:
     """The physical form of a relation in normal form, with all that lets it forget."""
     counted = with_constant_synopses(physical(relation), relation, catalog)
-    return with_endings(with_purging(counted, catalog), catalog)
+    return with_endings(with_passing(with_purging(counted, catalog)), catalog)
 
 
 def _leaves(relation: Relation) -> tuple[Leaf, ...]:
