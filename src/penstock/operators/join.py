@@ -384,17 +384,20 @@ class SemiJoinOperator:
         ts = np.concatenate((left.ts, matches.ts))
         kinds = np.repeat(np.array([0, 1], np.int64), (len(left), len(matches)))
         order = np.argsort(ts, kind="stable")
-        state = self._memory.array(f"{self._name}.matches", store.capacity, 4)
         shown = match(
             self._wants_match,
             ts[order],
             kinds[order],
             np.concatenate((left.signs, matches.signs))[order],
             np.concatenate((left.slots, matches.slots))[order],
-            state,
+            self.state(),
         )
         return Events(*shown).deltas(store)
 
     def forget(self, slots: Ints) -> None:
         """Rows of the left input show, or do not, as they did, and are counted no more."""
-        self._memory.array(f"{self._name}.matches", self._core.inputs[0].store.capacity, 4)[slots] = 0
+        self.state()[slots] = 0
+
+    def state(self) -> Ints:
+        """Of each slot of the left input what `kernels.matching` keeps."""
+        return self._memory.array(f"{self._name}.matches", self._core.inputs[0].store.capacity, 4)
