@@ -1,8 +1,7 @@
 """Draws the figures of thesis chapter 6 into docs/figures: `make figures`, or some of them by their numbers.
 
-What is drawn is what joins keep: rows, and keys of No components and of clusters. Indexes are not counted, as in the
-thesis, nor is the watch list, which is one: it says who waits for which key. Nor are the keys that monitors remember to
-notice violations; all are told on the console.
+What is drawn is what joins keep: rows, keys of No components and of clusters, and the values that monitors remember to
+notice violations. Indexes are not counted, as in the thesis.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def told(title: str, found: Run) -> None:
     per_row = found.seconds / found.rows[-1] * 1e9
     print(
         f"  {title:18} {found.kept[-1]:>8,} kept at the end, {max(found.kept):>8,} at most, "
-        f"{found.watches[-1]:>7,} watches, {found.monitors[-1]:>6,} in monitors, {found.results:,} results, "
+        f"{found.monitors[-1]:>6,} of them in monitors, {found.results:,} results, "
         f"{per_row:,.0f} ns per row",
         flush=True,
     )

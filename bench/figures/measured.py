@@ -16,11 +16,10 @@ from penstock.workloads.constraints import Ints, Tables
 
 @dataclass(slots=True)
 class Run:
-    """After each piece: rows so far, what is kept of them, who waits for which key, and what monitors remember."""
+    """After each piece: rows so far, what is kept of them, and how much of that are values that monitors remember."""
 
     rows: list[int] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
-    watches: list[int] = field(default_factory=list)
     monitors: list[int] = field(default_factory=list)
     results: int = 0
     seconds: float = 0.0
@@ -37,11 +36,9 @@ def run(script: str, tables: Tables, pushed: int) -> Run:
             engine.push(stream, batch)
         found.results += engine.advance().num_rows
         found.seconds += time.process_time() - start
-        watches, monitors = beside(engine)
         found.rows.append(count)
-        found.kept.append(engine.state()[0] - watches - monitors)
-        found.watches.append(watches)
-        found.monitors.append(monitors)
+        found.kept.append(engine.state()[0])
+        found.monitors.append(in_monitors(engine))
     found.results += engine.finish().num_rows
     return found
 
@@ -86,8 +83,7 @@ def pieces(tables: Tables, pushed: int) -> Iterator[tuple[int, Mapping[str, pa.R
         yield count, piece
 
 
-def beside(engine: EmbeddedEngine) -> tuple[int, int]:
-    """Entries of watch lists, and of monitors."""
+def in_monitors(engine: EmbeddedEngine) -> int:
+    """Values that monitors remember."""
     machines = [machine for cells in engine._machines for machine in cells]
-    purges = [purge for machine in machines for purge in machine._builder.purges]
-    return sum(len(purge._watches) for purge in purges), sum(len(purge._monitors) for purge in purges)
+    return sum(len(purge._monitors) for machine in machines for purge in machine._builder.purges)
