@@ -16,11 +16,10 @@ from penstock.workloads.constraints import Ints, Tables
 
 @dataclass(slots=True)
 class Run:
-    """After each piece: rows so far, what is kept of them, and how much of that are values that monitors remember."""
+    """After each piece: rows so far, and what is kept of them."""
 
     rows: list[int] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
-    monitors: list[int] = field(default_factory=list)
     results: int = 0
     seconds: float = 0.0
 
@@ -38,7 +37,6 @@ def run(script: str, tables: Tables, pushed: int) -> Run:
         found.seconds += time.process_time() - start
         found.rows.append(count)
         found.kept.append(engine.state()[0])
-        found.monitors.append(in_monitors(engine))
     found.results += engine.finish().num_rows
     return found
 
@@ -81,9 +79,3 @@ def pieces(tables: Tables, pushed: int) -> Iterator[tuple[int, Mapping[str, pa.R
                 piece[name] = table.slice(starts[name], end - starts[name]).to_batches()[0]
             starts[name] = end
         yield count, piece
-
-
-def in_monitors(engine: EmbeddedEngine) -> int:
-    """Values that monitors remember."""
-    machines = [machine for cells in engine._machines for machine in cells]
-    return sum(len(purge._monitors) for machine in machines for purge in machine._builder.purges)
