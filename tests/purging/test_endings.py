@@ -133,6 +133,7 @@ def test_groups_of_a_union_end_when_both_sides_are_closed() -> None:
         log += logged(engine.advance(), query)
         most = max(most, engine.state()[0])
     assert most <= 12
+    log += logged(engine.finish(), query)
     assert sum(n for (_, op, _, count), n in log.items() if op == "+" and count == 20) == 29
 
 
