@@ -9,11 +9,21 @@ from collections.abc import Sequence
 from typing import cast
 
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
-from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin, StreamKind, Table, walk_relations
+from penstock.algebra.relations import (
+    Aggregation,
+    AntiJoin,
+    Join,
+    Relation,
+    SemiJoin,
+    StreamKind,
+    Table,
+    walk_relations,
+)
 from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.ends import Ending, InTime, Seen
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
+from penstock.plan.passing import PassingAntiJoin, PassingJoin, PassingSemiJoin
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.plan.rules import ByNo, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.register.bounds import counted
@@ -127,9 +137,18 @@ def _all_buckets_text(operands: Sequence[Relation], buckets: Sequence[Buckets | 
 
 def _buckets_text(operand: Relation, buckets: Buckets) -> str:
     """What a join keeps of an input in place of its rows."""
-    name = " and ".join(_leaf_name(leaf) for leaf in walk_relations(operand) if isinstance(leaf, Scan | Received))
     what = "buckets" if buckets.size is None else counted(buckets.size, "bucket")
-    return f"{what} of {name}"
+    totals = " and ".join(dict.fromkeys(map(_aggregate_text, buckets.totals)))
+    return f"{what} of {_names(operand)}" + (f" with {totals}" if totals else "")
+
+
+def _names(operand: Relation) -> str:
+    return " and ".join(_leaf_name(leaf) for leaf in walk_relations(operand) if isinstance(leaf, Scan | Received))
+
+
+def _aggregate_text(aggregation: Aggregation) -> str:
+    argument = "*" if aggregation.argument is None else expression_text(aggregation.argument)
+    return f"{aggregation.function.value}({argument})"
 
 
 def _operator_text(relation: Relation) -> str:
@@ -163,6 +182,14 @@ def _operator_text(relation: Relation) -> str:
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
             watched = "".join(f", watches {monitor.constraint}" for monitor in relation.monitors if monitor.varies)
             return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}{watched}{_noes(relation)}"
+        case PassingJoin(operands, on, passing):
+            return f"{_operator_text(Join(operands, on))}, keeps nothing of {_names(operands[passing])}"
+        case PassingSemiJoin(left, right, on, passing):
+            kept = f"keeps nothing of {_names((left, right)[passing])}"
+            return f"{_operator_text(SemiJoin(left, right, on))}, {kept}"
+        case PassingAntiJoin(left, right, on, passing):
+            kept = f"keeps nothing of {_names((left, right)[passing])}"
+            return f"{_operator_text(AntiJoin(left, right, on))}, {kept}"
         case ConstantJoin(operands, on, buckets):
             return f"{_operator_text(Join(operands, on))}, keeps {_all_buckets_text(operands, buckets)}"
         case ConstantSemiJoin(left, right, on, buckets):
