@@ -25,31 +25,37 @@ from numpy.typing import NDArray
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
 from penstock.kernels.jit import kernel, lean
-from penstock.kernels.pointers import peek, poke
+from penstock.kernels.pointers import peek, peek_half, poke_half
 
 Ints = NDArray[np.int64]
+Halves = NDArray[np.int32]
 
 #: Columns of the table of inputs: addresses of rows and lives, words per row.
 ROWS, LIVES, WIDTH = range(3)
 #: Columns of the table of indexes: how many columns it has, addresses of heads and links, mask of buckets.
 COLUMNS, HEADS, LINKS, MASK = range(4)
 
-#: A life: the number of the event by which a row goes in the low bits, of that by which it came (0: before this step)
-#: above them, and a bit that says whether it has been in a result. The life of a slot that is not in the join is 0.
-EVENT_BITS = 31
-STAYS = (1 << EVENT_BITS) - 1
-JOINED = 1 << (2 * EVENT_BITS)
+#: A life is half a word: whether a row is in the join, whether it has been in a result, whether it goes in this step,
+#: and above these bits the number of the event by which it goes, or else came (0: before this step).
+PRESENT, JOINED, GOES = 1, 2, 4
+EVENT_SHIFT = 3
 ABSENT = 0
 
 
 @lean
-def admit(lives: Ints, slots: Ints, signs: Ints, numbers: Ints) -> None:
-    """Notes in the lives of an input's rows which events see them. Numbers of events are from 1."""
+def admit(lives: Halves, slots: Ints, signs: Ints, numbers: Ints, since: Ints) -> None:
+    """Notes in the lives of an input's rows which events see them. Numbers of events are from 1, and below 2^28.
+
+    `since` has of events by which rows go the numbers of those by which they came.
+    """
     for i in range(len(slots)):
+        life = numbers[i] << EVENT_SHIFT
         if signs[i] > 0:
-            lives[slots[i]] = (numbers[i] << EVENT_BITS) | STAYS
+            lives[slots[i]] = life | PRESENT
         else:
-            lives[slots[i]] = (lives[slots[i]] & ~STAYS) | numbers[i]
+            before = lives[slots[i]]
+            since[numbers[i]] = before >> EVENT_SHIFT
+            lives[slots[i]] = life | GOES | (before & (PRESENT | JOINED))
 
 
 @lean
@@ -67,10 +73,10 @@ def promising(heads: int, mask: int, hashes: Ints, signs: Ints, wants_going: boo
 
 
 @lean
-def settle(lives: Ints, slots: Ints, signs: Ints) -> None:
+def settle(lives: Halves, slots: Ints, signs: Ints) -> None:
     """Ends the step: rows that came are there from now on."""
     for i in range(len(slots)):
-        lives[slots[i]] = lives[slots[i]] & (JOINED | STAYS) if signs[i] > 0 else ABSENT
+        lives[slots[i]] = lives[slots[i]] & (PRESENT | JOINED) if signs[i] > 0 else ABSENT
 
 
 @kernel
@@ -86,6 +92,7 @@ def combine(
     probes: Ints,
     key_inputs: Ints,
     key_columns: Ints,
+    since: Ints,
     wants_going: bool,
 ) -> tuple[Ints, Ints]:
     """All combinations of events' rows with the rows that they see: their slots, and the number of the event.
@@ -103,7 +110,7 @@ def combine(
     key = np.empty((depths, most), np.int64)
     for i in range(len(slots)):
         event, source = numbers[i], sources[i]
-        if signs[i] < 0 and peek(inputs[source, LIVES] + 8 * slots[i]) & JOINED == 0:
+        if signs[i] < 0 and peek_half(inputs[source, LIVES] + 4 * slots[i]) & JOINED == 0:
             continue
         bound[source] = slots[i]
         depth, entering = 0, True
@@ -119,7 +126,7 @@ def combine(
             else:
                 candidate = cursor[depth]
             while candidate >= 0:
-                if _matches(candidate, event, inputs, target, columns, index_columns, index, key, depth):
+                if _matches(candidate, event, inputs, target, columns, index_columns, index, key, depth, since):
                     bound[target] = candidate
                     if depth < depths - 1:
                         break
@@ -129,8 +136,8 @@ def combine(
                     for n in range(width):
                         out_slots[count, n] = bound[n]
                         if wants_going:
-                            life = inputs[n, LIVES] + 8 * bound[n]
-                            poke(life, peek(life) | JOINED)
+                            life = inputs[n, LIVES] + 4 * bound[n]
+                            poke_half(life, peek_half(life) | JOINED)
                     out_events[count] = event
                     count += 1
                 candidate = following(links, candidate)
@@ -154,14 +161,16 @@ def _matches(
     index: int,
     key: Ints,
     depth: int,
+    since: Ints,
 ) -> bool:
     """Whether a row has the key, and is seen by the event: it came before it and goes after it."""
     row = inputs[target, ROWS] + 8 * slot * inputs[target, WIDTH]
     for c in range(count):
         if peek(row + 8 * columns[index, c]) != key[depth, c]:
             return False
-    life = peek(inputs[target, LIVES] + 8 * slot)
-    return ((life >> EVENT_BITS) & STAYS) < event and (life & STAYS) > event
+    life = peek_half(inputs[target, LIVES] + 4 * slot)
+    number = life >> EVENT_SHIFT
+    return since[number] < event < number if life & GOES else number < event
 
 
 @kernel

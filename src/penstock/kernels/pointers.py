@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from penstock.kernels.jit import PLAIN
 
 Ints = NDArray[np.int64]
+Halves = NDArray[np.int32]
 
 
-def address(array: Ints) -> int:
-    """The address of an array's first word."""
-    assert array.dtype == np.int64 and array.flags.c_contiguous and array.flags.writeable
+def address(array: Ints | Halves) -> int:
+    """The address of an array's first word, or half of a word."""
+    assert array.dtype in (np.int64, np.int32) and array.flags.c_contiguous and array.flags.writeable
     where: int = array.__array_interface__["data"][0]
     return where
 
@@ -37,25 +38,41 @@ def _poke(at: int, value: int) -> None:
     ctypes.c_int64.from_address(int(at)).value = int(value)
 
 
-@intrinsic
-def _peek_word(typing_context: Any, at: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(64).as_pointer()
-        return builder.load(builder.inttoptr(arguments[0], word))
-
-    return types.int64(types.int64), generate
+def _peek_half(at: int) -> int:
+    return ctypes.c_int32.from_address(int(at)).value
 
 
-@intrinsic
-def _poke_word(typing_context: Any, at: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(64).as_pointer()
-        builder.store(arguments[1], builder.inttoptr(arguments[0], word))
-        return context.get_dummy_value()
+def _poke_half(at: int, value: int) -> None:
+    ctypes.c_int32.from_address(int(at)).value = int(value)
 
-    return types.void(types.int64, types.int64), generate
+
+def _load(bits: int) -> Any:
+    def load(typing_context: Any, at: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            value = builder.load(builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer()))
+            return value if bits == 64 else builder.sext(value, ir.IntType(64))
+
+        return types.int64(types.int64), generate
+
+    return intrinsic(load)
+
+
+def _store(bits: int) -> Any:
+    def store(typing_context: Any, at: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            stored = arguments[1] if bits == 64 else builder.trunc(arguments[1], ir.IntType(bits))
+            builder.store(stored, builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer()))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    return intrinsic(store)
 
 
 #: The word at an address, and a new value for it.
-peek: Callable[[int], int] = _peek if PLAIN else cast(Any, _peek_word)
-poke: Callable[[int, int], None] = _poke if PLAIN else cast(Any, _poke_word)
+peek: Callable[[int], int] = _peek if PLAIN else _load(64)
+poke: Callable[[int, int], None] = _poke if PLAIN else _store(64)
+
+#: The same of half a word, whose value is from -2^31 up to 2^31.
+peek_half: Callable[[int], int] = _peek_half if PLAIN else _load(32)
+poke_half: Callable[[int, int], None] = _poke_half if PLAIN else _store(32)

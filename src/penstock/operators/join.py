@@ -23,7 +23,7 @@ from penstock.kernels.pointers import address
 from penstock.operators.events import Events, Some
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks, row_width
 from penstock.synopsis.index import Index
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Halves, Ints, Memory
 from penstock.synopsis.store import RowStore
 
 #: Says of rows whether a predicate is true of them.
@@ -202,12 +202,13 @@ class JoinCore:
         numbers[order] = np.arange(1, len(order) + 1)
         lives = [self.lives(i) for i in range(len(self.inputs))]
         own_numbers = np.split(numbers, np.cumsum([len(e) for e in events])[:-1])
-        chosen = self._admitted(events, brings, own_numbers, lives)
+        since = np.empty(len(order) + 1, np.int64)
+        chosen = self._admitted(events, brings, own_numbers, lives, since)
         chosen = chosen[np.argsort(numbers[chosen])]
         tables = (self._input_table(lives), self._index_table())
         sources = np.repeat(np.arange(len(events)), [len(e) for e in events])
         picked = (sources[chosen], slots[chosen], signs[chosen], numbers[chosen])
-        found, by = combine(*picked, *tables, *self._pipelines, not self._only_coming)
+        found, by = combine(*picked, *tables, *self._pipelines, since, not self._only_coming)
         if self._test is not None and len(found):
             true = self._test(materialise(found, tables[0], *self._all))
             found, by = found[true], by[true]
@@ -276,20 +277,22 @@ class JoinCore:
         columns = (self.inputs[number].variables[variable] for variable in variables)
         return tuple(column for column in columns if column is not None)
 
-    def _admitted(self, events: list[Events], brings: list[Some], numbers: list[Ints], lives: list[Ints]) -> Ints:
+    def _admitted(
+        self, events: list[Events], brings: list[Some], numbers: list[Ints], lives: list[Halves], since: Ints
+    ) -> Ints:
         """Notes who sees whom, and gives the events that may have results, as places in their concatenation."""
         found = np.empty(max(map(len, events)) + 1, np.int64)
         places, start = [], 0
         for i, e in enumerate(events):
             new = brings[i]
-            admit(lives[i], e.slots[new], e.signs[new], numbers[i][new])
+            admit(lives[i], e.slots[new], e.signs[new], numbers[i][new], since)
             index = self._indexes[self._pipelines.probes[i, 0]]
             count = promising(index.heads, index.mask, self._hashes[i], e.signs, not self._only_coming, found)
             places.append(start + found[:count])
             start += len(e)
         return np.concatenate(places)
 
-    def _settle(self, events: list[Events], lives: list[Ints]) -> None:
+    def _settle(self, events: list[Events], lives: list[Halves]) -> None:
         for i, e in enumerate(events):
             settle(lives[i], e.slots, e.signs)
             for index in self._own(i):
@@ -299,10 +302,9 @@ class JoinCore:
         """The indexes on an input's rows."""
         return [index for (owner, _), index in zip(self._index_keys, self._indexes, strict=True) if owner == number]
 
-    def lives(self, number: int) -> Ints:
+    def lives(self, number: int) -> Halves:
         """Of each slot what `kernels.mjoin` calls its life."""
-        capacity = self.inputs[number].store.capacity
-        return self._memory.array(f"{self._name}.{number}.lives", capacity)
+        return self._memory.halves(f"{self._name}.{number}.lives", self.inputs[number].store.capacity)
 
     def without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
@@ -319,7 +321,7 @@ class JoinCore:
             Index(self._memory, f"{self._name}.index{n}", columns) for n, (_, columns) in enumerate(self._index_keys)
         ]
 
-    def _input_table(self, lives: list[Ints]) -> Ints:
+    def _input_table(self, lives: list[Halves]) -> Ints:
         stores = [source.store for source in self.inputs]
         lines = [
             (address(store.rows), address(of_store), store.rows.shape[1])
