@@ -26,8 +26,7 @@ def test_a_queue_is_a_list_of_slots(steps: list[Step], seed: int) -> None:
                 queue.push(np.array(slots, np.int64))
                 expected += slots
             case "leave":
-                count = min(count, len(expected))
-                left += count
+                left += min(count, len(expected))
                 queue.left, expected = left, expected[count:]
             case "remove":
                 gone = random.permutation(expected)[:count].tolist() if expected else []

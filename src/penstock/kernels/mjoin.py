@@ -23,15 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.hashing import prefix_hash
-from penstock.kernels.index import first, following
+from penstock.kernels.index import NEAR, first, following
 from penstock.kernels.jit import kernel, lean
-from penstock.kernels.pointers import peek, peek_half, poke_half
+from penstock.kernels.pointers import peek, peek_half, poke_half, prefetch
 
 Ints = NDArray[np.int64]
 Halves = NDArray[np.int32]
 
-#: Columns of the table of inputs: addresses of rows and lives, words per row.
-ROWS, LIVES, WIDTH = range(3)
+#: Columns of the table of inputs: addresses of rows and lives, words per row; the address of the null words of rows
+#: (0: no row has a NULL), and how many words are from those of one row to those of the next.
+ROWS, LIVES, WIDTH, NULLS, NULLS_WIDTH = range(5)
 #: Columns of the table of indexes: how many columns it has, addresses of heads and links, mask of buckets.
 COLUMNS, HEADS, LINKS, MASK = range(4)
 
@@ -40,6 +41,47 @@ COLUMNS, HEADS, LINKS, MASK = range(4)
 PRESENT, JOINED, GOES = 1, 2, 4
 EVENT_SHIFT = 3
 ABSENT = 0
+
+LAST = (1 << 63) - 1
+
+
+@lean
+def number_events(ts: Ints, signs: Ints, nexts: Ints, ends: Ints, numbers: Ints, order: Ints) -> None:
+    """Numbers the events of all inputs from 1, in the order of time; `order` has their places in that order.
+
+    Those of each input lie between its `nexts` and its `ends`, in the order of time. At one instant rows go before
+    others come. So no combination is found that is there at no instant: one of a row that goes and a row that comes.
+    """
+    count = 0
+    while count < len(ts):
+        now, later, source = LAST, LAST, 0
+        for i in range(len(ends)):
+            next_ts = ts[nexts[i]] if nexts[i] < ends[i] else LAST
+            if next_ts < now:
+                now, later, source = next_ts, now, i
+            else:
+                later = min(later, next_ts)
+        # Most often one input is alone for some instants, with one event at each.
+        at, end = nexts[source], ends[source]
+        while at < end and ts[at] < later and (at + 1 == end or ts[at + 1] > ts[at]):
+            order[count] = at
+            count += 1
+            numbers[at] = count
+            at += 1
+        if at > nexts[source]:
+            nexts[source] = at
+            continue
+        for sign in (-1, 1):
+            for i in range(len(ends)):
+                at = nexts[i]
+                while at < ends[i] and ts[at] == now:
+                    if signs[at] == sign:
+                        order[count] = at
+                        count += 1
+                        numbers[at] = count
+                    at += 1
+                if sign > 0:
+                    nexts[i] = at
 
 
 @lean
@@ -60,16 +102,29 @@ def admit(lives: Halves, slots: Ints, signs: Ints, numbers: Ints, since: Ints) -
 
 @lean
 def promising(heads: int, mask: int, hashes: Ints, signs: Ints, wants_going: bool, found: Ints) -> int:
-    """The insertions whose first probe finds a bucket with their bit, and deletions if they are wanted.
+    """The insertions whose first probe finds a bucket with their bits, and deletions if they are wanted.
 
     Where they are is `found`.
     """
     count = 0
     for i in range(len(hashes)):
+        if i + NEAR < len(hashes):
+            prefetch(heads + 8 * (hashes[i + NEAR] & mask))
         found[count] = i
         comes = signs[i] > 0
         count += (comes & (first(heads, mask, hashes[i]) >= 0)) | (wants_going & (not comes))
     return count
+
+
+@lean
+def ask_for_first(found: Ints, hashes: Ints, inputs: Ints, target: int, indexes: Ints, index: int) -> None:
+    """Asks for the memory of the rows that will be looked at first."""
+    for i in range(len(found)):
+        slot = first(indexes[index, HEADS], indexes[index, MASK], hashes[found[i]])
+        if slot >= 0:
+            prefetch(inputs[target, ROWS] + 8 * slot * inputs[target, WIDTH])
+            prefetch(inputs[target, LIVES] + 4 * slot)
+            prefetch(indexes[index, LINKS] + 8 * (slot + 1))
 
 
 @lean
@@ -177,8 +232,8 @@ def _matches(
 def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, width: int) -> Ints:
     """The rows of combinations, of so many words.
 
-    `places` has a line for each of their columns: input, column, the word and the bit of its null there, and here.
-    `nulls` has one for each of those words: input, word, and the bits that are wanted.
+    `places` has a line for each of their columns: input, column, the null word and its bit there, and those here.
+    `nulls` has one for each null word there: input, word, and the bits that are wanted.
     """
     rows = np.empty((len(slots), width), np.int64)
     for i in range(len(slots)):
@@ -189,9 +244,7 @@ def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, width: int
             rows[i, c] = 0
         some = 0
         for n in range(len(nulls)):
-            source = nulls[n, 0]
-            word = peek(inputs[source, ROWS] + 8 * (slots[i, source] * inputs[source, WIDTH] + nulls[n, 1]))
-            some |= word & nulls[n, 2]
+            some |= _null_word(inputs, nulls[n, 0], slots[i, nulls[n, 0]], nulls[n, 1]) & nulls[n, 2]
         if some != 0:
             _copy_nulls(slots, inputs, places, rows, i)
     return rows
@@ -200,9 +253,15 @@ def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, width: int
 @lean
 def _copy_nulls(slots: Ints, inputs: Ints, places: Ints, rows: Ints, i: int) -> None:
     for c in range(len(places)):
-        source = places[c, 0]
-        word = peek(inputs[source, ROWS] + 8 * (slots[i, source] * inputs[source, WIDTH] + places[c, 2]))
+        word = _null_word(inputs, places[c, 0], slots[i, places[c, 0]], places[c, 2])
         rows[i, places[c, 4]] |= ((word >> places[c, 3]) & 1) << places[c, 5]
+
+
+@lean
+def _null_word(inputs: Ints, source: int, slot: int, word: int) -> int:
+    if inputs[source, NULLS] == 0:
+        return 0
+    return peek(inputs[source, NULLS] + 8 * (slot * inputs[source, NULLS_WIDTH] + word))
 
 
 @kernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -68,6 +68,26 @@ def _store(bits: int) -> Any:
 
     return intrinsic(store)
 
+
+@intrinsic
+def _ask_for(typing_context: Any, at: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        shape = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], shape)
+        # For writing, to stay in all caches, as data.
+        builder.call(prefetch, [builder.inttoptr(arguments[0], byte), number(1), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+def _ignore(at: int) -> None:
+    pass
+
+
+#: Asks for the memory at an address, which will be read or written soon.
+prefetch: Callable[[int], None] = _ignore if PLAIN else cast(Any, _ask_for)
 
 #: The word at an address, and a new value for it.
 peek: Callable[[int], int] = _peek if PLAIN else _load(64)

@@ -97,17 +97,15 @@ class ConstantJoinOperator:
 
     def step(self, changes: Sequence[Deltas | Events]) -> Deltas:
         came = self._inputs.take(changes)
-        events = [each.events for each in came]
         found = self._inputs.joined(came)
         # In the order of time, as `found.by` numbers them.
-        sources = np.repeat(np.arange(len(events)), [len(e) for e in events])[found.order]
-        slots = np.concatenate([e.slots for e in events])[found.order]
+        sources = np.repeat(np.arange(len(came)), [len(each.events) for each in came])[found.order]
         weights = np.concatenate([each.weights for each in came])[found.order]
-        ts = np.concatenate([e.ts for e in events])[found.order]
+        events = found.events.take(found.order)
         copies = np.empty(len(found.by), np.int64)
-        weigh(sources, slots, weights, self._inputs.counters(), found.slots, found.by, copies)
+        weigh(sources, events.slots, weights, self._inputs.counters(), found.slots, found.by, copies)
         self._inputs.end()
-        return Deltas(ts[found.by - 1], copies, found.rows)
+        return Deltas(events.ts[found.by - 1], copies, found.rows)
 
 
 class ConstantSemiJoinOperator:
@@ -122,12 +120,10 @@ class ConstantSemiJoinOperator:
         left, right = self._inputs.take(changes)
         # A bucket has the matches that its first row has.
         firsts = [each.first() for each in (left, right)]
-        events = [each.events for each in firsts]
         found = self._inputs.joined(firsts)
-        event = found.order[found.by - 1]
-        ts, signs = np.concatenate([e.ts for e in events])[event], np.concatenate([e.signs for e in events])[event]
+        by = found.events.take(found.order[found.by - 1])
         self._inputs.end()
-        matches = Events(ts, signs, found.slots[:, 0])
+        matches = Events(by.ts, by.signs, found.slots[:, 0])
         coming = changes[0]
         if isinstance(coming, Events):
             return self._operator.shown(coming, matches)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from penstock.kernels.rows import run_begins
 from penstock.synopsis.memory import Ints, Memory
 
 
@@ -48,7 +49,8 @@ class SlotQueue:
         if not len(slots):
             return
         right, runs = self.right, self._runs()
-        begins = np.concatenate(([0], np.flatnonzero(slots[1:] != slots[:-1] + 1) + 1))
+        begins = np.empty(len(slots), np.int64)
+        begins = begins[: run_begins(slots, begins)]
         if len(runs) and right > self.left and runs[-1, 1] + right - runs[-1, 0] == slots[0]:
             begins = begins[1:]
         self._append(right + begins, slots[begins])
