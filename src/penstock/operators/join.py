@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.evidence import holds, watched_hashes
+from penstock.kernels.evidence import holds, rows_with
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
@@ -249,14 +249,6 @@ class JoinCore:
         """The values that rows of an input have of variables."""
         return np.ascontiguousarray(self.inputs[number].store.rows[slots][:, self._positions(number, variables)])
 
-    def watched(self, rule: int, number: int, variables: tuple[int, ...], slots: Ints) -> Ints:
-        """What is watched for by a rule (`kernels.evidence.watch_hashes`), of rows of an input."""
-        columns = self.places(number, variables)
-        hashes = np.empty(len(slots), np.int64)
-        key = np.empty((1, len(columns) + 1), np.int64)
-        watched_hashes(rule, self.inputs[number].store.rows, slots, columns, key, hashes)
-        return hashes
-
     def holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
         """Whether an input has a row with each key."""
         found = np.zeros(len(keys), np.int64)
@@ -265,6 +257,13 @@ class JoinCore:
         if index.mask >= 0:  # Before the first step there is nothing.
             holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
         return found.astype(np.bool_)
+
+    def rows_with(self, number: int, variables: tuple[int, ...], keys: Ints) -> Ints:
+        """The rows of an input that have one of these keys. Some may come twice."""
+        index = self.index_on(number, variables)
+        if index.mask < 0 or not len(keys):
+            return np.zeros(0, np.int64)
+        return rows_with(keys, self.inputs[number].store.rows, index.columns, index.heads, index.mask, index.links)
 
     def _positions(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
         columns = (self.inputs[number].variables[variable] for variable in variables)
@@ -388,17 +387,20 @@ class SemiJoinOperator:
         ts = np.concatenate((left.ts, matches.ts))
         kinds = np.repeat(np.array([0, 1], np.int64), (len(left), len(matches)))
         order = np.argsort(ts, kind="stable")
-        state = self._memory.array(f"{self._name}.matches", store.capacity, 4)
         shown = match(
             self._wants_match,
             ts[order],
             kinds[order],
             np.concatenate((left.signs, matches.signs))[order],
             np.concatenate((left.slots, matches.slots))[order],
-            state,
+            self.state(),
         )
         return Events(*shown).deltas(store)
 
     def forget(self, slots: Ints) -> None:
         """Rows of the left input show, or do not, as they did, and are counted no more."""
-        self._memory.array(f"{self._name}.matches", self._core.inputs[0].store.capacity, 4)[slots] = 0
+        self.state()[slots] = 0
+
+    def state(self) -> Ints:
+        """Of each slot of the left input what `kernels.matching` keeps."""
+        return self._memory.array(f"{self._name}.matches", self._core.inputs[0].store.capacity, 4)

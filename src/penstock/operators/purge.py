@@ -1,32 +1,32 @@
 """Purge: a join forgets the rows of its inputs that can join nothing new, and what told it so.
 
-A row is looked at when it comes, when it was in a result, when a partner of it went, and when what it waits for has
-happened: a clock has reached a value, or something with certain values has come. So the work follows what happens, not
-what is stored. The rules are those of `plan/rules.py`, and `kernels/purge.py` chains them.
+A row is looked at when it comes, when a partner of it went, and when what it waits for has happened: a clock has
+reached a value, or something with certain values has come. So the work follows what happens, not what is stored. The
+rules are those of `plan/rules.py`, and `kernels/purge.py` chains them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.algebra.relations import Range, Relation
 from penstock.kernels import purge as kernel
 from penstock.kernels.evidence import watch_hashes
 from penstock.kernels.pointers import address
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
-from penstock.operators.monitors import Monitors, values_text, violation
+from penstock.operators.monitors import Coming, Monitors, values_text, violation
 from penstock.operators.no_components import NoComponents
+from penstock.operators.punctuation_purge import PunctuationPurge
+from penstock.operators.purge_tables import PurgeTables, wanted_variables
+from penstock.operators.rows import Rows, rows_of
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import holders_of
-from penstock.plan.physical import Scan
 from penstock.plan.rules import (
     AfterRows,
     ByCluster,
@@ -35,11 +35,8 @@ from penstock.plan.rules import (
     ByOrder,
     ByPunctuation,
     Estimate,
-    InTime,
     PurgingJoin,
-    Rule,
     Static,
-    k_of,
 )
 from penstock.plan.watched import Watched
 from penstock.synopsis.deltas import Deltas
@@ -48,38 +45,13 @@ from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.watch_list import WatchList
 
-_KINDS = {
-    Static: kernel.STATIC,
-    InTime: kernel.IN_TIME,
-    AfterRows: kernel.AFTER_ROWS,
-    ByPunctuation: kernel.PUNCTUATED,
-    ByKey: kernel.BY_KEY,
-    ByNo: kernel.IN_NO,
-    ByCluster: kernel.CLUSTERED,
-    ByOrder: kernel.ORDERED,
-}
-
-
+#: Rules for which rows wait until something with certain values comes.
+OfKeys = ByKey | ByNo | ByPunctuation | ByCluster
 #: What is put off until the next purge.
 _LOOK_AT, _DONE_WITH = 1, 2
 
 #: So few clusters are not looked through.
 FEW_CLUSTERS = 1024
-
-
-class Rows(NamedTuple):
-    """Rows of a join's inputs."""
-
-    inputs: Ints
-    slots: Ints
-
-    def of(self, number: int) -> Ints:
-        mine: Ints = self.slots[self.inputs == number]
-        return mine
-
-
-def rows_of(number: int, slots: Ints) -> Rows:
-    return Rows(np.full(len(slots), number, np.int64), slots)
 
 
 class Purge:
@@ -108,14 +80,7 @@ class Purge:
         self._punctuations = PunctuationPurge(node, core, self._knows)
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors)
         self._held = holders_of(node)
-        lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
-        # Of a variable that nobody has, where there is none.
-        self._columns = np.array([line or [-1] for line in lines], np.int64)
-        self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
-        self._has = np.array([sum(1 << v for v, c in enumerate(line) if c >= 0) for line in lines], np.int64)
-        #: The clocks that rules read.
-        read = {kernel.TIME, *map(self._knows.clock_of, range(len(node.rules)))}
-        self._clock_numbers = np.array(sorted(read), np.int64)
+        self._tables = PurgeTables(node, core, self._knows, self._monitors, windows, self._stamps)
         self._turn = memory.array(f"{name}.turn", 1)
         self._forgetting = forgetting
         #: The rows that came since the last purge, and its instant.
@@ -154,13 +119,13 @@ class Purge:
 
     def learn(self, came: Sequence[Deltas], rows: Mapping[int, Deltas | Events], until: int) -> None:
         """Takes evidence, and sees the rows that come, or may come where not all are let in."""
-        hashes = []
-        for number, keys in self._knows.learn(came, until):
+        self._woken = []
+        for number, keys, new in self._knows.learn(came, until):
             self._punctuations.came(number, keys)
-            hashes.append(watch_hashes(self._no.watched_as(number), keys))
-        self._woken = [self._waiting_for(own) for own in hashes]
-        self._monitors.observe(came, rows)
-        self._no.choose(rows)
+            self._woken += self._waiting_for(self._no.watched_as(number), new)
+        coming = Coming(rows, self._core)
+        self._monitors.observe(came, coming)
+        self._no.choose(coming)
         for number, rule in enumerate(self.node.rules):
             if isinstance(rule, ByOrder) and isinstance(rule.k, Estimate):
                 self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(rule.k)
@@ -191,16 +156,24 @@ class Purge:
     def wake(self, events: Sequence[Events]) -> None:
         """Wakes who waits for keys that came."""
         for number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByKey) and len(self._watches):
+            if isinstance(rule, ByKey):
                 own = events[rule.target]
-                hashes = self._core.watched(number, rule.target, rule.variables, own.slots[own.signs > 0])
-                self._woken.append(self._waiting_for(hashes))
+                slots = own.slots[own.signs > 0]
+                if len(slots):
+                    self._woken += self._waiting_for(number, self._core.keys(rule.target, rule.variables, slots))
 
-    def _waiting_for(self, hashes: Ints) -> Rows:
-        return Rows(*self._watches.waiting_for(hashes))
+    def _waiting_for(self, number: int, keys: Ints) -> Iterator[Rows]:
+        """The rows that may wait for keys by a rule: those that have them, and those that watch for them."""
+        rule = self.node.rules[number]
+        assert isinstance(rule, OfKeys)
+        for holder in self._windows:
+            if holder != rule.target and self._core.has_variables(holder, rule.variables):
+                yield rows_of(holder, self._core.rows_with(holder, rule.variables, keys))
+        if len(self._watches):
+            yield Rows(*self._watches.waiting_for(watch_hashes(number, keys)))
 
-    def step(self, events: Sequence[Events], in_results: Ints, done_with: Rows | None = None) -> None:
-        """Forgets what can go after these events, all that came, of which rows in these slots were in results.
+    def step(self, events: Sequence[Events], done_with: Rows | None = None) -> None:
+        """Forgets what can go after these events, all that came.
 
         Rows that somebody is `done_with` go, whatever may join them.
         """
@@ -210,7 +183,7 @@ class Purge:
         todo = list(self._woken)
         for number in self._windows:
             came = events[number].slots[events[number].signs > 0]
-            todo += [rows_of(number, slots) for slots in (came, in_results[:, number])]
+            todo.append(rows_of(number, came))
         self._forget_outsiders(events)
         done = [] if done_with is None else [done_with]
         if self._forgetting.is_lazy:
@@ -292,11 +265,11 @@ class Purge:
         self._forget(gone)
 
     def _purge(self, todo: Sequence[Rows]) -> None:
-        chosen, tables = self._alive(todo), self._tables()
+        chosen, tables, near = self._alive(todo), self._tables.tables(), self._tables.neighbours
         while len(chosen.slots):
             gone = self._examine(chosen, tables)
             self._forget(gone)
-            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), tables))])
+            chosen = self._alive([Rows(*kernel.partners(*gone, near, tables))])
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
@@ -316,16 +289,12 @@ class Purge:
 
     def _awake(self, number: int) -> Ints:
         """The rows whose clock has come."""
-        return kernel.awake(self._waits(number), self._core.lives(number), self._clocks())
+        return kernel.awake(self._waits(number), self._core.lives(number), self._tables.clocks())
 
     def _waits(self, number: int) -> Ints:
         """By slot what each clock has to reach for a row to be looked at."""
         capacity = self._core.inputs[number].store.capacity
-        return self._memory.array(f"{self._name}.waits{number}", capacity, len(self._clock_numbers))
-
-    def _clocks(self) -> Ints:
-        clocks: Ints = self._knows.clocks[self._clock_numbers]
-        return clocks
+        return self._memory.array(f"{self._name}.waits{number}", capacity, self._tables.clock_count)
 
     def _forget_outsiders(self, events: Sequence[Events]) -> None:
         """Rows that came and are not in the join: with a NULL where they would join, or ruled out."""
@@ -350,7 +319,7 @@ class Purge:
         capacities = self._capacities()
         self._watches.drop(*chosen, capacities)
         wakes = [address(self._waits(n)) if n in self._windows else 0 for n in range(len(capacities))]
-        found = kernel.examine(*chosen, self._retracts, tables, self._rules(), np.array(wakes, np.int64))
+        found = kernel.examine(*chosen, self._retracts, tables, self._tables.rules(), np.array(wakes, np.int64))
         gone, watching, hashes = found
         self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
         return Rows(chosen.inputs[gone], chosen.slots[gone])
@@ -383,157 +352,8 @@ class Purge:
                 clusters.forget_keys(keys[needless])
                 left[0] = len(clusters)
 
-    def _wanted(self) -> Ints:
-        return np.array([number in self._windows for number in range(len(self._core.inputs))], np.int64)
-
     def _capacities(self) -> list[int]:
         return [source.store.capacity for source in self._core.inputs]
-
-    def _tables(self) -> kernel.Tables:
-        stores = [
-            (address(source.store.rows), address(source.store.starts), source.store.rows.shape[1])
-            for source in self._core.inputs
-        ]
-        stores += [(address(own.store.rows), 0, own.width + 1) for own in self._knows.evidence.values()]
-        lines = [(owner, tuple(index.columns.tolist()), index) for (owner, _), index in self._core.indexes()]
-        own = [
-            (len(self._core.inputs) + n, tuple(range(entries.width)), entries.index)
-            for n, entries in enumerate(self._knows.evidence.values())
-        ]
-        most = max([1, *(len(columns) for _, columns, _ in lines + own)])
-        columns, variables = (np.full((len(lines + own), most), -1, np.int64) for _ in range(2))
-        indexes = np.zeros((len(lines + own), 6), np.int64)
-        for n, (store, held, index) in enumerate(lines + own):
-            columns[n, : len(held)] = held
-            if n < len(lines):
-                variables[n, : len(held)] = [self._core.variable(store, column) for column in held]
-            bits = sum(1 << v for v in variables[n, : len(held)].tolist() if v >= 0)
-            indexes[n] = (store, len(held), index.heads, index.links, index.mask, bits)
-        return kernel.Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
-
-    def _rules(self) -> kernel.Rules:
-        """The rules as the kernel reads them."""
-        rules = self.node.rules
-        keyed = ByKey | ByNo | ByPunctuation | ByCluster
-        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, keyed))])
-        lines, variables = np.zeros((len(rules), 9), np.int64), np.zeros((len(rules), most), np.int64)
-        for number, rule in enumerate(rules):
-            line = lines[number]
-            line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
-            line[kernel.CLOCK] = np.searchsorted(self._clock_numbers, self._knows.clock_of(number))
-            if isinstance(rule, ByKey | ByNo | ByPunctuation | ByCluster | ByOrder):
-                line[kernel.KEYS] = len(rule.variables)
-                variables[number, : len(rule.variables)] = rule.variables
-                line[kernel.INDEX] = self._index_number(number, rule)
-            line[kernel.NEEDS] = sum(1 << v for v in wanted_variables(rule, self._held))
-            match rule:
-                case InTime(_, source, reach):
-                    line[kernel.SOURCE], line[kernel.LIMIT] = source, 1 + (self._monitors.limit(reach) or 0)
-                case AfterRows(_, source, rows):
-                    line[kernel.SOURCE], line[kernel.LIMIT] = source, self._monitors.limit(rows) or 0
-                    line[kernel.STAMPS] = address(self._stamps(number, rule))
-                case ByCluster():
-                    line[kernel.LIMIT] = 1 + (self._monitors.limit(rule.k) or 0)
-            if not self._is_on(rule):
-                line[kernel.NEEDS] = -1  # More than can be known, so that the rule never applies.
-        return kernel.Rules(lines, variables, self._clocks(), self._reaches)
-
-    def _is_on(self, rule: Rule) -> bool:
-        k = k_of(rule)
-        return k is None or self._monitors.limit(k) is not None
-
-    def _index_number(self, number: int, rule: Rule) -> int:
-        if isinstance(rule, ByKey):
-            return self._core.index_number(rule.target, rule.variables)
-        count = len(self._core.indexes())
-        return count + list(self._knows.evidence).index(number) if number in self._knows.evidence else 0
-
-
-class PunctuationPurge:
-    """Drops punctuations that nobody will ask for again (004, section 5.1).
-
-    A row asks for a punctuation of its values. None will if, in each input with those values, none is stored and none
-    comes: because the input's own punctuation says so, or its one row with that key has just gone. Where two
-    punctuations are each other's evidence, they go together. To drop too many would lose no result, only space.
-    """
-
-    def __init__(self, node: PurgingJoin, core: JoinCore, knows: Knowledge) -> None:
-        self._node, self._core, self._knows = node, core, knows
-        self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByPunctuation)}
-        #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
-        self.ended: dict[int, Ints] = {}
-        self._begin()
-
-    def _begin(self) -> None:
-        self._came: dict[int, list[Ints]] = {number: [] for number in self._rules}
-        self._gone: dict[int, list[Ints]] = {number: [] for number in range(len(self._core.inputs))}
-
-    def came(self, rule: int, keys: Ints) -> None:
-        if rule in self._came:
-            self._came[rule].append(keys)
-
-    def gone(self, rows: Rows) -> None:
-        """Rows are forgotten; their values are still there until the step ends."""
-        if self._rules:
-            for number in set(rows.inputs.tolist()):
-                self._gone[number].append(rows.of(number))
-
-    def put_off(self) -> None:
-        """Nothing is forgotten this time."""
-        self.ended = {}
-        self._begin()
-
-    def forget(self, all_that_came: bool = False) -> None:
-        """Drops what is needless, of what something happened to; or of all, where that was not noted."""
-        if all_that_came:
-            self._came = {number: [self._knows.evidence[number].entries()[0]] for number in self._rules}
-        self.ended = {number: self._needless(number, rule) for number, rule in self._rules.items()}
-        for number, keys in self.ended.items():
-            if len(keys):
-                self._knows.evidence[number].forget_keys(keys)
-        self._begin()
-
-    def _needless(self, number: int, rule: ByPunctuation) -> Ints:
-        """The keys of punctuations that are not needed any more, of those that something happened to."""
-        holders = [n for n in range(len(self._core.inputs)) if self._core.has_variables(n, rule.variables)]
-        others = [n for n in holders if n != rule.target]
-        keys = [self._gone_keys(n, rule.variables) for n in holders]
-        keys += [k for n, same in self._rules.items() if same.variables == rule.variables for k in self._came[n]]
-        candidates = np.unique(np.concatenate([np.zeros((0, len(rule.variables)), np.int64), *keys]), axis=0)
-        if not others or not len(candidates):
-            return candidates[:0]
-        unneeded = np.ones(len(candidates), np.bool_)
-        here = self._core.holds(rule.target, rule.variables, candidates)
-        for other in others:
-            by_key = self._has_gone(other, rule, candidates)
-            unneeded &= ~self._core.holds(other, rule.variables, candidates)
-            unneeded &= by_key | (self._is_punctuated(other, rule, candidates) & ~here)
-        unneeded &= self._knows.evidence[number].words(candidates) != MISSING
-        return candidates[unneeded]
-
-    def _gone_keys(self, number: int, variables: tuple[int, ...]) -> Ints:
-        slots = np.concatenate([np.zeros(0, np.int64), *self._gone[number]])
-        return self._core.keys(number, variables, slots)
-
-    def _has_gone(self, number: int, rule: ByPunctuation, keys: Ints) -> NDArray[np.bool_]:
-        """Whether the one row of an input with each key has just gone."""
-        is_key = any(
-            isinstance(other, ByKey) and other.target == number and set(other.variables) <= set(rule.variables)
-            for other in self._node.rules
-        )
-        if not is_key:
-            return np.zeros(len(keys), np.bool_)
-        gone = self._gone_keys(number, rule.variables)
-        known = set(map(tuple, gone.tolist()))
-        return np.array([tuple(key) in known for key in keys.tolist()], np.bool_)
-
-    def _is_punctuated(self, number: int, rule: ByPunctuation, keys: Ints) -> NDArray[np.bool_]:
-        found = np.zeros(len(keys), np.bool_)
-        for other_number, other in self._rules.items():
-            if other.target == number and set(other.variables) <= set(rule.variables):
-                places = [rule.variables.index(variable) for variable in other.variables]
-                found |= self._knows.evidence[other_number].words(keys[:, places]) != MISSING
-        return found
 
 
 def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
@@ -541,24 +361,8 @@ def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
     held = holders_of(node)
     wanted = {(rule.target, wanted_variables(rule, held)) for rule in node.rules if not isinstance(rule, Static)}
     for rule in node.rules:
-        if isinstance(rule, ByPunctuation | ByCluster):
+        if isinstance(rule, OfKeys):
             wanted |= {(n, rule.variables) for n in set.intersection(*(held[v] for v in rule.variables))}
     for monitor in node.monitors:
         wanted |= {(n, monitor.variables) for n in set.intersection(*(held[v] for v in monitor.variables))}
     return wanted
-
-
-def wanted_variables(rule: Rule, held: Sequence[set[int]]) -> tuple[int, ...]:
-    """The variables that must be known for a rule, by which rows of its target are then found."""
-    match rule:
-        case InTime(target, source) | AfterRows(target, source):
-            return tuple(v for v, own in enumerate(held) if {target, source} <= own)
-        case Static():
-            return ()
-    return rule.variables
-
-
-def _reach(operand: Relation) -> int:
-    """How long after its time a row leaves its window; -1 if it does not, or not in time."""
-    is_timed = isinstance(operand, Scan) and isinstance(operand.spec, Range) and operand.spec.slide is None
-    return operand.spec.width if isinstance(operand, Scan) and isinstance(operand.spec, Range) and is_timed else -1

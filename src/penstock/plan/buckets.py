@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from penstock.algebra.expressions import Column
-from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
+from penstock.algebra.relations import Aggregation, AntiJoin, Join, Relation, SemiJoin
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ class Buckets:
     space: Space | None
     #: How many there are at most, if somebody knows.
     size: int | None
+    #: Aggregates above of which each bucket keeps a partial one: of the values of these, nothing else is read.
+    totals: tuple[Aggregation, ...] = ()
 
     @property
     def columns(self) -> frozenset[Column]:
@@ -125,3 +128,8 @@ class ConstantAntiJoin(AntiJoin):
 
 #: All that keep buckets.
 Constant = ConstantJoin | ConstantSemiJoin | ConstantAntiJoin
+
+
+def has_totals(relation: Relation) -> TypeGuard[Constant]:
+    """Whether partial aggregates come out of a join of buckets: the aggregate above must run in the same cell."""
+    return isinstance(relation, Constant) and any(kept is not None and kept.totals for kept in relation.buckets)

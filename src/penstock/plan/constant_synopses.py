@@ -1,8 +1,8 @@
 """Joins and semi-joins that the theory of bounded memory bounds keep buckets in place of rows (002).
 
 The register says which inputs those are (`register/constant_synopses.py`). Here its synopses become values that a run
-time reads. What is not done yet: sums of what is not itself kept, columns that are compared with a table's values and
-not kept, self-joins that fold, anti-joins with OR. Such a join stays as it is, and `exploited` says so.
+time reads. What is not done yet: columns that are compared with a table's values and not kept, self-joins that fold,
+anti-joins with OR. Such a join stays as it is, and `exploited` says so.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from fractions import Fraction
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, IsNull, Literal, Not, Or, columns
 from penstock.algebra.relations import (
+    Aggregate,
+    Aggregation,
     AntiJoin,
     Distinct,
     Join,
@@ -27,6 +29,7 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.plan.buckets import (
     Buckets,
+    Constant,
     ConstantAntiJoin,
     ConstantJoin,
     ConstantSemiJoin,
@@ -34,6 +37,7 @@ from penstock.plan.buckets import (
     Hole,
     Side,
     Space,
+    has_totals,
 )
 from penstock.plan.physical import Keep, Scan
 from penstock.register import arithmetic
@@ -54,10 +58,14 @@ Occurrences = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Synopses:
-    """Of each input of a join its buckets, or None, and what else must be true of rows that count."""
+    """Of each input of a join its buckets, or None, and what else must be true of rows that count.
+
+    `summed` if there is something that only an aggregate right above reads, by its sum, count or extremes.
+    """
 
     buckets: tuple[Buckets | None, ...]
     where: tuple[tuple[Expr, ...], ...]
+    summed: bool
 
 
 #: The numbers that kernels can reckon with.
@@ -80,55 +88,66 @@ def _found(relation: Relation, above: JoinContext, catalog: Catalog) -> Iterator
         yield from _found(below, above.through(relation), catalog)
 
 
-def _rewritten(relation: Relation, found: Mapping[Occurrences, Synopses]) -> Relation:
-    inputs = tuple(_rewritten(below, found) for below in relation.inputs)
+def _rewritten(relation: Relation, found: Mapping[Occurrences, Synopses], above: Aggregate | None = None) -> Relation:
+    own = relation if isinstance(relation, Aggregate) else None
+    inputs = tuple(_rewritten(below, found, own) for below in relation.inputs)
     relation = relation.with_inputs(inputs) if inputs != relation.inputs else relation
     if not isinstance(relation, AnyJoin):
         return relation
     synopses = found.get(tuple(tuple(_occurrences(operand)) for operand in relation.inputs))
-    if synopses is None:
+    if synopses is None or (synopses.summed and above is None):
         return relation
-    return _constant_join(relation, synopses) if isinstance(relation, Join) else _constant_semi_join(relation, synopses)
+    return _constant(relation, synopses, above)
 
 
 def _occurrences(relation: Relation) -> Iterator[str]:
     return (node.stream.occurrence for node in walk_relations(relation) if isinstance(node, Scan))
 
 
-def _constant_join(join: Join, synopses: Synopses) -> Relation:
-    made = _kept(join.operands, synopses)
+def _constant(join: AnyJoin, synopses: Synopses, above: Aggregate | None) -> Relation:
+    """The join with buckets. The right side of a semi-join is without duplicates as it is, if it is kept in buckets."""
+    inputs = list(join.inputs)
+    if not isinstance(join, Join) and isinstance(inputs[1], Distinct) and synopses.buckets[1] is not None:
+        inputs[1] = inputs[1].input
+    made = _kept(inputs, synopses, above)
     if made is None:
         return join
     operands, buckets = made
-    counting = ConstantJoin(tuple(operands), join.on, tuple(buckets))
-    return counting if counting.schema == join.schema else Keep(counting, join.schema)
+    counting: Constant
+    if isinstance(join, Join):
+        counting = ConstantJoin(tuple(operands), join.on, tuple(buckets))
+    else:
+        kind = ConstantSemiJoin if isinstance(join, SemiJoin) else ConstantAntiJoin
+        counting = kind(operands[0], operands[1], join.on, (buckets[0], buckets[1]))
+    return counting if counting.schema == join.schema or has_totals(counting) else Keep(counting, join.schema)
 
 
-def _constant_semi_join(join: SemiJoin | AntiJoin, synopses: Synopses) -> Relation:
-    """What is kept of the right side in buckets is without duplicates as it is."""
-    right = join.right.input if isinstance(join.right, Distinct) and synopses.buckets[1] is not None else join.right
-    made = _kept((join.left, right), synopses)
-    if made is None:
-        return join
-    (left, right), (of_left, of_right) = made
-    kind = ConstantSemiJoin if isinstance(join, SemiJoin) else ConstantAntiJoin
-    counting = kind(left, right, join.on, (of_left, of_right))
-    return counting if counting.schema == join.schema else Keep(counting, join.schema)
-
-
-def _kept(operands: Sequence[Relation], synopses: Synopses) -> tuple[list[Relation], list[Buckets | None]] | None:
+def _kept(
+    operands: Sequence[Relation], synopses: Synopses, above: Aggregate | None
+) -> tuple[list[Relation], list[Buckets | None]] | None:
     """Inputs with the columns that their buckets look at, and the buckets."""
     found: list[Relation] = []
     buckets: list[Buckets | None] = []
     for operand, known, where in zip(operands, synopses.buckets, synopses.where, strict=True):
-        # A value that nobody reads any more tells nothing apart.
-        kept = known and replace(known, values=tuple(column for column in known.values if column in operand.schema))
+        kept = known
+        if known is not None:
+            # A value that nobody reads any more tells nothing apart.
+            values = tuple(column for column in known.values if column in operand.schema)
+            kept = replace(known, values=values, totals=tuple(_totals(above, operand, values)))
         widened = operand if kept is None else _with_columns(operand, kept.columns, where)
         if widened is None:
             return None
         found.append(widened)
         buckets.append(kept)
     return found, buckets
+
+
+def _totals(above: Aggregate | None, operand: Relation, values: tuple[Column, ...]) -> Iterator[Aggregation]:
+    """The aggregates of an input's values that its buckets do not keep."""
+    for aggregation in above.aggregations if above is not None else ():
+        read = frozenset() if aggregation.argument is None else columns(aggregation.argument)
+        if read and read <= frozenset(operand.schema) and not read <= frozenset(values):
+            yield aggregation
 
 
 def _with_columns(operand: Relation, wanted: frozenset[Column], where: tuple[Expr, ...]) -> Relation | None:
@@ -162,7 +181,7 @@ def _synopses(join: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Cat
             return None  # a left row of an anti-join that matches nothing shows, so it must not be left out
         buckets.append(found[0])
         where.append(found[1])
-    return Synopses(tuple(buckets), tuple(where))
+    return Synopses(tuple(buckets), tuple(where), bool(above.summed))
 
 
 class _Reading:
@@ -213,8 +232,9 @@ class _Reading:
         return kept, (*where, *self._alone(), *self._overflowing())
 
     def _is_all_kept(self) -> bool:
-        """Whether values and boxes say all that is ever asked of a row."""
-        read = self._above.columns.union(*map(columns, self._above.summed)) & self._own
+        """Whether values and boxes say all that is ever asked of a row by itself."""
+        summed = [read for read in map(columns, self._above.summed) if not read <= self._own]
+        read = self._above.columns.union(*summed) & self._own
         unseen = [columns(predicate) & self._own for predicate in self._crossing() if not self._is_seen(predicate)]
         return frozenset(read).union(*unseen) <= self._values
 
