@@ -108,8 +108,10 @@ def rules_of(join: Join, catalog: Catalog) -> tuple[tuple[Rule, ...], tuple[Scan
 def _purging(join: Join, catalog: Catalog) -> Relation:
     found = _Rules(join, catalog)
     rules = tuple(dict.fromkeys(found.all()))
-    # Keys first: then a binding goes on with one row, or with none.
-    rules = tuple(sorted((*rules, *found.no_components(rules)), key=lambda rule: not isinstance(rule, ByKey | ByNo)))
+    rules += tuple(found.no_components(rules))
+    # First those of inputs with keys, which at most one row of joins.
+    keyed = {rule.target for rule in rules if isinstance(rule, ByKey)}
+    rules = tuple(sorted(rules, key=lambda rule: rule.target not in keyed))
     forgets = tuple(
         number for number, operand in enumerate(join.operands) if _may_forget(number, operand, rules, found)
     )
