@@ -18,8 +18,8 @@ from penstock.operators.netting import deleted, inserted, netted
 from penstock.operators.reorder import Reorder
 from penstock.operators.rstream import RelationStream
 from penstock.operators.stubs import SharedStores
-from penstock.plan.fragments import Fragment, Plan
-from penstock.plan.physical import Keep
+from penstock.plan.fragments import Fragment, Leaf, Plan
+from penstock.plan.physical import Keep, Scan
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
@@ -48,6 +48,7 @@ class Machine:
         self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting)
         self._root = self._builder.deltas(fragment.root)
         self._part = plan.forgetting.rows
+        self._streams = [_stream(route.leaf) for route in fragment.routes]
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
         if self._last and plan.kind is StreamKind.RSTREAM:
@@ -64,7 +65,9 @@ class Machine:
         for gauge in self.gauges:
             gauge.begin()
         is_cut = bool(self._builder.purges or self._builder.slims)
-        parts = slices(inputs, until, self._part) if is_cut else [(inputs, until)]
+        # Where much is kept anyway, parts that bring half as much add little to it, and cost less.
+        size = self._part or max(SLICE, self.state_rows() // 2)
+        parts = slices(inputs, until, size, self._streams) if is_cut else [(inputs, until)]
         results = []
         for number, (part, end) in enumerate(parts):
             results.append(self._step(part, end, arrivals if number == 0 else None))
@@ -123,15 +126,22 @@ class Machine:
 SLICE = 1 << 13
 
 
-def slices(inputs: Sequence[Deltas], until: int, size: int | None = None) -> list[tuple[Sequence[Deltas], int]]:
-    """A step in parts, each up to an instant, so that rows which can go soon are not all there at once."""
-    rows = sum(map(len, inputs))
-    count = round(rows / (size or SLICE))
-    if count < 2:
+def slices(
+    inputs: Sequence[Deltas], until: int, size: int, streams: Sequence[object]
+) -> list[tuple[Sequence[Deltas], int]]:
+    """A step in parts, each up to an instant, so that rows which can go soon are not all there at once.
+
+    What several inputs read of a stream counts once.
+    """
+    if sum(map(len, inputs)) < size:
         return [(inputs, until)]
     ordered = [deltas.in_order() for deltas in inputs]
-    times = np.sort(np.concatenate([deltas.ts for deltas in ordered]))
-    cuts = np.unique(times[rows * np.arange(1, count) // count - 1] + 1)
+    read = dict(sorted(zip(streams, (deltas.ts for deltas in ordered), strict=True), key=lambda each: len(each[1])))
+    times = np.sort(np.concatenate([*read.values(), np.zeros(0, np.int64)]))
+    count = round(len(times) / size)
+    if count < 2:
+        return [(inputs, until)]
+    cuts = np.unique(times[len(times) * np.arange(1, count) // count - 1] + 1)
     ends = [*cuts[cuts < until].tolist(), until]
     parts: list[tuple[Sequence[Deltas], int]] = []
     starts = [0] * len(ordered)
@@ -143,6 +153,11 @@ def slices(inputs: Sequence[Deltas], until: int, size: int | None = None) -> lis
         parts.append((part, end))
         starts = stops
     return parts
+
+
+def _stream(leaf: Leaf) -> object:
+    """The stream that a leaf reads; or itself, if it receives rows of another fragment."""
+    return leaf.stream.name if isinstance(leaf, Scan) else leaf
 
 
 def root_join(root: Relation) -> Join | None:

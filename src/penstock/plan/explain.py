@@ -167,12 +167,13 @@ def _operator_text(relation: Relation) -> str:
             return f"keeps {', '.join(map(expression_text, columns)) or 'nothing'}"
         case Table():
             return f"table {_leaf_name(relation)}"
-        case Ending(evidence=evidence):
-            told = ["time"] * any(isinstance(closer, InTime) for closer in relation.all_closers())
-            told += ["keys"] * any(isinstance(closer, Seen) for closer in relation.all_closers())
-            told += ["the join"] * bool(relation.after_join)
-            done = "gives groups when they close by" if relation.emits else "forgets groups that end by"
-            return f"{done} {' and by '.join([*told, *map(_leaf_name, evidence)])}"
+        case Ending():
+            done = "gives groups when they close" if relation.emits else "forgets groups that end"
+            parts = [f"{done} {_closers_text(relation)}"] if relation.closes_groups else []
+            for values in relation.values:
+                column = values.groups.schema[-1].name
+                parts.append(f"forgets values of {column} that end {_closers_text(values.groups)}")
+            return ", ".join(parts)
         case PurgingSemiJoin() | PurgingAntiJoin():
             plain = SemiJoin if isinstance(relation, SemiJoin) else AntiJoin
             names = " and ".join(_leaf_name(cast(Leaf, side)) for side in (relation.left, relation.right))
@@ -196,6 +197,14 @@ def _operator_text(relation: Relation) -> str:
         case ConstantAntiJoin(left, right, on, buckets):
             return f"{_operator_text(AntiJoin(left, right, on))}, keeps {_all_buckets_text((left, right), buckets)}"
     return plan_text(relation).partition("\n")[0]
+
+
+def _closers_text(ending: Ending) -> str:
+    """What closes groups."""
+    told = ["by time"] * any(isinstance(closer, InTime) for closer in ending.all_closers())
+    told += ["by keys"] * any(isinstance(closer, Seen) for closer in ending.all_closers())
+    told += ["by the join"] * bool(ending.after_join)
+    return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in ending.evidence)])
 
 
 def _noes(join: PurgingJoin) -> str:

@@ -214,16 +214,14 @@ class _Cutter:
     def _ending(self, relation: Ending) -> _Piece:
         """Punctuations go where the groups are that they close; to all cells, where they say too little for that."""
         groups = self.piece(relation.input)
-        closers = {end.evidence: end for end in relation.all_closers() if isinstance(end, AfterPunctuation)}
-        routes = tuple(
-            Route(
-                scan,
-                _of_groups(groups, {relation.schema[key]: c for key, c in zip(end.keys, scan.schema, strict=True)}),
-            )
-            for scan, end in zip(relation.evidence, map(closers.__getitem__, range(len(closers))), strict=True)
-        )
-        whole = relation.with_inputs((groups.relation, *relation.evidence))
-        return replace(groups, relation=whole, routes=groups.routes + routes)
+        routes = list(groups.routes)
+        for ending in (relation, *(values.groups for values in relation.values)):
+            closers = {end.evidence: end for end in ending.all_closers() if isinstance(end, AfterPunctuation)}
+            for number, scan in enumerate(ending.evidence):
+                held = zip(closers[number].keys, scan.schema, strict=True)
+                routes.append(Route(scan, _of_groups(groups, {ending.schema[key]: column for key, column in held})))
+        whole = relation.with_inputs((groups.relation, *relation.inputs[1:]))
+        return replace(groups, relation=whole, routes=tuple(routes))
 
     def received(self, piece: _Piece, dimensions: tuple[Dimension, ...], shares: tuple[int, ...]) -> _Piece:
         """The piece as a fragment of its own, and its rows received in another."""

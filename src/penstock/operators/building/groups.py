@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
 from penstock.kernels import counting
 from penstock.kernels.aggregation import ORDERED
-from penstock.operators.aggregate import AggregateOperator, AggregationSpec, InputShape, own_keys
+from penstock.operators.aggregate import AggregateOperator, AggregationSpec, DistinctValues, InputShape, own_keys
 from penstock.operators.building.joins import build_totals
 from penstock.operators.building.nodes import DeltaNode, Step, measured
 from penstock.operators.building.windows import build_unordered
@@ -20,10 +21,11 @@ from penstock.operators.projection import Projection, projection
 from penstock.operators.sweep import RowsHolder
 from penstock.operators.totals import Summed
 from penstock.plan.buckets import Constant, has_totals
-from penstock.plan.ends import Ending, Seen
+from penstock.plan.ends import Ending, EndingValues, Seen
 from penstock.plan.joins import is_monotone
 from penstock.plan.panes import Panes
 from penstock.synopsis.deltas import Deltas, row_width
+from penstock.synopsis.memory import Ints
 from penstock.types import Type
 
 if TYPE_CHECKING:
@@ -42,12 +44,15 @@ def build_ending(build: Builder, node: Ending) -> DeltaNode:
     has_seen = any(isinstance(closer, Seen) for closer in node.all_closers())
     build.holders += endings.holders
     build.gauges.top.counts.append(endings.__len__)
+    values = [_build_values(build, operator, each) for each in node.values]
 
     def step_groups(step: Step) -> Deltas:
         out = groups(step)
         ended = purge.ended if purge is not None else {}
         endings.learn([rows(step) for rows in evidence], ended)
-        closed = endings.forget(operator, step.until)
+        closed = endings.forget(operator, step.until) if node.closes_groups else None
+        for forget_values in values:
+            forget_values(step, ended)
         if not node.emits:
             return out
         if closed is None or not len(closed):
@@ -55,6 +60,24 @@ def build_ending(build: Builder, node: Ending) -> DeltaNode:
         return _after_changes(closed, out, keys, len(node.schema)) if has_seen else closed
 
     return step_groups
+
+
+def _build_values(
+    build: Builder, operator: AggregateOperator | CountingOperator, node: EndingValues
+) -> Callable[[Step, Mapping[int, Ints]], None]:
+    """Values of a DISTINCT aggregate that have ended: only their number is kept."""
+    assert isinstance(operator, AggregateOperator)
+    held = DistinctValues(operator, node.aggregation)
+    evidence = [build.deltas(scan) for scan in node.groups.evidence]
+    endings = Endings(build.memory, build.name("endings"), node.groups, len(node.groups.schema), build.dictionary)
+    build.holders += endings.holders
+    build.gauges.top.counts.append(endings.__len__)
+
+    def forget_values(step: Step, ended: Mapping[int, Ints]) -> None:
+        endings.learn([rows(step) for rows in evidence], ended)
+        endings.forget(held, step.until)
+
+    return forget_values
 
 
 def _after_changes(closed: Deltas, changes: Deltas, keys: int, columns: int) -> Deltas:
