@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
 from penstock.kernels.jit import inlined, kernel, lean
-from penstock.kernels.pointers import peek, poke
+from penstock.kernels.pointers import peek, peek_half, poke
 
 Ints = NDArray[np.int64]
 
@@ -424,14 +424,14 @@ def _partners(
 def each_once(inputs: Ints, slots: Ints, notes: Ints, turn: int) -> tuple[Ints, Ints]:
     """The rows that are in the join, each once.
 
-    Of each input `notes` has the addresses of two words per slot: its life, and the turn in which it was last chosen.
+    Of each input `notes` has two addresses: of its rows' lives, and of the turns in which they were last chosen.
     An input without them is not wanted.
     """
     chosen_inputs, chosen = np.empty(len(slots), np.int64), np.empty(len(slots), np.int64)
     count = 0
     for i in range(len(slots)):
         lives, turns = notes[inputs[i], 0], notes[inputs[i], 1]
-        if lives != 0 and peek(lives + 8 * slots[i]) != 0 and peek(turns + 8 * slots[i]) != turn:
+        if lives != 0 and peek_half(lives + 4 * slots[i]) != 0 and peek(turns + 8 * slots[i]) != turn:
             poke(turns + 8 * slots[i], turn)
             chosen_inputs[count], chosen[count] = inputs[i], slots[i]
             count += 1
@@ -439,7 +439,7 @@ def each_once(inputs: Ints, slots: Ints, notes: Ints, turn: int) -> tuple[Ints, 
 
 
 @kernel
-def awake(values: Ints, lives: Ints, clocks: Ints) -> Ints:
+def awake(values: Ints, lives: NDArray[np.int32], clocks: Ints) -> Ints:
     """The slots of rows for which a clock has reached what they wait for; `values` has a column for each clock."""
     count = min(len(values), len(lives))
     found = np.empty(count, np.int64)

@@ -104,24 +104,22 @@ class ConstantJoinOperator:
 
     def step(self, changes: Sequence[Deltas | Events]) -> Deltas:
         came = self._inputs.take(changes)
-        events = [each.events for each in came]
         found = self._inputs.joined(came)
         # In the order of time, as `found.by` numbers them.
-        sources = np.repeat(np.arange(len(events)), [len(e) for e in events])[found.order]
-        slots = np.concatenate([e.slots for e in events])[found.order]
+        sources = np.repeat(np.arange(len(came)), [len(each.events) for each in came])[found.order]
         weights = np.concatenate([each.weights for each in came])[found.order]
-        ts = np.concatenate([e.ts for e in events])[found.order]
+        events = found.events.take(found.order)
         counters, rows = self._inputs.counters(), found.rows
         if self._totals is None:
             copies = np.empty(len(found.by), np.int64)
-            weigh(sources, slots, weights, counters, found.slots, found.by, copies)
+            weigh(sources, events.slots, weights, counters, found.slots, found.by, copies)
         else:
             singles = self._singles(changes, came)[found.order]
-            capacity, told = self._inputs.capacity, (sources, slots, weights)
+            capacity, told = self._inputs.capacity, (sources, events.slots, weights)
             copies, partials = self._totals.weighed(told, counters, found.slots, found.by, singles, capacity)
             rows = np.concatenate((rows, partials), axis=1)
         self._inputs.end()
-        return Deltas(ts[found.by - 1], copies, rows)
+        return Deltas(events.ts[found.by - 1], copies, rows)
 
     def _singles(self, changes: Sequence[Deltas | Events], came: Sequence[_Came]) -> Ints:
         """The partial aggregates of the rows that came, each by itself. Of a bucket only the first is its sample."""
@@ -148,12 +146,10 @@ class ConstantSemiJoinOperator:
         left, right = self._inputs.take(changes)
         # A bucket has the matches that its first row has.
         firsts = [each.first() for each in (left, right)]
-        events = [each.events for each in firsts]
         found = self._inputs.joined(firsts)
-        event = found.order[found.by - 1]
-        ts, signs = np.concatenate([e.ts for e in events])[event], np.concatenate([e.signs for e in events])[event]
+        by = found.events.take(found.order[found.by - 1])
         self._inputs.end()
-        matches = Events(ts, signs, found.slots[:, 0])
+        matches = Events(by.ts, by.signs, found.slots[:, 0])
         coming = changes[0]
         if isinstance(coming, Events):
             return self._operator.shown(coming, matches)

@@ -101,7 +101,7 @@ class BucketTotals:
         totals = self._totals(self.singles(0, left.rows), store.capacity)
         count = match_totals(wants_match, *events, state, totals, times, copies, places, results, touched)
         weigh_singles(alone.weight, totals._replace(singles=self.singles(0, alone.rows)), results, count)
-        rows = np.concatenate((store.rows[places[:count]], alone.rows))
+        rows = np.concatenate((store.whole(places[:count]), alone.rows))
         partials = results.rows[: count + len(alone)]
         return Deltas(
             np.concatenate((times[:count], alone.ts)),

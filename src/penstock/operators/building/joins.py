@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin
-from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored
+from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, once
 from penstock.operators.building.windows import build_arrivals, build_operator
 from penstock.operators.constant_join import (
     BucketInputs,
@@ -24,6 +25,7 @@ from penstock.operators.passing import PassingInput, joined, matched, shown
 from penstock.operators.purge import Purge, looked_up
 from penstock.operators.rows import rows_of
 from penstock.operators.scalars import compile_predicate
+from penstock.operators.stretches import Stretches
 from penstock.operators.totals import BucketTotals, Summed
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
@@ -145,20 +147,39 @@ def _bucket_inputs(
     synopses: list[ConstantSynopsis | None] = []
     for number, (operand, kept) in enumerate(zip(operands, buckets, strict=True)):
         if kept is None:
-            parts.append(build.events(operand))
+            part = build.events(operand)
+            parts.append(replace(part, events=once(part.events)))
             nodes.append(parts[-1].events)
             synopses.append(None)
             continue
-        nodes.append(build.deltas(operand))
+        nodes.append(_stretched(build, build.deltas(operand), operand.schema, kept, parts))
+        schema = (*operand.schema, *(stretch.column for stretch in kept.stretches))
         joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
-        recipe, width = recipe_of(kept, operand.schema, joined), row_width(len(operand.schema))
+        recipe, width = recipe_of(kept, schema, joined), row_width(len(schema))
         synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(kept))
-        build.keeps(synopsis.store, operand.schema)
+        build.keeps(synopsis.store, schema)
         build.stores.append(synopsis.store)
         build.slims |= kept.space is not None
         synopses.append(synopsis)
-        parts.append(Stored(operand.schema, synopsis.store, _no_events))
+        parts.append(Stored(schema, synopsis.store, _no_events))
     return nodes, parts, synopses
+
+
+def _stretched(build: Builder, node: DeltaNode, schema: Schema, kept: Buckets, parts: Sequence[Stored]) -> DeltaNode:
+    """Rows with the columns that are found in tables. `parts` will hold these when the first row comes."""
+    if not kept.stretches:
+        return node
+    stretches = Stretches(kept.stretches, schema, build.dictionary)
+
+    def stretched(step: Step) -> Deltas:
+        tables = {stretch.table: parts[stretch.table] for stretch in kept.stretches}
+        for table in tables.values():
+            table.events(step)
+        deltas, stores = node(step), {number: table.store for number, table in tables.items()}
+        schemas = {number: table.schema for number, table in tables.items()}
+        return Deltas(deltas.ts, deltas.weight, stretches.step(deltas.rows, stores, schemas))
+
+    return stretched
 
 
 def _no_events(step: Step) -> Events:
