@@ -1,9 +1,9 @@
 """Joins of unbounded streams that keep a constant number of buckets: memory and work per row over a long run.
 
-Two queries of the paper's table 1, over streams that are made as they are read: Q4 without duplicates, which keeps a
-skyline, and Q3 with a count per group, which keeps counters. State and work are printed after each tenth. Beside them
-stands the plain join, which keeps all rows, over the first of them. `ROWS` in the environment sets how many each reads.
-Times are CPU times of this process, without making the rows.
+Queries of the paper's table 1, over streams that are made as they are read: Q4 without duplicates, which keeps a
+skyline, and Q3 with a count per group, which keeps counters, and with sums, which keeps these beside them. State and
+work are printed after each tenth. Beside them stands the plain join, which keeps all rows, over the first of them.
+`ROWS` in the environment sets how many each reads. Times are CPU times of this process, without making the rows.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ CREATE STREAM t (d BIGINT, ts BIGINT) TIMESTAMP BY ts;
 QUERIES = {
     "Q4, without duplicates": "SELECT DISTINCT s.a FROM s, t WHERE s.b < t.d AND s.a > 10 AND s.a < 20",
     "Q3, counted": "SELECT s.a, COUNT(*) AS n FROM s, t WHERE s.a = t.d AND s.a > 10 AND t.d < 20 GROUP BY s.a",
+    "Q3, summed": "SELECT s.a, SUM(s.b) AS n FROM s, t WHERE s.a = t.d AND s.a > 10 AND t.d < 20 GROUP BY s.a",
 }
 
 
