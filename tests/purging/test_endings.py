@@ -132,6 +132,18 @@ def values_case(seed: int) -> Purging:
     return data_case(random, names, list(declared(random, names)), select, 50)
 
 
+def test_a_run_that_keeps_values_which_end_says_so() -> None:
+    """It forgets values of a, which are punctuated, and not those of b, which are clustered."""
+    ddl = DDL.format(", PUNCTUATED BY (a) WHEN closes = 1, CLUSTERED BY b WITHIN 2 ROWS")
+    for shown, is_unused in (
+        ("COUNT(DISTINCT a) AS n", False),
+        ("COUNT(DISTINCT a) AS n, COUNT(DISTINCT b) AS m", True),
+    ):
+        (verdict,) = check(f"{ddl} CREATE QUERY q AS SELECT {shown} FROM s;")
+        assert verdict.safe
+        assert (unused_proof(verdict) is not None) == is_unused
+
+
 @pytest.mark.parametrize("block", range(2))
 def test_values_that_end_are_counted_for_good(block: int) -> None:
     for seed in seeds(10, start=block * 100):

@@ -18,6 +18,7 @@ from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.relations import (
     Aggregate,
+    Aggregation,
     Distinct,
     Join,
     Output,
@@ -40,9 +41,6 @@ from penstock.plan.physical import Keep, Scan
 from penstock.plan.purging import rules_of, widened
 from penstock.plan.rules import ByPunctuation, PurgingJoin, Rule
 from penstock.register.closing import never_falls
-
-#: Of a set they are as of a bag, and over rows that only come they are one value.
-EXTREMES = (AggregateFunction.MIN, AggregateFunction.MAX)
 
 
 def with_endings(relation: Relation, catalog: Catalog) -> Relation:
@@ -80,13 +78,17 @@ def _ending_groups(node: Aggregate | Distinct, catalog: Catalog) -> Ending:
     return Ending(node, closers, joined, evidence)
 
 
+def keeps_values(aggregation: Aggregation) -> bool:
+    """Of a set, MIN and MAX are as of a bag, and over rows that only come they are one value."""
+    return aggregation.distinct and aggregation.function not in (AggregateFunction.MIN, AggregateFunction.MAX)
+
+
 def _ending_values(grouping: Ending, catalog: Catalog) -> Iterator[EndingValues]:
     """The aggregates that keep values which end sooner than their groups: by the value, too."""
     node = grouping.input
     assert isinstance(node, Aggregate)
     for number, aggregation in enumerate(node.aggregations):
-        keeps_values = aggregation.distinct and aggregation.function not in EXTREMES
-        if aggregation.argument is not None and keeps_values:
+        if aggregation.argument is not None and keeps_values(aggregation):
             column = replace(aggregation.column, type=aggregation.argument.type)
             finer = Aggregate(node.input, (*node.keys, Output(column, aggregation.argument)), ())
             groups = _ending_groups(finer, catalog)
