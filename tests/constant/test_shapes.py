@@ -6,12 +6,11 @@ from random import Random
 
 import pytest
 
-from penstock.engines.embedded import EmbeddedEngine
 from penstock.plan.exploited import unused_proof
 from tests.constant.shapes import shaped_cases
-from tests.engines.comparing import Log, batches, embedded, expected, logged, table
+from tests.engines.comparing import embedded, expected
+from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
-from tests.engines.test_embedded import restart
 
 
 @pytest.mark.parametrize("block", range(2))
@@ -25,16 +24,8 @@ def test_the_answer_is_the_reference_s(block: int) -> None:
 
 def test_what_is_kept_goes_on_from_its_pages() -> None:
     for seed, found, _ in shaped_cases(20_000, 10, rows=8):
-        tables = {t.name: table(t, found.case.data[t.name]) for t in found.catalog.tables}
-        engine = EmbeddedEngine(found.query, found.catalog, tables, 1 + seed % 2)
-        pages: dict[tuple[int, int], dict[str, bytes]] = {}
-        log: Log = Log()
-        for name, rows in batches(found.case, engine, found.catalog, Random(seed)):
-            engine.push(name, rows)
-            log += logged(engine.advance(), found.query)
-            restart(engine, pages)
-        log += logged(engine.finish(), found.query)
-        assert log == expected(found.case, found.query, found.catalog), (seed, found.case.script)
+        got = restarted(found.case, found.query, found.catalog, 1 + seed % 2, Random(seed))
+        assert got == expected(found.case, found.query, found.catalog), (seed, found.case.script)
 
 
 def test_spark_s_tasks_and_retries_do_not_matter() -> None:
