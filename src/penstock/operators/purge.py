@@ -7,7 +7,10 @@ what is stored. The rules are those of `plan/rules.py`, and `kernels/purge.py` c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +25,7 @@ from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
 from penstock.operators.monitors import Monitors, values_text, violation
 from penstock.operators.no_components import NoComponents
+from penstock.operators.spill import Spill, counted
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -78,6 +82,10 @@ class Rows(NamedTuple):
         return mine
 
 
+#: Says whether an input has a row with each key of some variables.
+Holds = Callable[[int, tuple[int, ...], Ints], NDArray[np.bool_]]
+
+
 def rows_of(number: int, slots: Ints) -> Rows:
     return Rows(np.full(len(slots), number, np.int64), slots)
 
@@ -96,7 +104,9 @@ class Purge:
         dictionary: Dictionary,
         copies: Sequence[int],
         forgetting: Forgetting = EAGER,
+        folder: Path | None = None,
     ) -> None:
+        """`folder`: where rows are spilled to, if some of the rules are probable only."""
         self._memory, self._name, self._core, self._windows = memory, name, core, windows
         self.node = node
         #: Whether results are taken back, so that rows that are in one must stay.
@@ -105,7 +115,8 @@ class Purge:
         self._monitors = Monitors(memory, f"{name}.monitor", node, core, self._knows, dictionary, copies)
         self._dictionary = dictionary
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
-        self._punctuations = PunctuationPurge(node, core, self._knows)
+        self.spill = self._spills(dictionary, folder) if node.probable else None
+        self._punctuations = PunctuationPurge(node, core, self._knows, self._holds)
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors)
         self._held = holders_of(node)
         lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
@@ -146,7 +157,16 @@ class Purge:
         return int(self._memory.array(f"{self._name}.violations", 1)[0])
 
     def watched(self) -> list[Watched]:
-        return self._monitors.watched() + self._no.watched()
+        watched = self._monitors.watched() + self._no.watched()
+        return watched if self.spill is None else [replace(each, false_negatives=0.0) for each in watched]
+
+    def _spills(self, dictionary: Dictionary, folder: Path | None) -> Spill:
+        assert folder is not None, "rows are spilled, and nobody says where"
+        notes = {
+            number: [partial(self._stamps, rule, after) for rule, after in counted(self.node, number)]
+            for number in self._windows
+        }
+        return Spill(self._memory, self._name, self.node, self._core, self._windows, notes, dictionary, folder)
 
     def gave(self, results: int) -> None:
         """So many results came out, since the last call."""
@@ -196,6 +216,17 @@ class Purge:
                 hashes = self._core.watched(number, rule.target, rule.variables, own.slots[own.signs > 0])
                 self._woken.append(self._waiting_for(hashes))
 
+    def bring_back(self, events: Sequence[Events], until: int) -> Mapping[int, Events]:
+        """Brings back what is on disk and may be in a result with a row that comes; all of these have entered.
+
+        Gives the events of those that leave their windows in this step.
+        """
+        if self.spill is None:
+            return {}
+        leaving = self.spill.bring_back(events, until)
+        self._woken += [rows_of(number, slots) for number, slots in self.spill.back.items()]
+        return leaving
+
     def _waiting_for(self, hashes: Ints) -> Rows:
         return Rows(*self._watches.waiting_for(hashes))
 
@@ -231,6 +262,8 @@ class Purge:
         self._punctuations.forget(all_that_came=self._forgetting.is_lazy)
         self._no.forget()
         self._forget_clusters()
+        if self.spill is not None:
+            self.spill.write(int(self._knows.clocks[kernel.TIME]))
 
     def _is_due(self, rows: int) -> bool:
         """Whether enough has come since the last purge, which then is now."""
@@ -295,6 +328,8 @@ class Purge:
         chosen, tables = self._alive(todo), self._tables()
         while len(chosen.slots):
             gone = self._examine(chosen, tables)
+            if self.spill is not None:
+                self._keep_probable(gone, tables, self.spill)
             self._forget(gone)
             chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), tables))])
 
@@ -355,6 +390,21 @@ class Purge:
         self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
         return Rows(chosen.inputs[gone], chosen.slots[gone])
 
+    def _keep_probable(self, gone: Rows, tables: kernel.Tables, spill: Spill) -> None:
+        """Spills those of the rows that go that other rules than the probable ones would not let go."""
+        wakes = np.array([address(self._waits(n)) if n in self._windows else 0 for n in range(len(self._has))])
+        rules = self._rules(without=self.node.probable)
+        certain, _, _ = kernel.examine(*gone, self._retracts, tables, rules, wakes, spill.filters())
+        is_probable = np.ones(len(gone.slots), np.bool_)
+        is_probable[certain] = False
+        for number in self._windows:
+            spill.keep(number, gone.slots[is_probable & (gone.inputs == number)])
+
+    def _holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
+        """Whether an input has a row with each key, or may have one on disk."""
+        held = self._core.holds(number, variables, keys)
+        return held if self.spill is None else held | self.spill.may_hold(number, variables, keys)
+
     def _forget(self, gone: Rows) -> None:
         self._punctuations.gone(gone)
         for number, window in self._windows.items():
@@ -411,8 +461,8 @@ class Purge:
             indexes[n] = (store, len(held), index.heads, index.links, index.mask, bits)
         return kernel.Tables(np.array(stores, np.int64), indexes, columns, variables, self._columns, self._has)
 
-    def _rules(self) -> kernel.Rules:
-        """The rules as the kernel reads them."""
+    def _rules(self, without: Sequence[Rule] = ()) -> kernel.Rules:
+        """The rules as the kernel reads them, but for some."""
         rules = self.node.rules
         keyed = ByKey | ByNo | ByPunctuation | ByCluster
         most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, keyed))])
@@ -434,7 +484,7 @@ class Purge:
                     line[kernel.STAMPS] = address(self._stamps(number, rule))
                 case ByCluster():
                     line[kernel.LIMIT] = 1 + (self._monitors.limit(rule.k) or 0)
-            if not self._is_on(rule):
+            if not self._is_on(rule) or rule in without:
                 line[kernel.NEEDS] = -1  # More than can be known, so that the rule never applies.
         return kernel.Rules(lines, variables, self._clocks(), self._reaches)
 
@@ -457,8 +507,8 @@ class PunctuationPurge:
     punctuations are each other's evidence, they go together. To drop too many would lose no result, only space.
     """
 
-    def __init__(self, node: PurgingJoin, core: JoinCore, knows: Knowledge) -> None:
-        self._node, self._core, self._knows = node, core, knows
+    def __init__(self, node: PurgingJoin, core: JoinCore, knows: Knowledge, holds: Holds) -> None:
+        self._node, self._core, self._knows, self._holds = node, core, knows, holds
         self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByPunctuation)}
         #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
         self.ended: dict[int, Ints] = {}
@@ -503,10 +553,10 @@ class PunctuationPurge:
         if not others or not len(candidates):
             return candidates[:0]
         unneeded = np.ones(len(candidates), np.bool_)
-        here = self._core.holds(rule.target, rule.variables, candidates)
+        here = self._holds(rule.target, rule.variables, candidates)
         for other in others:
             by_key = self._has_gone(other, rule, candidates)
-            unneeded &= ~self._core.holds(other, rule.variables, candidates)
+            unneeded &= ~self._holds(other, rule.variables, candidates)
             unneeded &= by_key | (self._is_punctuated(other, rule, candidates) & ~here)
         unneeded &= self._knows.evidence[number].words(candidates) != MISSING
         return candidates[unneeded]

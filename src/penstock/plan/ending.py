@@ -38,9 +38,9 @@ from penstock.plan.rules import ByPunctuation, PurgingJoin, Rule
 from penstock.register.closing import never_falls
 
 
-def with_endings(relation: Relation, catalog: Catalog) -> Relation:
-    """The physical relation with groups that end, where something says so."""
-    return rewrite_relation(relation, lambda node: _ending(node, catalog))
+def with_endings(relation: Relation, catalog: Catalog, certain: bool = False) -> Relation:
+    """The physical relation with groups that end, where something says so; with `certain`, something else than a k."""
+    return rewrite_relation(relation, lambda node: _ending(node, catalog, certain))
 
 
 def emitting(relation: Relation) -> Relation:
@@ -56,13 +56,13 @@ def emitting(relation: Relation) -> Relation:
     )
 
 
-def _ending(node: Relation, catalog: Catalog) -> Relation:
+def _ending(node: Relation, catalog: Catalog, certain: bool) -> Relation:
     if isinstance(node, SetOp) and all(map(is_monotone, node.inputs)):
-        return _ending_sides(node, catalog)
+        return _ending_sides(node, catalog, certain)
     if not isinstance(node, Aggregate | Distinct) or not is_monotone(node.input):
         return node
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
-    found = _Closers(node.input, keys, catalog)
+    found = _Closers(node.input, keys, catalog, certain)
     closers = found.complete()
     joined = () if closers else tuple(_after_join(node.input, keys))
     if not closers and not joined:
@@ -70,12 +70,12 @@ def _ending(node: Relation, catalog: Catalog) -> Relation:
     return Ending(node, closers, joined, tuple(found.evidence) if closers else ())
 
 
-def _ending_sides(node: SetOp, catalog: Catalog) -> Relation:
+def _ending_sides(node: SetOp, catalog: Catalog, certain: bool) -> Relation:
     """A set operation whose rows end: both sides are closed for all their values."""
     closers: list[tuple[Closer, ...]] = []
     evidence: list[Scan] = []
     for side in node.inputs:
-        found = _Closers(side, side.schema, catalog)
+        found = _Closers(side, side.schema, catalog, certain)
         inputs = found.complete(is_there=False)
         if not inputs and not isinstance(side, Table):
             return node
@@ -109,12 +109,12 @@ def _after_join(join: Relation, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
 class _Closers:
     """What closes the inputs of what is grouped by these keys."""
 
-    def __init__(self, grouped: Relation, keys: tuple[Expr, ...], catalog: Catalog) -> None:
+    def __init__(self, grouped: Relation, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> None:
         self._catalog = catalog
         self.evidence: list[Scan] = []
         self._operands = grouped.operands if isinstance(grouped, Join) else (grouped,)
         self._variables = join_variables(grouped) if isinstance(grouped, Join) else []
-        self._rules: tuple[Rule, ...] = rules_of(grouped, catalog)[0] if isinstance(grouped, Join) else ()
+        self._rules: tuple[Rule, ...] = rules_of(grouped, catalog, certain) if isinstance(grouped, Join) else ()
         self._inside = {o.column: widened(o.expr) for scan in self._scans().values() for o in scan.outputs}
         #: Of each key all that is equal to it, over columns of streams.
         self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]

@@ -60,6 +60,14 @@ class SlotQueue:
         _write(self._ring(0), self.left, kept)
         self._registers[2] = self.left + len(kept)
 
+    def insert(self, slots: Ints, keys: Ints) -> None:
+        """Puts slots where they belong in a queue that is in the order of their keys, in a pass over it."""
+        if not len(slots):
+            return
+        self.push(slots)
+        held = self.slots(self.left, self.right)
+        _write(self._ring(0), self.left, held[np.argsort(keys[held], kind="stable")])
+
     def slots(self, start: int, end: int) -> Ints:
         """The slots at positions from `start` up to `end`."""
         ring = self._ring(0)
