@@ -33,7 +33,7 @@ from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Leaf, Plan, plan
 from penstock.plan.physical import Received, Scan
 from penstock.plan.rules import PurgingJoin
-from penstock.plan.watched import OnDisk, Watched
+from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -143,6 +143,7 @@ class EmbeddedEngine:
                         violations=gauge.violations(),
                         given_up=gauge.given_up_rows(),
                         constraints=watched,
+                        on_disk=gauge.spilled(),
                     )
 
     def constraints(self) -> list[Watched]:
@@ -160,7 +161,7 @@ class EmbeddedEngine:
 
     def on_disk(self) -> OnDisk:
         """The rows that are on disk."""
-        return sum((machine.on_disk() for machines in self._machines for machine in machines), OnDisk())
+        return sum((machine.on_disk() for machines in self._machines for machine in machines), NOTHING_ON_DISK)
 
     def state(self) -> tuple[int, int]:
         """The rows that are kept in memory, and the bytes that they take."""

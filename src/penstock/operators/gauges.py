@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from penstock.algebra.relations import Relation
 from penstock.plan.explain import operator_name
-from penstock.plan.watched import OnDisk, Watched
+from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Memory
 
@@ -58,7 +58,7 @@ class Gauge:
         return [each for monitors in self.monitors for each in monitors()]
 
     def spilled(self) -> OnDisk:
-        return sum((count() for count in self.on_disk), OnDisk())
+        return sum((count() for count in self.on_disk), NOTHING_ON_DISK)
 
     def state_rows(self) -> int:
         return sum(count() for count in self.counts)

@@ -21,7 +21,7 @@ from penstock.operators.rstream import RelationStream
 from penstock.operators.stubs import SharedStores
 from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.physical import Keep
-from penstock.plan.watched import OnDisk
+from penstock.plan.watched import NOTHING_ON_DISK, OnDisk
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
@@ -99,7 +99,7 @@ class Machine:
 
     def on_disk(self) -> OnDisk:
         """What it has put on disk."""
-        return sum((gauge.spilled() for gauge in self.gauges), OnDisk())
+        return sum((gauge.spilled() for gauge in self.gauges), NOTHING_ON_DISK)
 
     def state_rows(self) -> int:
         return sum(gauge.state_rows() for gauge in self.gauges)

@@ -37,6 +37,9 @@ class OnDisk:
         return OnDisk(self.rows + other.rows, self.bytes + other.bytes, self.brought_back + other.brought_back)
 
 
+NOTHING_ON_DISK = OnDisk()
+
+
 def together(watched: Iterable[Watched]) -> list[Watched]:
     """What the cells of a join say, as one: the largest k, of those that know it."""
     by_constraint: dict[str, list[Watched]] = {}
