@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent / "figures"))
 from measured import pieces
 
 ROWS = int(os.environ.get("ROWS", "200000"))
-ROUNDS = 3
+ROUNDS = int(os.environ.get("RUNS", "3"))
 PUSHED = 8_000
 #: Windows of so many rows: a fifth of the thesis's, so that they fill soon.
 WINDOW = 10_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,6 +59,90 @@ def meet(
         entries[slot, width + 1] = 1
         link(heads, mask, links, hash_, slot)
     return taken
+
+
+class Referred(NamedTuple):
+    """Rows that may be referred to, of those with these keys and hashes: where they are among them.
+
+    With each, the word since which it is referred to, or -1, and how often; which is the first of them with the same
+    key, and has these words for all; and its entry, or -1. `table` has them by hash: 1 more than the place, or 0. It is
+    a power of two of words.
+    """
+
+    keys: Ints
+    hashes: Ints
+    places: Ints
+    since: Ints
+    partners: Ints
+    firsts: Ints
+    slots: Ints
+    table: NDArray[np.int32]
+
+
+@lean
+def mark(hashes: Ints, bits: Ints) -> None:
+    """Sets a bit for each hash. There is a power of two of words."""
+    for i in range(len(hashes)):
+        bits[(hashes[i] >> 6) & (len(bits) - 1)] |= 1 << (hashes[i] & 63)
+
+
+@lean
+def look(rows: Referred, bits: Ints, entries: Ints, heads: int, mask: int, links: int) -> int:
+    """Finds the rows that have an entry of `meet`, or a hash that is marked. Gives how many."""
+    count, width = 0, rows.keys.shape[1]
+    for i in range(len(rows.keys)):
+        hash_ = rows.hashes[i]
+        slot = entry_of(rows.keys, i, hash_, entries, heads, mask, links) if mask >= 0 else -1
+        is_marked = (bits[(hash_ >> 6) & (len(bits) - 1)] >> (hash_ & 63)) & 1
+        if slot < 0 and not is_marked:
+            continue
+        rows.places[count], rows.slots[count] = i, slot
+        rows.since[count] = entries[slot, width] if slot >= 0 else -1
+        rows.partners[count] = entries[slot, width + 1] if slot >= 0 else 0
+        place = _place(rows, rows.keys, i, hash_)
+        if rows.table[place] == 0:
+            rows.table[place] = count + 1
+        rows.firsts[count] = rows.table[place] - 1
+        count += 1
+    return count
+
+
+@lean
+def refer(
+    keys: Ints, hashes: Ints, words: Ints, rows: Referred, is_key: bool, oldest: int, sampled: int, kept: Ints
+) -> int:
+    """Rows that refer to those, and come with them, each with its word.
+
+    Which of them are to be remembered is `kept`: those that refer to none, or to one that is not the only one with its
+    key, and are not older than that or have a hash below `sampled`. Gives how many.
+    """
+    count = 0
+    for i in range(len(keys)):
+        there = rows.table[_place(rows, keys, i, hashes[i])] - 1
+        if there >= 0:
+            rows.partners[there] += 1
+            if rows.since[there] == -1 or words[i] < rows.since[there]:
+                rows.since[there] = words[i]
+        kept[count] = i
+        count += (there < 0 or not is_key) and (words[i] >= oldest or hashes[i] < sampled)
+    return count
+
+
+@lean
+def _place(rows: Referred, keys: Ints, i: int, hash_: int) -> int:
+    """Where the table has a row with that key, or has room for it."""
+    place = hash_ & (len(rows.table) - 1)
+    while rows.table[place] != 0 and not _same_key(rows.keys, rows.places[rows.table[place] - 1], keys, i):
+        place = (place + 1) & (len(rows.table) - 1)
+    return place
+
+
+@lean
+def _same_key(keys: Ints, i: int, others: Ints, other: int) -> bool:
+    same = True
+    for c in range(keys.shape[1]):
+        same &= keys[i, c] == others[other, c]
+    return same
 
 
 @lean

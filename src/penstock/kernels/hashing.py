@@ -64,6 +64,14 @@ def prefix_hash(rows: Ints, row: int, count: int) -> int:
 def row_hashes(rows: Ints, some: Ints, columns: Ints) -> Ints:
     """The hashes of those columns of some rows."""
     hashes = np.empty(len(some), np.int64)
+    if len(columns) == 1:
+        # Without the inner loop it takes a third of the time, and most keys are of one column.
+        column = columns[0]
+        for i in range(len(some)):
+            state = (_GOLDEN ^ np.uint64(rows[some[i], column])) * _GOLDEN
+            state ^= state >> _32
+            hashes[i] = _finish(state)
+        return hashes
     for i in range(len(some)):
         hashes[i] = row_hash(rows, some[i], columns)
     return hashes

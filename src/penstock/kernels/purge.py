@@ -311,6 +311,11 @@ def is_purgeable(
             target = closed_input(tables, rules, room)
             if target < 0:
                 return False
+            if depth + 2 == width and not retracts:
+                # With whatever row of the last input, the binding would hold one of each.
+                depth -= 1
+                entering = False
+                continue
             path[JOINED, depth] = target
             path[BY, depth] = usable_index(target, known_variables(bound, tables.has), tables.indexes)
             if may_be_spilled(path[BY, depth], bound, tables, spilled, room.key):

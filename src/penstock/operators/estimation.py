@@ -32,7 +32,8 @@ class Estimation:
     """Of one k. It lives in the machine's memory."""
 
     def __init__(self, memory: Memory, name: str, monitor: Monitor) -> None:
-        self._monitor, self._parameters = monitor, monitor.parameters
+        self._parameters, self._declared, self._varies = monitor.parameters, monitor.declared, monitor.varies
+        self._is_of_rows = monitor.ticks is not None
         self._registers = memory.array(name, 10)
 
     @property
@@ -43,9 +44,10 @@ class Estimation:
     @property
     def limit(self) -> int | None:
         """The k to purge by, c times that which was found; None: nothing is purged by it."""
-        declared, k = self._monitor.declared, self.k
-        if declared is not None and not (self._monitor.varies and self._registers[_BROKEN]):
+        declared = self._declared
+        if declared is not None and not (self._varies and self._registers[_BROKEN]):
             return declared
+        k = self.k
         if k is None or (self._is_of_rows and k > max(self._parameters.threshold, declared or 0)):
             return None
         return ceil(self._parameters.c * max(k, declared or 0))
@@ -53,7 +55,7 @@ class Estimation:
     @property
     def most(self) -> int:
         """A k that is larger than any to purge by, or that was required so far where k is a time."""
-        largest = max(self._largest, self._monitor.declared or 0)
+        largest = max(self._largest, self._declared or 0)
         return (
             ceil(self._parameters.c * (max(self._parameters.threshold, largest) if self._is_of_rows else 2 * largest))
             + 1
@@ -61,20 +63,23 @@ class Estimation:
 
     @property
     def remembered(self) -> int:
-        """How far back rows are remembered, to see k grow: twice as far as rows are kept."""
-        if self.limit is None:
+        """How far back rows are remembered: longer than they are kept, and twice as far to see a k grow."""
+        limit = self.limit
+        if limit is None:
             return self.most
-        least = self._parameters.w if self._monitor.varies and self._is_of_rows else 0
-        return max(least, 2 * ceil(self._parameters.c * self.limit))
+        kept = ceil(self._parameters.c * limit)
+        if not self._varies:
+            return kept
+        return max(self._parameters.w if self._is_of_rows else 0, 2 * kept)
 
-    def observe(self, required: Ints, clock: int) -> None:
-        """Rows that came until the clock stood so, and the k that each of them requires."""
+    def observe(self, required: Ints, rows: int, clock: int) -> None:
+        """So many rows came until the clock stood so; those of them that require a k, require these."""
         registers, limit, until = self._registers, self.limit, int(self._registers[_CLOCK])
         registers[_CLOCK] = clock
         most = int(required.max(initial=NOTHING))
         registers[_NOW] = max(registers[_NOW], most + 1)
-        registers[_ROWS] += len(required)
-        believed = self._monitor.declared if not registers[_BROKEN] else None
+        registers[_ROWS] += rows
+        believed = self._declared if not registers[_BROKEN] else None
         if (registers[_KNOWN] and most > registers[_K]) or (believed is not None and most > believed):
             if limit is not None:
                 registers[_LAST_LIMIT], registers[_LAST_CLOCK] = limit + 1, until
@@ -99,7 +104,3 @@ class Estimation:
     def _largest(self) -> int:
         """What was required at most, in this pane and the one before."""
         return max(int(self._registers[_NOW]), int(self._registers[_BEFORE]), 1) - 1
-
-    @property
-    def _is_of_rows(self) -> bool:
-        return self._monitor.ticks is not None

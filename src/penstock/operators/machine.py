@@ -19,8 +19,8 @@ from penstock.operators.netting import deleted, inserted, netted
 from penstock.operators.reorder import Reorder
 from penstock.operators.rstream import RelationStream
 from penstock.operators.stubs import SharedStores
-from penstock.plan.fragments import Fragment, Plan
-from penstock.plan.physical import Keep
+from penstock.plan.fragments import Fragment, Leaf, Plan
+from penstock.plan.physical import Keep, Scan
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -51,7 +51,8 @@ class Machine:
         self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting, spill)
         self._root = self._builder.deltas(fragment.root)
         self._spills = [purge.spill for purge in self._builder.purges if purge.spill is not None]
-        self._part = plan.forgetting.rows
+        self._part = plan.forgetting.rows or SLICE
+        self._streams = [_stream(route.leaf) for route in fragment.routes]
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
         if self._last and plan.kind is StreamKind.RSTREAM:
@@ -70,7 +71,7 @@ class Machine:
         for spill in self._spills:
             spill.begin_step()
         is_cut = bool(self._builder.purges or self._builder.slims)
-        parts = slices(inputs, until, self._part) if is_cut else [(inputs, until)]
+        parts = slices(inputs, until, self._part, self._streams) if is_cut else [(inputs, until)]
         results = []
         for number, (part, end) in enumerate(parts):
             results.append(self._step(part, end, arrivals if number == 0 else None))
@@ -133,15 +134,20 @@ class Machine:
 SLICE = 1 << 13
 
 
-def slices(inputs: Sequence[Deltas], until: int, size: int | None = None) -> list[tuple[Sequence[Deltas], int]]:
-    """A step in parts, each up to an instant, so that rows which can go soon are not all there at once."""
-    rows = sum(map(len, inputs))
-    count = round(rows / (size or SLICE))
+def slices(
+    inputs: Sequence[Deltas], until: int, size: int, streams: Sequence[object]
+) -> list[tuple[Sequence[Deltas], int]]:
+    """A step in parts, each up to an instant, so that rows which can go soon are not all there at once.
+
+    What several inputs read of a stream counts once.
+    """
+    ordered = [deltas.in_order() for deltas in inputs]
+    read = dict(sorted(zip(streams, (deltas.ts for deltas in ordered), strict=True), key=lambda each: len(each[1])))
+    times = np.sort(np.concatenate([*read.values(), np.zeros(0, np.int64)]))
+    count = round(len(times) / size)
     if count < 2:
         return [(inputs, until)]
-    ordered = [deltas.in_order() for deltas in inputs]
-    times = np.sort(np.concatenate([deltas.ts for deltas in ordered]))
-    cuts = np.unique(times[rows * np.arange(1, count) // count - 1] + 1)
+    cuts = np.unique(times[len(times) * np.arange(1, count) // count - 1] + 1)
     ends = [*cuts[cuts < until].tolist(), until]
     parts: list[tuple[Sequence[Deltas], int]] = []
     starts = [0] * len(ordered)
@@ -153,6 +159,11 @@ def slices(inputs: Sequence[Deltas], until: int, size: int | None = None) -> lis
         parts.append((part, end))
         starts = stops
     return parts
+
+
+def _stream(leaf: Leaf) -> object:
+    """The stream that a leaf reads; or itself, if it receives rows of another fragment."""
+    return leaf.stream.name if isinstance(leaf, Scan) else leaf
 
 
 def root_join(root: Relation) -> Join | None:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from penstock.algebra.relations import Schema
 from penstock.errors import PenstockError
-from penstock.kernels.hashing import row_hashes
 from penstock.kernels.nulls import has_null
-from penstock.operators.estimation import NOTHING, Estimation
+from penstock.operators.estimation import Estimation
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge, without_nulls
@@ -29,7 +28,7 @@ from penstock.synopsis.codes import decode_column
 from penstock.synopsis.deltas import Deltas, null_masks
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING
-from penstock.synopsis.firsts import Firsts
+from penstock.synopsis.firsts import Firsts, Keys
 from penstock.synopsis.memory import Ints, Memory
 
 _LEAST = -(1 << 63)
@@ -39,12 +38,39 @@ _LEAST = -(1 << 63)
 Rows = Mapping[int, Deltas | Events]
 
 
-class Observed(NamedTuple):
-    """Rows that came: their values and times, the k that each requires, and the clock when its instant began.
+class Coming:
+    """The same by the values that they have of the join's variables. A NULL joins nothing."""
 
-    With them, since when what they must not be far from is there, or MISSING, and how many rows that is.
+    def __init__(self, rows: Rows, core: JoinCore) -> None:
+        self._rows, self.core = rows, core
+        self._known: dict[tuple[int, tuple[int, ...]], tuple[Keys, Ints]] = {}
+
+    def of(self, number: int, variables: tuple[int, ...]) -> tuple[Keys, Ints]:
+        """The values that rows of an input have that come, and their times."""
+        if (number, variables) not in self._known:
+            values, times = self._find(number, variables)
+            self._known[number, variables] = Keys.of(values), times
+        return self._known[number, variables]
+
+    def _find(self, number: int, variables: tuple[int, ...]) -> tuple[Ints, Ints]:
+        own, source = self._rows[number], self.core.inputs[number]
+        if isinstance(own, Events):
+            own = self.core.without_nulls(number, own)
+            slots = own.slots[own.signs > 0]
+            return self.core.keys(number, variables, slots), source.store.starts[slots]
+        places = self.core.places(number, variables)
+        keys, times = np.ascontiguousarray(own.rows[:, places]), own.ts
+        null = has_null(own.rows, np.arange(len(own)), *null_masks(places.tolist(), source.columns))
+        return (keys[~null], times[~null]) if null.any() else (keys, times)
+
+
+class Observed(NamedTuple):
+    """How many rows came, and of those that require some k: their values and times, k, and the clock when each came.
+
+    With them, since when what they must not be far from is there, and how many rows that is.
     """
 
+    rows: int
     keys: Ints
     times: Ints
     required: Ints
@@ -123,18 +149,23 @@ class Monitors:
         now = self._clock(monitor) - (1 if monitor.ticks is None else 0)
         return _LEAST if limit is None else watcher.passed(now - limit)
 
-    def observe(self, came: Sequence[Deltas], rows: Rows) -> None:
+    def observe(self, came: Sequence[Deltas], rows: Coming) -> None:
         """Evidence and rows that came in a step, before anything is purged."""
         self.lets_go = False
         for n, (monitor, estimation) in enumerate(zip(self._node.monitors, self._estimations, strict=True)):
-            seen = self._watchers[n].observe(came, rows, self._core, self._knows)
-            self._count(n, seen)
-            self._miss(n, seen, rows)
             before, clock = estimation.limit, self._clock(monitor)
-            estimation.observe(seen.required, clock)
-            is_less = estimation.limit is not None and (before is None or estimation.limit < before)
+            watcher = self._watchers[n]
+            seen = watcher.observe(came, rows, self._knows, clock - estimation.remembered)
+            self._rows[n] += seen.rows
+            if len(seen.required):
+                self._count(n, seen)
+                self._miss(n, seen, rows)
+            estimation.observe(seen.required, seen.rows, clock)
+            limit = estimation.limit
+            is_less = limit is not None and (before is None or limit < before)
             self.lets_go |= is_less
-            self._watchers[n].forget_before(clock - estimation.remembered, monitor.parameters.p, is_less)
+            if watcher.is_large or is_less:
+                watcher.forget_before(clock - estimation.remembered, is_less)
 
     def _count(self, number: int, seen: Observed) -> None:
         """Counts the rows that broke what is declared, or stops at the first of them."""
@@ -152,18 +183,17 @@ class Monitors:
         """So many results came out."""
         self._results[0] += results
 
-    def _miss(self, number: int, seen: Observed, rows: Rows) -> None:
+    def _miss(self, number: int, seen: Observed, rows: Coming) -> None:
         """Estimates how many results rows miss that came too late: what they join has gone.
 
         A row that is referred to misses those that refer to it and are not there. Of other rows it is not known what
         has gone, so one for which nothing is there is taken to miss as many results as rows have on average.
         """
         monitor, watcher = self._node.monitors[number], self._watchers[number]
-        self._rows[number] += len(seen.required)
         late = self._estimations[number].may_have_lost(seen.required, seen.clocks)
         if not late.any():
             return
-        keys, weights = seen.keys[late], watcher.weights(seen.since[late], monitor.parameters.p)
+        keys, weights = seen.keys[late], watcher.weights(seen.keys[late], seen.since[late])
         if isinstance(monitor, OfReference):
             is_there = self._is_there(monitor.source, monitor, keys, rows)
             missed = np.where(is_there, 1.0, seen.partners[late]) * (monitor.source in self._node.forgets)
@@ -177,12 +207,10 @@ class Monitors:
             missed = is_missing * (results / int(self._rows[number]))
         self._lost[number] += round(1000 * float((missed * weights).sum()))
 
-    def _is_there(self, number: int, monitor: Monitor, keys: Ints, rows: Rows) -> NDArray[np.bool_]:
+    def _is_there(self, number: int, monitor: Monitor, keys: Ints, rows: Coming) -> NDArray[np.bool_]:
         """Whether an input has a row with each key, or one comes in this step."""
-        new, _ = coming(number, monitor.variables, rows, self._core)
-        places = np.arange(keys.shape[1])
-        hashes = row_hashes(keys, np.arange(len(keys)), places)
-        comes = np.isin(hashes, row_hashes(new, np.arange(len(new)), places))
+        new, _ = rows.of(number, monitor.variables)
+        comes = np.isin(Keys.of(keys).hashes, new.hashes)
         return self._core.holds(number, monitor.variables, keys) | comes
 
     def _columns(self, monitor: Monitor) -> Schema:
@@ -197,65 +225,80 @@ class Monitors:
 class _Watcher(Protocol):
     def __len__(self) -> int: ...
 
-    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
-        """The rows that came, and what each requires, or NOTHING."""
+    def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
+        """What the rows that came require. What is older than `oldest` need not be remembered."""
 
-    def forget_before(self, clock: int, share: float, at_once: bool) -> None:
+    @property
+    def is_large(self) -> bool:
+        """Whether it is worth while to forget."""
+
+    def forget_before(self, clock: int, at_once: bool) -> None:
         """What is older is not needed, but for a sample."""
 
-    def weights(self, since: Ints, share: float) -> NDArray[np.float64]:
+    def weights(self, keys: Ints, since: Ints) -> NDArray[np.float64]:
         """For how many rows each of those stands that has seen what is there since then: those of a sample for more."""
 
 
 class _OfFirsts:
     """A watcher that remembers the first rows of values."""
 
-    def __init__(self, memory: Memory, name: str, width: int) -> None:
-        self.firsts = Firsts(memory, name, width)
+    def __init__(self, memory: Memory, name: str, monitor: Monitor) -> None:
+        self.firsts = Firsts(memory, name, len(monitor.variables), monitor.parameters.p)
 
     def __len__(self) -> int:
         return len(self.firsts)
 
-    def forget_before(self, clock: int, share: float, at_once: bool) -> None:
-        self.firsts.forget_before(clock, share, at_once)
+    @property
+    def is_large(self) -> bool:
+        return self.firsts.is_large
 
-    def weights(self, since: Ints, share: float) -> NDArray[np.float64]:
-        return np.where(since < self.firsts.sampled_before, 1 / share, 1.0)
+    def forget_before(self, clock: int, at_once: bool) -> None:
+        self.firsts.forget_before(clock, at_once)
+
+    def weights(self, keys: Ints, since: Ints) -> NDArray[np.float64]:
+        return self.firsts.weights(keys, since)
 
 
 class _ReferenceWatcher(_OfFirsts):
     """RIDS: the place of a row among those after the first one that referred to it."""
 
     def __init__(self, memory: Memory, name: str, monitor: OfReference) -> None:
-        super().__init__(memory, name, len(monitor.variables))
+        super().__init__(memory, name, monitor)
         self._monitor = monitor
 
-    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
+    def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         monitor = self._monitor
-        keys, times = coming(monitor.source, monitor.variables, rows, core)
+        keys, times = rows.of(monitor.source, monitor.variables)
+        targets, target_times = rows.of(monitor.target, monitor.variables)
+        words = knows.clock_after(monitor.ticks, times)
+        found = self.firsts.refer(keys, words, targets, monitor.is_key, oldest)
+        values, words = keys.values[found.kept], words[found.kept]
         if monitor.is_key:
             # What refers to a row that is there requires nothing.
-            waits = ~core.holds(monitor.target, monitor.variables, keys)
-            keys, times = keys[waits], times[waits]
-        self.firsts.meet(keys, knows.clock_after(monitor.ticks, times))
-        keys, times = coming(monitor.target, monitor.variables, rows, core)
-        since, partners = self.firsts.look(keys, forget=monitor.is_key)
-        ticks = monitor.ticks
-        return _observed(keys, times, since, partners, knows.clock_before(ticks, times), ticks is not None)
+            waits = ~rows.core.holds(monitor.target, monitor.variables, values)
+            values, words = values[waits], words[waits]
+        self.firsts.meet(values, words)
+        since = found.words != MISSING
+        some = found.places[since]
+        clocks = knows.clock_before(monitor.ticks, target_times[some])
+        seen = _Since(some, clocks, found.words[since], found.partners[since])
+        return _observed(targets.values, target_times, seen, monitor.ticks is not None)
 
 
 class _ClusterWatcher(_OfFirsts):
     """CA: the rows with other values since the first one with the row's."""
 
     def __init__(self, memory: Memory, name: str, monitor: OfCluster) -> None:
-        super().__init__(memory, name, len(monitor.variables))
+        super().__init__(memory, name, monitor)
         self._monitor = monitor
 
-    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
+    def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         monitor = self._monitor
         times, keys = without_nulls(came[monitor.evidence], len(monitor.variables))
-        since = self.firsts.meet(keys, knows.clock_after(monitor.ticks, times), again=1)
-        return _observed(keys, times, since, np.ones_like(since), knows.clock_before(monitor.ticks, times), False)
+        words = self.firsts.meet(keys, knows.clock_after(monitor.ticks, times), again=1)
+        some = np.flatnonzero(words != MISSING)
+        clocks = knows.clock_before(monitor.ticks, times[some])
+        return _observed(keys, times, _Since(some, clocks, words[some], np.ones_like(some)), counts_itself=False)
 
 
 class _OrderWatcher:
@@ -268,22 +311,21 @@ class _OrderWatcher:
     def __len__(self) -> int:
         return int(self._size[0])
 
-    def observe(self, came: Sequence[Deltas], rows: Rows, core: JoinCore, knows: Knowledge) -> Observed:
+    def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
+        ticks = self._monitor.ticks
         times, keys = without_nulls(came[self._monitor.evidence], 1)
         values, known = keys[:, 0], self._records(0)
         start = known[-1:, 1] if len(known) else np.array([_LEAST])
         highest = np.maximum.accumulate(np.concatenate((start, values)))[:-1]
         rises = values > highest
-        stamps = knows.clock_after(self._monitor.ticks, times)
+        stamps = knows.clock_after(ticks, times)
         records = np.concatenate((known, np.column_stack((stamps[rises], values[rises]))))
         self._keep(records)
         # The records go up in value, and the first one above a row that is below the highest came before it.
-        first = np.searchsorted(records[:, 1], values, side="right")
-        is_low = values < highest
-        since = np.full(len(values), MISSING, np.int64)
-        since[is_low] = records[first[is_low], 0]
-        ticks = self._monitor.ticks
-        return _observed(keys, times, since, np.ones_like(since), knows.clock_before(ticks, times), ticks is not None)
+        some = np.flatnonzero(values < highest)
+        words = records[np.searchsorted(records[:, 1], values[some], side="right"), 0]
+        clocks = knows.clock_before(ticks, times[some])
+        return _observed(keys, times, _Since(some, clocks, words, np.ones_like(some)), ticks is not None)
 
     def passed(self, clock: int) -> int:
         """The largest value of rows up to there."""
@@ -291,14 +333,18 @@ class _OrderWatcher:
         old = int(np.searchsorted(records[:, 0], clock, side="right"))
         return int(records[old - 1, 1]) if old else _LEAST
 
-    def forget_before(self, clock: int, share: float, at_once: bool) -> None:
+    @property
+    def is_large(self) -> bool:
+        return len(self) > 1
+
+    def forget_before(self, clock: int, at_once: bool) -> None:
         """The last of the old ones stays: a row that is smaller than it requires too much to be measured."""
         records = self._records(0)
         old = int(np.searchsorted(records[:, 0], clock, side="left"))
         if old > 1:
             self._keep(records[old - 1 :].copy())
 
-    def weights(self, since: Ints, share: float) -> NDArray[np.float64]:
+    def weights(self, keys: Ints, since: Ints) -> NDArray[np.float64]:
         return np.ones(len(since))
 
     def _keep(self, records: Ints) -> None:
@@ -321,23 +367,20 @@ def _watcher(memory: Memory, name: str, monitor: Monitor) -> _Watcher:
     raise AssertionError(f"no watcher for {monitor}")
 
 
-def coming(number: int, variables: tuple[int, ...], rows: Rows, core: JoinCore) -> tuple[Ints, Ints]:
-    """The values that rows of an input have that come, and their times. A NULL joins nothing."""
-    own, source = rows[number], core.inputs[number]
-    if isinstance(own, Events):
-        own = core.without_nulls(number, own)
-        slots = own.slots[own.signs > 0]
-        return core.keys(number, variables, slots), source.store.starts[slots]
-    places = core.places(number, variables)
-    keys, times = np.ascontiguousarray(own.rows[:, places]), own.ts
-    null = has_null(own.rows, np.arange(len(own)), *null_masks(places.tolist(), source.columns))
-    return (keys[~null], times[~null]) if null.any() else (keys, times)
+class _Since(NamedTuple):
+    """The rows that require something: which they are, the clock when each came, since when, and how many rows."""
+
+    places: Ints
+    clocks: Ints
+    words: Ints
+    partners: Ints
 
 
-def _observed(keys: Ints, times: Ints, since: Ints, partners: Ints, clocks: Ints, counts_itself: bool) -> Observed:
-    """Rows that require the distance to what was there since a clock stood so, or MISSING."""
-    required = np.where(since == MISSING, NOTHING, np.maximum(clocks - since + int(counts_itself), 0))
-    return Observed(keys, times, required, clocks, since, partners)
+def _observed(keys: Ints, times: Ints, since: _Since, counts_itself: bool) -> Observed:
+    """Of rows with these keys and times some require the distance to what is there since a clock stood so."""
+    places, clocks, words, partners = since
+    required = np.maximum(clocks - words + int(counts_itself), 0)
+    return Observed(len(keys), keys[places], times[places], required, clocks, words, partners)
 
 
 def values_text(columns: Schema, key: Ints, dictionary: Dictionary) -> str:

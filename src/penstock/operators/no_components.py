@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from penstock.kernels.purge import TIME
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
-from penstock.operators.monitors import Monitors, Rows, coming
+from penstock.operators.monitors import Coming, Monitors
 from penstock.plan.rules import ByCluster, ByKey, ByNo, ByOrder, InTime, PurgingJoin
 from penstock.plan.watched import Watched
 from penstock.synopsis.evidence import MISSING
@@ -62,7 +62,7 @@ class NoComponents:
         """Where there is a choice, whether keys are kept."""
         return [Watched(self._names[number], None, self._keeps(number)) for number in self._choices]
 
-    def choose(self, rows: Rows) -> None:
+    def choose(self, rows: Coming) -> None:
         """Sees rows that come, after the keys of this step, and chooses whether keys are kept."""
         for number, choice in self._choices.items():
             late = self._rules[number].late
@@ -78,11 +78,11 @@ class NoComponents:
                     is_less = int(choice[_WAITED]) // lasted < len(self._knows.evidence[number])
                     choice[:4] = is_less, clock, 0, max(largest, 1)
 
-    def _asking(self, number: int, rows: Rows) -> Iterator[int]:
+    def _asking(self, number: int, rows: Coming) -> Iterator[int]:
         """How many rows of each input that is told late refer to keys that are kept."""
         for rule in self._rules[number].late:
-            keys, _ = coming(rule.source, self._rules[number].variables, rows, self._core)
-            yield int((self._knows.evidence[number].words(keys) != MISSING).sum())
+            keys, _ = rows.of(rule.source, self._rules[number].variables)
+            yield int((self._knows.evidence[number].words(keys.values) != MISSING).sum())
 
     def _keeps(self, number: int) -> bool:
         """Whether keys are kept for longer than a step."""

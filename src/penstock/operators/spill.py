@@ -62,8 +62,7 @@ class Spill:
         kept = [next(column for column in columns if column is not None) for columns in join_variables(node)]
         self._is_interned = [is_interned(column.type) for column in kept]
         self._going: dict[int, list[Ints]] = {number: [] for number in windows}
-        #: By input the slots of rows that were brought back in this step.
-        self.back: dict[int, Ints] = {}
+        self._back: dict[int, list[Ints]] = {}
         self._leaving: dict[int, list[Events]] = {}
 
     def begin_step(self) -> None:
@@ -99,10 +98,14 @@ class Spill:
 
         Gives the events of those that leave their windows before `until`.
         """
-        self.back, self._leaving = {}, {}
+        self._back, self._leaving = {}, {}
         for source, own in enumerate(events):
             self._follow(source, own.slots[own.signs > 0], until)
         return {number: _in_order(parts) for number, parts in self._leaving.items()}
+
+    def back(self, number: int) -> Ints:
+        """The slots of an input's rows that were brought back in this step."""
+        return np.concatenate([np.zeros(0, np.int64), *self._back.get(number, ())])
 
     def may_hold(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
         """Which keys rows of an input may have that are on disk."""
@@ -158,7 +161,7 @@ class Spill:
         self._core.bring_back(number, slots)
         for note, noted in enumerate(self._notes[number]):
             noted()[slots] = found.notes[:, note]
-        self.back[number] = np.concatenate((self.back.get(number, np.zeros(0, np.int64)), slots))
+        self._back.setdefault(number, []).append(slots)
         if len(leaving):
             self._leaving.setdefault(number, []).append(leaving)
 

@@ -115,7 +115,8 @@ def rules_of(join: Join, catalog: Catalog, certain: bool = False) -> tuple[Rule,
 def _purging(join: Join, catalog: Catalog, spill: bool) -> Relation:
     found = _Rules(join, catalog, spill)
     rules = tuple(dict.fromkeys(found.all()))
-    rules += tuple(found.no_components(rules))
+    # Keys first: then a binding goes on with one row, or with none.
+    rules = tuple(sorted((*rules, *found.no_components(rules)), key=lambda rule: not isinstance(rule, ByKey | ByNo)))
     forgets = tuple(
         number for number, operand in enumerate(join.operands) if _may_forget(number, operand, rules, found)
     )

@@ -6,24 +6,55 @@ that more should be remembered (thesis 6.6.3). The sample is drawn by hash, so i
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from penstock.kernels.evidence import meet
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kernels.evidence import Referred, look, mark, meet, refer
 from penstock.kernels.hashing import row_hashes
 from penstock.synopsis.evidence import MISSING, Evidence
 from penstock.synopsis.memory import Ints, Memory
 
-#: So few values are not looked through, and the sample is not larger.
+LEAST = -(1 << 63)
+#: So few values are all remembered.
 FEW = 1024
+#: The sample is not larger.
+SAMPLE = 256
 #: Values, whatever has to be remembered.
 MOST = 1 << 18
 
 
+class Keys(NamedTuple):
+    """Values, and their hashes."""
+
+    values: Ints
+    hashes: Ints
+
+    @staticmethod
+    def of(values: Ints) -> Keys:
+        return Keys(values, row_hashes(values, np.arange(len(values)), np.arange(values.shape[1])))
+
+
+class Reference(NamedTuple):
+    """Of rows that may be referred to since when, or MISSING, and by how many; and who is to be remembered."""
+
+    places: Ints
+    words: Ints
+    partners: Ints
+    kept: Ints
+
+
 class Firsts(Evidence):
-    def __init__(self, memory: Memory, name: str, width: int) -> None:
+    """`share`: of values that are not needed any more, those that are kept as a sample."""
+
+    def __init__(self, memory: Memory, name: str, width: int, share: float) -> None:
         super().__init__(memory, name, width, words=2)
-        #: [values that were left when it was last looked through, before when only the sample is there]
-        self._registers = memory.array(f"{name}.registers", 2)
+        #: The hash below which so many are.
+        self._sampled = int(share * (1 << 63))
+        self._share = share
+        #: [values that were left when it was last looked through, before when only the sample is there, if that is so]
+        self._registers = memory.array(f"{name}.registers", 3)
 
     def meet(self, keys: Ints, words: Ints, again: int = 0) -> Ints:
         """Notes rows with these keys. Gives the word that each key had before its row, or MISSING.
@@ -37,29 +68,50 @@ class Firsts(Evidence):
             self._take(fresh, taken)
         return found
 
-    def look(self, keys: Ints, forget: bool) -> tuple[Ints, Ints]:
-        """The word of each key, or MISSING, and how many rows of it came; then, if so wanted, forgets the keys."""
-        slots = self._slots(keys)
-        words, rows = np.full(len(keys), MISSING, np.int64), np.zeros(len(keys), np.int64)
-        known = slots >= 0
-        if known.any():
-            found = slots[known]
-            words[known], rows[known] = self.store.rows[found, self.width : self.width + 2].T
-            if forget:
-                self._forget(np.unique(found))
-        return words, rows
+    def refer(self, keys: Keys, words: Ints, to: Keys, is_key: bool, oldest: int) -> Reference:
+        """Rows with these keys and words, which refer to others, and those that they refer `to`, which come with them.
+
+        If what is referred to is a key, who refers to it is forgotten: nothing more comes for that. Those with words
+        below the `oldest` need not be remembered, but for the sample.
+        """
+        if len(self) + len(words) > FEW:
+            self._sample_before(oldest)
+        else:
+            oldest = LEAST
+        bits = np.zeros(1 << (len(words) // 4).bit_length(), np.int64)
+        mark(keys.hashes, bits)
+        places, since, partners, firsts, slots = np.empty((5, len(to.values)), np.int64)
+        table = np.zeros(1 << (2 * len(to.values)).bit_length(), np.int32)
+        rows = Referred(*to, places, since, partners, firsts, slots, table)
+        some = look(rows, bits, self.store.rows, *self._where())
+        kept = np.empty(len(words) + 1, np.int64)
+        count = refer(*keys, words, rows, is_key, oldest, self._sampled, kept)
+        known = slots[:some]
+        if is_key and len(known := known[known >= 0]):
+            self._forget(np.unique(known))
+        return Reference(places[:some], since[firsts[:some]], partners[firsts[:some]], kept[:count])
 
     @property
     def sampled_before(self) -> int:
-        """Of values with a word below this one only the sample is there."""
-        return int(self._registers[1])
+        """Values with a word below this one are there for sure only if they are of the sample."""
+        return int(self._registers[1]) if self._registers[2] else LEAST
 
-    def forget_before(self, word: int, share: float, at_once: bool) -> None:
-        """Forgets values with a word below this one, but for a sample of that share, when there are many values.
+    def _sample_before(self, word: int) -> None:
+        self._registers[1:3] = max(word, self.sampled_before), 1
 
-        Those are twice as many as were left the last time, unless all are to be looked through at once.
-        """
-        if len(self) <= (FEW if at_once else max(FEW, 2 * int(self._registers[0]))):
+    def weights(self, keys: Ints, words: Ints) -> NDArray[np.float64]:
+        """For how many values each of those stands that has such a word: those of the sample for more."""
+        of_sample = np.where(Keys.of(keys).hashes < self._sampled, 1 / self._share, 0.0)
+        return np.where(words < self.sampled_before, of_sample, 1.0)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are twice as many values as were left the last time."""
+        return len(self) > max(FEW, 2 * int(self._registers[0]))
+
+    def forget_before(self, word: int, at_once: bool) -> None:
+        """Forgets values with a word below this one, but for a sample, when there are many, or more than a few."""
+        if not self.is_large and not (at_once and len(self) > FEW):
             return
         slots = np.flatnonzero(self._held())
         words = self.store.rows[slots, self.width]
@@ -67,8 +119,9 @@ class Firsts(Evidence):
             word = max(word, int(np.partition(words, len(words) - MOST)[len(words) - MOST]))
         old = words < word
         hashes = row_hashes(self.store.rows, slots, np.arange(self.width))
-        is_sampled = old & (hashes < int(share * (1 << 63)))
-        if is_sampled.sum() > FEW:
-            is_sampled &= words >= np.partition(words[is_sampled], -FEW)[-FEW]
+        is_sampled = old & (hashes < self._sampled)
+        if is_sampled.sum() > SAMPLE:
+            is_sampled &= words >= np.partition(words[is_sampled], -SAMPLE)[-SAMPLE]
         self._forget(slots[old & ~is_sampled])
-        self._registers[:2] = len(self), max(word, self.sampled_before)
+        self._registers[0] = len(self)
+        self._sample_before(word)

@@ -20,7 +20,8 @@ from penstock.operators.constant_join import (
 from penstock.operators.doors import Doors
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
-from penstock.operators.purge import Purge, looked_up, rows_of
+from penstock.operators.purge import Purge, looked_up
+from penstock.operators.rows import rows_of
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.spill import with_leaving
 from penstock.operators.windows import ForgettingWindow

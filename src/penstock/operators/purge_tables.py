@@ -1,0 +1,160 @@
+"""A join's stores, indexes and rules, as `kernels/purge.py` reads them.
+
+What does not change while a query runs is laid out once. Addresses change when arrays grow, limits when a monitor says
+so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from penstock.algebra.relations import Range, Relation
+from penstock.kernels import purge as kernel
+from penstock.kernels.pointers import address
+from penstock.operators.join import JoinCore
+from penstock.operators.knowledge import Knowledge
+from penstock.operators.monitors import Monitors
+from penstock.plan.joins import holders_of
+from penstock.plan.physical import Scan
+from penstock.plan.rules import (
+    AfterRows,
+    ByCluster,
+    ByKey,
+    ByNo,
+    ByOrder,
+    ByPunctuation,
+    InTime,
+    PurgingJoin,
+    Rule,
+    Static,
+    k_of,
+)
+from penstock.synopsis.index import Index
+from penstock.synopsis.memory import Ints
+
+_KINDS = {
+    Static: kernel.STATIC,
+    InTime: kernel.IN_TIME,
+    AfterRows: kernel.AFTER_ROWS,
+    ByPunctuation: kernel.PUNCTUATED,
+    ByKey: kernel.BY_KEY,
+    ByNo: kernel.IN_NO,
+    ByCluster: kernel.CLUSTERED,
+    ByOrder: kernel.ORDERED,
+}
+
+#: More than can be known, so that a rule never applies.
+_OFF = -1
+
+
+class PurgeTables:
+    """`stamps` gives what is noted with the rows of the source of a rule of that number."""
+
+    def __init__(
+        self,
+        node: PurgingJoin,
+        core: JoinCore,
+        knows: Knowledge,
+        monitors: Monitors,
+        stamps: Callable[[int, AfterRows], Ints],
+    ) -> None:
+        self._node, self._core, self._knows, self._monitors, self._stamps = node, core, knows, monitors, stamps
+        self._held = holders_of(node)
+        self._evidence = list(knows.evidence.values())
+        #: The clocks that rules read.
+        read = {kernel.TIME, *map(knows.clock_of, range(len(node.rules)))}
+        self._clock_numbers = np.array(sorted(read), np.int64)
+        self.clock_count = len(read)
+        self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
+        self._lay_out_indexes()
+        self._lay_out_rules()
+
+    def _lay_out_indexes(self) -> None:
+        """The indexes on the inputs, and then those on evidence."""
+        count, core = len(self._core.inputs), self._core
+        own = [(owner, tuple(index.columns.tolist()), index) for (owner, _), index in core.indexes()]
+        others = [(count + n, tuple(range(each.width)), each.index) for n, each in enumerate(self._evidence)]
+        most = max([1, *(len(columns) for _, columns, _ in own + others)])
+        columns, variables = (np.full((len(own + others), most), -1, np.int64) for _ in range(2))
+        self._indexes: list[Index] = [index for _, _, index in own + others]
+        self._index_lines = np.zeros((len(own + others), 6), np.int64)
+        for n, (store, held, _) in enumerate(own + others):
+            columns[n, : len(held)] = held
+            if n < len(own):
+                variables[n, : len(held)] = [core.variable(store, column) for column in held]
+            bits = sum(1 << v for v in variables[n, : len(held)].tolist() if v >= 0)
+            self._index_lines[n, [kernel.STORE, kernel.COLUMNS, kernel.VARIABLES]] = store, len(held), bits
+        lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
+        # Of a variable that nobody has, where there is none.
+        of_inputs = np.array([line or [-1] for line in lines], np.int64)
+        has = np.array([sum(1 << v for v, c in enumerate(line) if c >= 0) for line in lines], np.int64)
+        self._of_columns = (columns, variables, of_inputs, has)
+
+    def _lay_out_rules(self) -> None:
+        rules = self._node.rules
+        keyed = ByKey | ByNo | ByPunctuation | ByCluster | ByOrder
+        most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, keyed))])
+        self._lines, self._variables = np.zeros((len(rules), 9), np.int64), np.zeros((len(rules), most), np.int64)
+        for number, rule in enumerate(rules):
+            line = self._lines[number]
+            line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
+            line[kernel.CLOCK] = np.searchsorted(self._clock_numbers, self._knows.clock_of(number))
+            line[kernel.NEEDS] = sum(1 << v for v in wanted_variables(rule, self._held))
+            if isinstance(rule, keyed):
+                line[kernel.KEYS] = len(rule.variables)
+                self._variables[number, : len(rule.variables)] = rule.variables
+                line[kernel.INDEX] = self._index_number(number, rule)
+            if isinstance(rule, InTime | AfterRows):
+                line[kernel.SOURCE] = rule.source
+
+    def tables(self) -> kernel.Tables:
+        inputs = [source.store for source in self._core.inputs]
+        stores = [(address(store.rows), address(store.starts), store.rows.shape[1]) for store in inputs]
+        stores += [(address(own.store.rows), 0, own.width + 1) for own in self._evidence]
+        for line, index in zip(self._index_lines, self._indexes, strict=True):
+            line[kernel.HEADS], line[kernel.LINKS], line[kernel.MASK] = index.heads, index.links, index.mask
+        return kernel.Tables(np.array(stores, np.int64), self._index_lines, *self._of_columns)
+
+    def rules(self, without: Sequence[Rule] = ()) -> kernel.Rules:
+        """The rules, but for some."""
+        lines = self._lines.copy()
+        for number, rule in enumerate(self._node.rules):
+            if (k := k_of(rule)) is None:
+                continue
+            line, limit = lines[number], self._monitors.limit(k)
+            if limit is None or rule in without:
+                line[kernel.NEEDS] = _OFF
+                continue
+            # After rows, when so many have come; else later than that.
+            line[kernel.LIMIT] = limit if isinstance(rule, AfterRows) else limit + 1
+            if isinstance(rule, AfterRows):
+                line[kernel.STAMPS] = address(self._stamps(number, rule))
+        return kernel.Rules(lines, self._variables, self.clocks(), self._reaches)
+
+    def clocks(self) -> Ints:
+        clocks: Ints = self._knows.clocks[self._clock_numbers]
+        return clocks
+
+    def _index_number(self, number: int, rule: Rule) -> int:
+        if isinstance(rule, ByKey):
+            return self._core.index_number(rule.target, rule.variables)
+        count = len(self._core.indexes())
+        return count + list(self._knows.evidence).index(number) if number in self._knows.evidence else 0
+
+
+def wanted_variables(rule: Rule, held: Sequence[set[int]]) -> tuple[int, ...]:
+    """The variables that must be known for a rule, by which rows of its target are then found."""
+    match rule:
+        case InTime(target, source) | AfterRows(target, source):
+            return tuple(v for v, own in enumerate(held) if {target, source} <= own)
+        case Static():
+            return ()
+    return rule.variables
+
+
+def _reach(operand: Relation) -> int:
+    """How long after its time a row leaves its window; -1 if it does not, or not in time."""
+    is_timed = isinstance(operand, Scan) and isinstance(operand.spec, Range) and operand.spec.slide is None
+    return operand.spec.width if isinstance(operand, Scan) and isinstance(operand.spec, Range) and is_timed else -1
