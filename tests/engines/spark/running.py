@@ -14,6 +14,7 @@ from penstock.catalog import Catalog, Connector, StreamDef, TableDef
 from penstock.engines.spark.listing import ListedFiles, listed_files
 from penstock.engines.spark.query import Frames, RunningQuery, start
 from penstock.engines.spark.types import spark_type
+from penstock.plan.forgetting import EAGER, Forgetting
 from tests.engines.comparing import Log, logged, table
 from tests.generators import Case
 
@@ -71,6 +72,7 @@ def begin(
     cells: int = 1,
     until_done: bool = True,
     given: Frames | None = None,
+    forgetting: Forgetting = EAGER,
 ) -> RunningQuery:
     return start(
         query,
@@ -83,6 +85,7 @@ def begin(
         cells=cells,
         horizon=case.horizon,
         until_done=until_done,
+        forgetting=forgetting,
     )
 
 
