@@ -41,6 +41,7 @@ from penstock.plan.rules import (
     Estimate,
     PurgingJoin,
     Static,
+    k_of,
 )
 from penstock.plan.watched import Watched
 from penstock.synopsis.deltas import Deltas
@@ -220,6 +221,8 @@ class Purge:
         if done:
             self._drop(self._alive(done))
         self._purge(todo)
+        if self.spill is not None:
+            self._put_back(self.spill)
         self._give_up()
         self._punctuations.forget(all_that_came=self._forgetting.is_lazy)
         self._no.forget()
@@ -360,6 +363,21 @@ class Purge:
         is_probable[certain] = False
         for number in self._windows:
             spill.keep(number, gone.slots[is_probable & (gone.inputs == number)])
+
+    def _put_back(self, spill: Spill) -> None:
+        """Spills again what was brought back in this step and is still there: what told it to go may be forgotten.
+
+        Not where rows of results must stay, nor while a k is not known: then it may well be asked for again.
+        """
+        limits = (self._monitors.limit(k) for rule in self.node.probable if (k := k_of(rule)) is not None)
+        if self._retracts or None in limits:
+            return
+        back = self._alive([rows_of(number, spill.back(number)) for number in self._windows])
+        if len(back.slots):
+            for number in self._windows:
+                spill.keep(number, back.of(number))
+            self._drop(back)
+            self._purge([Rows(*kernel.partners(*back, self._wanted(), self._tables.tables()))])
 
     def _holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
         """Whether an input has a row with each key, or may have one on disk."""

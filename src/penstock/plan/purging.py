@@ -100,8 +100,11 @@ def _purging_sides(
     if not isinstance(join, PurgingJoin):
         return None
     # A left row that is in no result of the join may show all the same, and no monitor watches here.
-    rules = (rule for rule in join.rules if not isinstance(rule, ByNo) and not isinstance(k_of(rule), Estimate))
-    plain = replace(join, rules=tuple(rules), monitors=())
+    rules, probable = (
+        tuple(rule for rule in some if not isinstance(rule, ByNo) and not isinstance(k_of(rule), Estimate))
+        for some in (join.rules, join.probable)
+    )
+    plain = replace(join, rules=rules, monitors=(), probable=probable)
     return plain if all(always_forgets(plain, number) for number in (0, 1)) else None
 
 
