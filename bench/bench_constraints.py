@@ -25,10 +25,10 @@ from measured import pieces
 
 ROWS = int(os.environ.get("ROWS", "200000"))
 ROUNDS = int(os.environ.get("RUNS", "3"))
-PUSHED = 8_000
-#: Windows of so many rows: a fifth of the thesis's, so that they fill soon.
-WINDOW = 10_000
-KS = (0, 200, 1_000, 2_000, 4_000)
+PUSHED = 32_768
+#: Windows of so many rows, and k, as in the thesis (6.5).
+WINDOW = 50_000
+KS = (0, 1_000, 5_000, 10_000, 20_000)
 
 Generate = Callable[[int, int], Tables]
 Declare = Callable[[Graph, str], Mapping[str, Sequence[str]]]

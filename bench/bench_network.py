@@ -2,8 +2,8 @@
 
 Both read the files and join c, b and o on the packet's identifier; DuckDB joins the whole files once, with the ten
 minutes as a condition, and Penstock as a stream, with every change of the sum in the order of time. Each line is the
-median of several runs in this process, on one thread, in rows per second of CPU time. `ROWS` in the environment sets
-the size.
+median of several runs in this process, in turn, both on one thread, in rows per second of CPU time. `ROWS` in the
+environment sets the size.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         network.write(folder, ROWS)
-        print(f"network join of {ROWS:,} rows, median of 5 runs, after one to warm up; load {os.getloadavg()[0]:.1f}")
+        load = os.getloadavg()[0]
+        print(f"network join of {ROWS:,} rows, one thread each, median of 5 runs after one to warm up; load {load:.1f}")
         ours, theirs = measure(lambda: penstock(folder), lambda: duck(folder))
         print(f"  penstock embedded  {ROWS / ours / 1e6:5.2f} million rows/s of CPU")
         print(f"  duckdb batch       {ROWS / theirs / 1e6:5.2f} million rows/s of CPU")

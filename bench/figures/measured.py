@@ -16,12 +16,10 @@ from penstock.workloads.constraints import Ints, Tables
 
 @dataclass(slots=True)
 class Run:
-    """After each piece: rows so far, what is kept of them, who waits for which key, and what monitors remember."""
+    """After each piece: rows so far, and what is kept of them."""
 
     rows: list[int] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
-    watches: list[int] = field(default_factory=list)
-    monitors: list[int] = field(default_factory=list)
     results: int = 0
     seconds: float = 0.0
 
@@ -37,11 +35,8 @@ def run(script: str, tables: Tables, pushed: int) -> Run:
             engine.push(stream, batch)
         found.results += engine.advance().num_rows
         found.seconds += time.process_time() - start
-        watches, monitors = beside(engine)
         found.rows.append(count)
-        found.kept.append(engine.state()[0] - watches - monitors)
-        found.watches.append(watches)
-        found.monitors.append(monitors)
+        found.kept.append(engine.state()[0])
     found.results += engine.finish().num_rows
     return found
 
@@ -84,10 +79,3 @@ def pieces(tables: Tables, pushed: int) -> Iterator[tuple[int, Mapping[str, pa.R
                 piece[name] = table.slice(starts[name], end - starts[name]).to_batches()[0]
             starts[name] = end
         yield count, piece
-
-
-def beside(engine: EmbeddedEngine) -> tuple[int, int]:
-    """Entries of watch lists, and of monitors."""
-    machines = [machine for cells in engine._machines for machine in cells]
-    purges = [purge for machine in machines for purge in machine._builder.purges]
-    return sum(len(purge._watches) for purge in purges), sum(len(purge._monitors) for purge in purges)

@@ -78,37 +78,48 @@ def test_sums_of_doubles_are_exact_and_their_quotients_rounded_once(
         assert code == bits(nearest_double(total / by))
 
 
-@given(st.lists(st.tuples(st.lists(INTEGERS, max_size=4), st.booleans()), max_size=5))
-def test_sums_of_integers_are_added_and_taken_away(parts: list[tuple[list[int], bool]]) -> None:
+#: How many times a sum is added; less than 0: taken away.
+FACTORS = st.sampled_from([1, -1, 3, -7, 2**31, -(2**31) - 1, 2**32 - 1, 2**50 + 12345, -(2**61) + 1])
+
+
+@given(st.lists(st.tuples(st.lists(INTEGERS, max_size=4), FACTORS), max_size=5))
+def test_sums_of_integers_are_added_and_taken_away(parts: list[tuple[list[int], int]]) -> None:
     sums = np.zeros((2, 5), np.int64)
-    for terms, negative in parts:
+    for terms, factor in parts:
         other = np.zeros((3, 4), np.int64)
         for term in terms:
             exact.add_integer(other, 2, 1, signed(term), signed(term // WORD), np.int64(1))
-        exact.add_integer_sum(sums, 1, 1, other, 2, 1, negative)
+        exact.add_integer_sum(sums, 1, 1, other, 2, 1, np.int64(factor))
     low, middle, high = (int(word) for word in sums[1, 1:4])
-    total = sum(-sum(terms) if negative else sum(terms) for terms, negative in parts)
+    total = sum(sum(terms) * factor for terms, factor in parts)
     assert high * WORD**2 + middle % WORD * WORD + low % WORD == total
 
 
-@given(st.lists(st.tuples(st.lists(st.tuples(DOUBLES, WEIGHTS), max_size=4), st.booleans()), max_size=5))
-def test_sums_of_doubles_are_added_and_taken_away(parts: list[tuple[list[tuple[float, int]], bool]]) -> None:
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.lists(st.tuples(DOUBLES, WEIGHTS), max_size=4), st.sampled_from([1, -1])),
+            st.tuples(st.lists(st.tuples(DOUBLES, st.sampled_from([1, -1])), max_size=4), FACTORS),
+        ),
+        max_size=5,
+    )
+)
+def test_sums_of_doubles_are_added_and_taken_away(parts: list[tuple[list[tuple[float, int]], int]]) -> None:
     sums, pool = np.zeros((1, exact.DOUBLE_WIDTH), np.int64), new_pool()
     digits = np.zeros(exact.POOL_WIDTH, np.int64)
     total = Fraction(0)
     others = []
-    for terms, negative in parts:
+    for terms, factor in parts:
         other, spilt = np.zeros((1, exact.DOUBLE_WIDTH), np.int64), new_pool()
         for term, weight in terms:
             exact.add_double(other, 0, 0, np.int64(bits(term)), np.int64(weight), spilt)
-        exact.add_double_sum(sums, 0, 0, other, 0, 0, negative, pool, spilt)
-        others.append((other, negative, spilt))
-        part = sum((Fraction(term) * weight for term, weight in terms), Fraction(0))
-        total += -part if negative else part
+        exact.add_double_sum(sums, 0, 0, other, 0, 0, np.int64(factor), pool, spilt)
+        others.append((other, factor, spilt))
+        total += factor * sum((Fraction(term) * weight for term, weight in terms), Fraction(0))
         code = exact.double_quotient(sums, 0, 0, np.int64(1), pool, digits)
         assert code == bits(nearest_double(total))
-    for other, negative, spilt in others:
-        exact.add_double_sum(sums, 0, 0, other, 0, 0, not negative, pool, spilt)
+    for other, factor, spilt in others:
+        exact.add_double_sum(sums, 0, 0, other, 0, 0, np.int64(-factor), pool, spilt)
     assert not sums[0, exact.WINDOW :].any()
     assert not pool[1:].any()
 
@@ -118,7 +129,7 @@ def test_sums_of_numbers_of_one_size_stay_in_their_window() -> None:
     for term in (1e-3, 1e3, 0.1, -123.456):
         other = np.zeros((1, exact.DOUBLE_WIDTH), np.int64)
         exact.add_double(other, 0, 0, np.int64(bits(term)), np.int64(2**30), pool)
-        exact.add_double_sum(sums, 0, 0, other, 0, 0, False, pool, pool)
+        exact.add_double_sum(sums, 0, 0, other, 0, 0, np.int64(1), pool, pool)
     assert sums[0, exact.SPILL] == 0
 
 

@@ -41,10 +41,10 @@ def emission_case(random: Random) -> Purging:
         f"SELECT {keys}, {SHOWN.format(random.choice(names))} FROM {', '.join(names)}{where} GROUP BY {keys}{having} "
         "EMIT ON CLOSE ALLOW UNBOUNDED"
     )
-    return data_case(random, names, list(_declared(random, names)), select, 50)
+    return data_case(random, names, list(declared(random, names)), select, 50)
 
 
-def _declared(random: Random, names: list[str]) -> Iterator[Declared]:
+def declared(random: Random, names: list[str]) -> Iterator[Declared]:
     for name in names:
         if random.random() < 0.6:
             yield punctuated(name, random.choice((("a",), ("a",), ("b", "a"))))

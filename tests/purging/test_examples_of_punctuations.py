@@ -1,6 +1,8 @@
 """The worked examples of Li et al. (004), state by state: what each join stores after each row, and what goes when.
 
-Where the paper errs, the example is the one that holds; `docs/theory/punctuations.md` says why.
+Figures 2 and 7 show no states: of the architecture it is tested that the query register lets safe queries run and no
+others, and of plans which are safe. Where the paper errs, the example is the one that holds;
+`docs/theory/punctuations.md` says why.
 """
 
 from __future__ import annotations
@@ -8,8 +10,20 @@ from __future__ import annotations
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.register.punctuation import Attribute, Equality, JoinQuery, Scheme, Stream, check, check_plan, safe_plans
+from penstock.register import check_query, refuse_unsafe
+from penstock.register.punctuation import (
+    Attribute,
+    Equality,
+    JoinQuery,
+    Scheme,
+    Stream,
+    check,
+    check_plan,
+    punctuation_graph,
+    safe_plans,
+)
 from penstock.register.punctuation.plans import Join, Leaf
+from penstock.register.refusal import UnsafeQuery
 from tests.engines.comparing import Log, bound, logged, table
 from tests.generators import Case
 
@@ -68,6 +82,18 @@ def test_figure_1_the_groupby_gives_an_item_when_it_is_closed() -> None:
         GROUP BY i.itemid EMIT ON CLOSE"""
     steps: list[Step] = [(n, r, {"i": want["item"], "b": want["bid"]}) for n, r, want in AUCTION_STEPS]
     assert play(AUCTION, total, steps) == [(6, "+", 1, 10), (8, "+", 2, 13)]
+
+
+def test_figure_2_the_query_register_lets_in_what_its_schemes_make_safe() -> None:
+    """And "otherwise, the continuous join query is rejected", with the scheme that is missing."""
+    join = "SELECT i.itemid, b.increase FROM item i, bid b WHERE i.itemid = b.itemid"
+    schemes = AUCTION.replace("UNIQUE (itemid)", "UNIQUE (itemid), PUNCTUATED BY (itemid)")
+    refuse_unsafe(check_query(*bound(Case(schemes, join, {}, None, ""))))
+    without = schemes.replace(",\n    PUNCTUATED BY (itemid) FROM closed (itemid)", "")
+    with pytest.raises(UnsafeQuery) as refused:
+        refuse_unsafe(check_query(*bound(Case(without, join, {}, None, ""))))
+    steps = [step.text for action in refused.value.verdict.actions for step in action.steps]
+    assert "ALTER STREAM bid ADD PUNCTUATED BY (itemid);" in steps
 
 
 def three_way(schemes: dict[str, list[str]], s3: str = "c BIGINT, a BIGINT") -> str:
@@ -195,3 +221,45 @@ def test_figures_8_and_9_a_scheme_of_two_attributes(more: list[str]) -> None:
     query, schemes = ring_of([Scheme("s1", ("b",)), Scheme("s2", ("b",)), Scheme("s3", ("a", "c"))])
     assert check(query, schemes).safe is False
     assert check(query, [*schemes, Scheme("s2", ("c",))]).safe
+
+
+def transformed(query: JoinQuery, schemes: list[Scheme]) -> list[set[frozenset[str]]]:
+    """Definition 11, round by round: nodes that reach each other become one virtual node, whose streams reach together.
+
+    An edge leads to a node if a scheme of one of its streams has each attribute joined with a stream of the other.
+    """
+    graph = punctuation_graph(query, schemes)
+    rounds = [{frozenset({stream}) for stream in graph.streams}]
+    while True:
+        nodes = rounds[-1]
+        reached = {node: {node} for node in nodes}
+        for _ in nodes:
+            for edge in graph.edges:
+                (into,) = (node for node in nodes if edge.target in node)
+                for known in reached.values():
+                    if any(all(node & sources for sources in edge.sources) for node in known):
+                        known.add(into)
+        merged = {frozenset[str]().union(*(b for b in reached[a] if a in reached[b])) for a in nodes}
+        if merged == nodes:
+            return rounds
+        rounds.append(merged)
+
+
+def test_figure_10_what_reaches_each_other_is_one_virtual_node() -> None:
+    """S1 and S2 become one. With the further scheme S2(-, +) the last round leaves one node, so all is safe."""
+    query, schemes = ring_of([Scheme("s1", ("b",)), Scheme("s2", ("b",)), Scheme("s3", ("a", "c"))])
+    alone, pair, last = {frozenset({"s1"}), frozenset({"s2"})}, frozenset({"s1", "s2"}), frozenset({"s3"})
+    assert transformed(query, schemes) == [{*alone, last}, {pair, last}]
+    assert transformed(query, [*schemes, Scheme("s2", ("c",))]) == [{*alone, last}, {pair, last}, {pair | last}]
+
+
+def test_figure_10_rows_of_a_virtual_node_go_together() -> None:
+    """Rows of S1 and S2 that join close each other, and wait for the same pair of S3."""
+    steps: list[Step] = [
+        ("s1", (1, 1), {"s1": 1, "s2": 0, "s3": 0}),
+        ("s2", (1, 5), {"s1": 1, "s2": 1, "s3": 0}),
+        ("p0_s2", (1,), {"s1": 1, "s2": 1, "s3": 0}),
+        ("p0_s1", (1,), {"s1": 1, "s2": 1, "s3": 0}),
+        ("p0_s3", (5, 1), {"s1": 0, "s2": 0, "s3": 0}),
+    ]
+    assert play(three_way({"s1": ["b"], "s2": ["b"], "s3": ["c, a"]}), RING, steps) == []

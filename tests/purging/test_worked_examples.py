@@ -50,6 +50,7 @@ S3 = (5, 3), (7, 9), (10, 12)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys and clusters are looked through in each step, not when there are many."""
     monkeypatch.setattr(no_components, "FEW_KEYS", 0)
+    monkeypatch.setattr(no_components, "MORE_KEYS", 0)
     monkeypatch.setattr(purge, "FEW_CLUSTERS", 0)
 
 
@@ -218,19 +219,20 @@ def test_6_10_1_together_they_drop_more(
 def test_6_10_2_together_they_may_keep_rows_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the thesis does it, which keeps no No component where there is RIDS. Here it is kept where that is less."""
     clustered = ", CLUSTERED BY b WITHIN 0 ROWS"
-    run = figure_6_8a(clustered)
-    run.feed("s3", *S3)
-    run.feed("s1", (6, 10), (4, 10), (8, 8))
-    assert run.stored("s1") == [(8, 8)]
-    run.feed("s3", (30, 9))
-    assert run.no("s3") == [(7,), (30,)]
-    run = figure_6_8a(clustered + RIDS.format(3))
-    run.feed("s3", *S3)
-    run.feed("s1", (6, 10), (4, 10), (8, 8))
-    assert run.stored("s1") == [(8, 8)]
+    for rids in ("", RIDS.format(3)):
+        run = figure_6_8a(clustered + rids)
+        run.feed("s3", *S3)
+        assert run.no("s3") == [(7,), (10,)]
+        run.feed("s1", (6, 10), (4, 10))
+        assert run.stored("s1") == []
+        assert run.no("s3") == [(7,), (10,)]
+        run.feed("s1", (8, 8))
+        assert run.stored("s1") == [(8, 8)]
+        assert run.no("s3") == [(7,)], "the cluster of 10 is over"
     monkeypatch.setattr(NoComponents, "_keeps", lambda self, number: False)
     run = figure_6_8a(clustered + RIDS.format(3))
     run.feed("s3", *S3)
+    assert run.no("s3") == []
     run.feed("s1", (6, 10), (4, 10), (8, 8))
     assert run.stored("s1") == [(6, 10), (4, 10), (8, 8)]
     run.feed("s3", (20, 1), (21, 1))

@@ -68,11 +68,46 @@ def test_a_safe_query_does_not_tell_all_subsets_apart(shape: str, predicates: li
         assert len(answers) < 2**ITEMS, (shape.format(" AND ".join(predicates)), stream)
 
 
-def after(script: Script, stream: str, chosen: tuple[bool, ...]) -> tuple[object, ...]:
+#: Predicates with a column of finitely many values: by a list (`b` and `d`) or as those of a table (`f`).
+FEW = st.builds(
+    " ".join,
+    st.tuples(
+        st.sampled_from(["a + b", "a * b", "a + f", "a * f", "a", "b", "f", "CASE WHEN b = 1 THEN a ELSE f END"]),
+        COMPARISONS,
+        st.sampled_from(["c", "d", "c + d", "c + f", "c * d", "f", "1"]),
+    ),
+)
+FEW_PROBES = (-900, -300, -299, -297, 99, 101, 103, 201, 203, 600)
+FEW_SHAPES = st.sampled_from(
+    [
+        "SELECT COUNT(*) AS n FROM s, t, k WHERE b IN (1, 3) AND d IN (1, 3) AND {}",
+        "SELECT SUM(b) AS n FROM s, t, k WHERE b IN (1, 3) AND d IN (1, 3) AND {}",
+        "SELECT DISTINCT b FROM s, t, k WHERE b IN (1, 3) AND d IN (1, 3) AND {}",
+        "SELECT f, COUNT(*) AS n FROM s, t, k WHERE b = f AND d IN (1, 3) AND ({} OR b = d) GROUP BY f",
+        "SELECT COUNT(*) AS n FROM s, k WHERE b IN (1, 3) AND EXISTS (SELECT * FROM t WHERE d IN (1, 3) AND {})",
+    ]
+)
+
+
+@settings(max_examples=25)
+@given(FEW_SHAPES, st.lists(FEW, min_size=1, max_size=3, unique=True))
+def test_columns_of_few_values_do_not_hide_what_they_are_reckoned_with(shape: str, predicates: list[str]) -> None:
+    table = "CREATE TABLE k (f BIGINT);"
+    script = bind_text(DECLARATIONS + table + shape.format(" AND ".join(predicates))).checked()
+    assume(check_query(script.queries[0], script.catalog).safe)
+    for stream in ("s", "t"):
+        answers = {after(script, stream, chosen, few=True) for chosen in product((False, True), repeat=3)}
+        assert len(answers) < 2**3, (shape.format(" AND ".join(predicates)), stream)
+
+
+def after(script: Script, stream: str, chosen: tuple[bool, ...], few: bool = False) -> tuple[object, ...]:
     """What comes out after some of the items: each probe at an instant of its own, first of the other stream."""
     other = "t" if stream == "s" else "s"
-    items = [(*values, at) for at, (values, there) in enumerate(zip(ITEM_VALUES, chosen, strict=True)) if there]
+    items = [(*values, at) for at, (values, there) in enumerate(zip(ITEM_VALUES, chosen, strict=False)) if there]
     probes = [(value, value, ITEMS + number) for number, value in enumerate(PROBES)]
-    data = {stream: items, other: probes}
+    if few:
+        items = [(a, 1 + 2 * (a % 200 != 0), at) for a, _, at in items]
+        probes = [(value, 1, ITEMS + number) for number, value in enumerate(FEW_PROBES)]
+    data = {stream: items, other: probes, "k": [(1,), (3,)]}
     changes = run(script.queries[0], script.catalog, data, horizon=ITEMS + len(PROBES))
     return tuple((change.ts, change.op, change.row) for change in changes if change.ts >= ITEMS)

@@ -35,7 +35,7 @@ from penstock.plan.physical import Received, Scan
 from penstock.plan.rules import PurgingJoin
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 from penstock.synopsis.codes import encode_column
-from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas
+from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 
@@ -225,7 +225,8 @@ class EmbeddedEngine:
     def _step_cell(self, fragment: Fragment, cell: int, machine: Machine, until: int, arrivals: Ints) -> Deltas:
         boxes = self._mail[fragment.number][cell]
         inputs = [
-            merged_in_arrival(box, len(route.leaf.schema)) for box, route in zip(boxes, fragment.routes, strict=True)
+            one_after_the_other(box) if box else no_deltas(len(route.leaf.schema))
+            for box, route in zip(boxes, fragment.routes, strict=True)
         ]
         self._mail[fragment.number][cell] = [[] for _ in fragment.routes]
         return machine.step(inputs, until, arrivals)
@@ -310,20 +311,6 @@ class _Exchange:
 def _remove(folder: Path | None) -> None:
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def merged_in_arrival(parts: list[Deltas], columns: int) -> Deltas:
-    """Several batches as one, in the order in which they came."""
-    some = [part for part in parts if len(part)]
-    if not some:
-        return no_deltas(columns)
-    if len(some) == 1:
-        return some[0]
-    return Deltas(
-        np.concatenate([part.ts for part in some]),
-        np.concatenate([part.weight for part in some]),
-        np.concatenate([part.rows for part in some]),
-    )
 
 
 def _occurrence(relation: Relation) -> str | None:

@@ -6,6 +6,7 @@ What is late is said in `lateness`: it does not depend on how the rows were cut 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -21,7 +22,7 @@ from penstock.operators.scalars import compile_predicate
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.physical import Scan
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
-from penstock.synopsis.codes import encode_column
+from penstock.synopsis.codes import Nulls, encode_column
 from penstock.synopsis.deltas import Deltas, assemble
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
@@ -82,13 +83,13 @@ class Ingest:
         for attribute in self._attributes:
             column = _column(batch, attribute.name, self.definition)
             encoded.append(encode_column(column, attribute.type, self._dictionary))
-        at = self.names.index(self.definition.timestamp)
-        ts, nulls = encoded[at]
-        rows = assemble(encoded, batch.num_rows)
+        ts, nulls = encoded[self.names.index(self.definition.timestamp)]
         kept = on_time(ts, nulls, progress or self.progress, self.definition.delay, self._horizon)
         if not kept.all():
-            ts, rows = ts[kept], rows[kept]
-        return [reader.send(ts, rows, self.names, self._dictionary) for reader in self._readers], ts
+            ts = ts[kept]
+            encoded = [(codes[kept], None if null is None else null[kept]) for codes, null in encoded]
+        arrived = _Arrived(ts, self.names, encoded)
+        return [reader.send(arrived, self._dictionary) for reader in self._readers], ts
 
 
 def _column(batch: pa.RecordBatch, name: str, definition: StreamDef) -> pa.Array:
@@ -100,6 +101,19 @@ def _column(batch: pa.RecordBatch, name: str, definition: StreamDef) -> pa.Array
             raise PenstockError(f"the rows of {definition.name} have no column {name}", f"they have {given}")
         index = matching[0]
     return batch.column(index)
+
+
+@dataclass(frozen=True)
+class _Arrived:
+    """Rows that are on time, as columns, and as rows for whom columns will not do."""
+
+    ts: Ints
+    names: list[str]
+    columns: list[tuple[Ints, Nulls]]
+
+    @cached_property
+    def rows(self) -> Ints:
+        return assemble(self.columns, len(self.ts))
 
 
 class _Reader:
@@ -114,12 +128,17 @@ class _Reader:
         self.names = {column.name for expr in exprs for column in columns(expr)}
         self._compiled_for: list[str] | None = None
 
-    def send(self, ts: Ints, rows: Ints, names: list[str], dictionary: Dictionary) -> Sent:
-        self._compile(names)
-        if self._where is not None:
-            true = self._where(rows, dictionary)
-            ts, rows = ts[true], rows[true]
-        out = self._project(rows, dictionary)
+    def send(self, arrived: _Arrived, dictionary: Dictionary) -> Sent:
+        self._compile(arrived.names)
+        ts = arrived.ts
+        if self._is_plain:
+            out = assemble([arrived.columns[place] for place in self._places], len(ts))
+        else:
+            rows = arrived.rows
+            if self._where is not None:
+                true = self._where(rows, dictionary)
+                ts, rows = ts[true], rows[true]
+            out = self._project(rows, dictionary)
         if self._router.is_trivial:
             everywhere = np.zeros(len(out), np.int64)
             return Sent(self._fragment.number, self._leaf, everywhere, Deltas(ts, np.ones(len(ts), np.int64), out))
@@ -132,10 +151,13 @@ class _Reader:
             return
         self._compiled_for = names
         schema = _raw_schema(self._scan.stream, names)
-        where = self._scan.where
+        where, outputs = self._scan.where, tuple(output.expr for output in self._scan.outputs)
         self._where = compile_predicate(where, schema) if where else None
-        self._project = projection(tuple(output.expr for output in self._scan.outputs), schema)
+        self._project = projection(outputs, schema)
         self._router = Router(self._fragment, self._route, schema)
+        self._places = [schema.index(output) for output in outputs if isinstance(output, Column)]
+        #: Whether all of its rows go one way, and are just columns.
+        self._is_plain = not where and self._router.is_trivial and len(self._places) == len(outputs)
 
 
 def _raw_schema(stream: Stream, names: list[str]) -> Schema:

@@ -267,7 +267,7 @@ def accumulate(
             groups[group, at] = ordered.change(nodes, root, value, times, ranks, order == BY_RANK)
             continue
         if family == EXTREME:
-            if groups[group, at] == 0 or _beats(value, groups[group, at + 1], plan[a, FINISH], order, ranks):
+            if groups[group, at] == 0 or beats(value, groups[group, at + 1], plan[a, FINISH], order, ranks):
                 groups[group, at], groups[group, at + 1] = 1, value
             continue
         groups[group, at] += times
@@ -296,21 +296,25 @@ def _merge(
     spilt: Ints,
 ) -> None:
     """Adds a partial aggregate of some values to one of a group, or takes it away. An extreme is one value of many."""
-    family, at = plan[a, FAMILY], plan[a, STATE]
+    family, at, order = plan[a, FAMILY], plan[a, STATE], plan[a, ORDER]
+    times = -1 if leaves else 1
     if family == ORDERED:
-        times = -1 if leaves else 1
-        by_rank = plan[a, ORDER] == BY_RANK
-        groups[group, at] = ordered.change(nodes, groups[group, at], rows[row, partial + 1], times, ranks, by_rank)
+        root, value = groups[group, at], rows[row, partial + 1]
+        groups[group, at] = ordered.change(nodes, root, value, times, ranks, order == BY_RANK)
+    elif family == EXTREME:
+        value = rows[row, partial + 1]
+        if groups[group, at] == 0 or beats(value, groups[group, at + 1], plan[a, FINISH], order, ranks):
+            groups[group, at], groups[group, at + 1] = 1, value
     else:
-        groups[group, at] += -rows[row, partial] if leaves else rows[row, partial]
+        groups[group, at] += times * rows[row, partial]
         if family == INTEGER:
-            exact.add_integer_sum(groups, group, at + 1, rows, row, partial + 1, leaves)
+            exact.add_integer_sum(groups, group, at + 1, rows, row, partial + 1, times)
         elif family == DOUBLE:
-            exact.add_double_sum(groups, group, at + 1, rows, row, partial + 1, leaves, pool, spilt)
+            exact.add_double_sum(groups, group, at + 1, rows, row, partial + 1, times, pool, spilt)
 
 
 @inlined
-def _beats(value: int, other: int, finish: int, order: int, ranks: Ints) -> bool:
+def beats(value: int, other: int, finish: int, order: int, ranks: Ints) -> bool:
     """Whether a value is more extreme than another."""
     mine, its = (ranks[value], ranks[other]) if order == BY_RANK else (value, other)
     return mine < its if finish == LEAST else mine > its

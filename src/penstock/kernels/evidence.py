@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from penstock.kernels.hashing import prefix_hash, row_hashes
 from penstock.kernels.index import first, following, link
-from penstock.kernels.jit import lean
+from penstock.kernels.jit import kernel, lean
 
 Ints = NDArray[np.int64]
 
@@ -173,16 +173,6 @@ def watch_hashes(rule: int, keys: Ints) -> Ints:
 
 
 @lean
-def watched_hashes(rule: int, rows: Ints, slots: Ints, columns: Ints, key: Ints, out: Ints) -> None:
-    """The same of rows in a store, by the columns that hold the keys; `key` has room for a line of one word more."""
-    key[0, 0] = rule
-    for i in range(len(slots)):
-        for c in range(len(columns)):
-            key[0, c + 1] = rows[slots[i], columns[c]]
-        out[i] = prefix_hash(key, 0, len(columns) + 1)
-
-
-@lean
 def holds(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int, out: Ints) -> None:
     """Whether an indexed store has a row with each key in its columns: 1 or 0."""
     width = keys.shape[1]
@@ -195,3 +185,25 @@ def holds(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: i
                 same &= rows[slot, columns[c]] == keys[i, c]
             out[i] = same
             slot = following(links, slot)
+
+
+@kernel
+def rows_with(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int) -> Ints:
+    """The slots of an indexed store's rows that have one of these keys in its columns. Some may come twice."""
+    found = np.empty(len(keys) + 64, np.int64)
+    count, width = 0, keys.shape[1]
+    for i in range(len(keys)):
+        slot = first(heads, mask, prefix_hash(keys, i, width))
+        while slot >= 0:
+            same = True
+            for c in range(width):
+                same &= rows[slot, columns[c]] == keys[i, c]
+            if same:
+                if count == len(found):
+                    larger = np.empty(2 * count, np.int64)
+                    larger[:count] = found
+                    found = larger
+                found[count] = slot
+                count += 1
+            slot = following(links, slot)
+    return found[:count]

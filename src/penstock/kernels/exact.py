@@ -53,29 +53,34 @@ def add_integer(sums: Ints, row: int, at: int, low: int, high: int, weight: int)
     """Adds weight * (high * 2^64 + low), where low counts as unsigned."""
     first, second = np.uint64(np.int64(low)), np.uint64(np.int64(high))
     third = np.uint64(np.int64(high) >> 63)
-    factor = np.uint64(np.int64(weight))
-    if weight < 0:
-        first, second, third = _negated(first, second, third)
-        factor = ~factor + _U_ONE
-    if factor != _U_ONE:
-        # All modulo 2^192, where two's complement needs no care for signs.
-        carry = _high_product(first, factor)
-        first = first * factor
-        third = third * factor + _high_product(second, factor)
-        second = second * factor + carry
-        if second < carry:
-            third += _U_ONE
-    _add_words(sums, row, at, first, second, third)
+    _add_words(sums, row, at, *_times(first, second, third, weight))
 
 
 @lean
-def add_integer_sum(sums: Ints, row: int, at: int, others: Ints, other: int, place: int, negative: bool) -> None:
-    """Adds another integer sum, or takes it away."""
+def add_integer_sum(sums: Ints, row: int, at: int, others: Ints, other: int, place: int, factor: int) -> None:
+    """Adds another integer sum, so many times."""
     first, second = np.uint64(others[other, place]), np.uint64(others[other, place + 1])
     third = np.uint64(others[other, place + 2])
-    if negative:
+    _add_words(sums, row, at, *_times(first, second, third, factor))
+
+
+@lean
+def _times(
+    first: np.uint64, second: np.uint64, third: np.uint64, factor: int
+) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """A product modulo 2^192, where two's complement needs no care for signs but that of the factor."""
+    size = np.uint64(np.int64(factor))
+    if factor < 0:
         first, second, third = _negated(first, second, third)
-    _add_words(sums, row, at, first, second, third)
+        size = ~size + _U_ONE
+    if size != _U_ONE:
+        carry = _high_product(first, size)
+        first = first * size
+        third = third * size + _high_product(second, size)
+        second = second * size + carry
+        if second < carry:
+            third += _U_ONE
+    return first, second, third
 
 
 @lean
@@ -141,22 +146,27 @@ def add_double(sums: Ints, row: int, at: int, bits: int, weight: int, pool: Ints
 
 @lean
 def add_double_sum(
-    sums: Ints, row: int, at: int, others: Ints, other: int, place: int, negative: bool, pool: Ints, spilt: Ints
+    sums: Ints, row: int, at: int, others: Ints, other: int, place: int, factor: int, pool: Ints, spilt: Ints
 ) -> None:
-    """Adds another sum of DOUBLEs, digit by digit, or takes it away. `spilt` is the pool of the other."""
+    """Adds another sum of DOUBLEs, digit by digit, so many times. `spilt` is the pool of the other."""
     for special in range(3):
-        count = others[other, place + special]
-        sums[row, at + special] += -count if negative else count
+        sums[row, at + special] += others[other, place + special] * factor
     spill, base = others[other, place + SPILL], others[other, place + BASE] - 1
     if spill == 0 and base < 0:
         return
     if sums[row, at + BASE] == 0:
         # Its window is as good as any.
         sums[row, at + BASE] = base + 1
+    # Balanced digits of 32 bits keep each product within a word.
+    low = ((factor + _HALF_DIGIT) & _LOW_HALF) - _HALF_DIGIT
+    high = (factor >> 32) + (1 if low < 0 else 0)
     for i in range(WINDOW_DIGITS if spill == 0 else POOL_WIDTH):
         digit = others[other, place + WINDOW + i] if spill == 0 else spilt[spill, i]
         if digit != 0:
-            _add_digit(sums, row, at, base + i if spill == 0 else i, -digit if negative else digit, pool)
+            place_of_digit = base + i if spill == 0 else i
+            _add_digit(sums, row, at, place_of_digit, digit * low, pool)
+            if high != 0:
+                _add_digit(sums, row, at, place_of_digit + 1, digit * high, pool)
 
 
 @lean

@@ -62,18 +62,19 @@ def prefix_hash(rows: Ints, row: int, count: int) -> int:
 
 @kernel
 def row_hashes(rows: Ints, some: Ints, columns: Ints) -> Ints:
-    """The hashes of those columns of some rows."""
-    hashes = np.empty(len(some), np.int64)
-    if len(columns) == 1:
-        # Without the inner loop it takes a third of the time, and most keys are of one column.
-        column = columns[0]
+    """The hashes of those columns of some rows.
+
+    That is done column by column, in loops so short that the processor works on many rows at once.
+    """
+    states = np.full(len(some), _GOLDEN, np.uint64)
+    for c in range(len(columns)):
+        column = columns[c]
         for i in range(len(some)):
-            state = (_GOLDEN ^ np.uint64(rows[some[i], column])) * _GOLDEN
-            state ^= state >> _32
-            hashes[i] = _finish(state)
-        return hashes
+            state = (states[i] ^ np.uint64(rows[some[i], column])) * _GOLDEN
+            states[i] = state ^ (state >> _32)
+    hashes = states.view(np.int64)
     for i in range(len(some)):
-        hashes[i] = row_hash(rows, some[i], columns)
+        hashes[i] = _finish(states[i])
     return hashes
 
 

@@ -23,43 +23,93 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.hashing import prefix_hash
-from penstock.kernels.index import first, following
+from penstock.kernels.index import NEAR, first, following
 from penstock.kernels.jit import kernel, lean
-from penstock.kernels.pointers import peek, poke
+from penstock.kernels.pointers import peek, peek_half, poke_half, prefetch
 
 Ints = NDArray[np.int64]
+Halves = NDArray[np.int32]
 
-#: Columns of the table of inputs: addresses of rows and lives, words per row.
-ROWS, LIVES, WIDTH = range(3)
+#: Columns of the table of inputs: addresses of rows and lives, words per row; the address of the null words of rows
+#: (0: no row has a NULL), and how many words are from those of one row to those of the next.
+ROWS, LIVES, WIDTH, NULLS, NULLS_WIDTH = range(5)
 #: Columns of the table of indexes: how many columns it has, addresses of heads and links, mask of buckets.
 COLUMNS, HEADS, LINKS, MASK = range(4)
 
-#: A life: the number of the event by which a row goes in the low bits, of that by which it came (0: before this step)
-#: above them, and a bit that says whether it has been in a result. The life of a slot that is not in the join is 0.
-EVENT_BITS = 31
-STAYS = (1 << EVENT_BITS) - 1
-JOINED = 1 << (2 * EVENT_BITS)
+#: A life is half a word: whether a row is in the join, whether it has been in a result, whether it goes in this step,
+#: and above these bits the number of the event by which it goes, or else came (0: before this step).
+PRESENT, JOINED, GOES = 1, 2, 4
+EVENT_SHIFT = 3
 ABSENT = 0
+
+LAST = (1 << 63) - 1
 
 
 @lean
-def admit(lives: Ints, slots: Ints, signs: Ints, numbers: Ints) -> None:
-    """Notes in the lives of an input's rows which events see them. Numbers of events are from 1."""
+def number_events(ts: Ints, signs: Ints, nexts: Ints, ends: Ints, numbers: Ints, order: Ints) -> None:
+    """Numbers the events of all inputs from 1, in the order of time; `order` has their places in that order.
+
+    Those of each input lie between its `nexts` and its `ends`, in the order of time. At one instant rows go before
+    others come. So no combination is found that is there at no instant: one of a row that goes and a row that comes.
+    """
+    count = 0
+    while count < len(ts):
+        now, later, source = LAST, LAST, 0
+        for i in range(len(ends)):
+            next_ts = ts[nexts[i]] if nexts[i] < ends[i] else LAST
+            if next_ts < now:
+                now, later, source = next_ts, now, i
+            else:
+                later = min(later, next_ts)
+        # Most often one input is alone for some instants, with one event at each.
+        at, end = nexts[source], ends[source]
+        while at < end and ts[at] < later and (at + 1 == end or ts[at + 1] > ts[at]):
+            order[count] = at
+            count += 1
+            numbers[at] = count
+            at += 1
+        if at > nexts[source]:
+            nexts[source] = at
+            continue
+        for sign in (-1, 1):
+            for i in range(len(ends)):
+                at = nexts[i]
+                while at < ends[i] and ts[at] == now:
+                    if signs[at] == sign:
+                        order[count] = at
+                        count += 1
+                        numbers[at] = count
+                    at += 1
+                if sign > 0:
+                    nexts[i] = at
+
+
+@lean
+def admit(lives: Halves, slots: Ints, signs: Ints, numbers: Ints, since: Ints) -> None:
+    """Notes in the lives of an input's rows which events see them. Numbers of events are from 1, and below 2^28.
+
+    `since` has of events by which rows go the numbers of those by which they came.
+    """
     for i in range(len(slots)):
+        life = numbers[i] << EVENT_SHIFT
         if signs[i] > 0:
-            lives[slots[i]] = (numbers[i] << EVENT_BITS) | STAYS
+            lives[slots[i]] = life | PRESENT
         else:
-            lives[slots[i]] = (lives[slots[i]] & ~STAYS) | numbers[i]
+            before = lives[slots[i]]
+            since[numbers[i]] = before >> EVENT_SHIFT
+            lives[slots[i]] = life | GOES | (before & (PRESENT | JOINED))
 
 
 @lean
 def promising(heads: int, mask: int, hashes: Ints, signs: Ints, wants_going: bool, found: Ints) -> int:
-    """The insertions whose first probe finds a bucket with their bit, and deletions if they are wanted.
+    """The insertions whose first probe finds a bucket with their bits, and deletions if they are wanted.
 
     Where they are is `found`.
     """
     count = 0
     for i in range(len(hashes)):
+        if i + NEAR < len(hashes):
+            prefetch(heads + 8 * (hashes[i + NEAR] & mask))
         found[count] = i
         comes = signs[i] > 0
         count += (comes & (first(heads, mask, hashes[i]) >= 0)) | (wants_going & (not comes))
@@ -67,10 +117,21 @@ def promising(heads: int, mask: int, hashes: Ints, signs: Ints, wants_going: boo
 
 
 @lean
-def settle(lives: Ints, slots: Ints, signs: Ints) -> None:
+def ask_for_first(found: Ints, hashes: Ints, inputs: Ints, target: int, indexes: Ints, index: int) -> None:
+    """Asks for the memory of the rows that will be looked at first."""
+    for i in range(len(found)):
+        slot = first(indexes[index, HEADS], indexes[index, MASK], hashes[found[i]])
+        if slot >= 0:
+            prefetch(inputs[target, ROWS] + 8 * slot * inputs[target, WIDTH])
+            prefetch(inputs[target, LIVES] + 4 * slot)
+            prefetch(indexes[index, LINKS] + 8 * (slot + 1))
+
+
+@lean
+def settle(lives: Halves, slots: Ints, signs: Ints) -> None:
     """Ends the step: rows that came are there from now on."""
     for i in range(len(slots)):
-        lives[slots[i]] = lives[slots[i]] & (JOINED | STAYS) if signs[i] > 0 else ABSENT
+        lives[slots[i]] = lives[slots[i]] & (PRESENT | JOINED) if signs[i] > 0 else ABSENT
 
 
 @kernel
@@ -86,6 +147,7 @@ def combine(
     probes: Ints,
     key_inputs: Ints,
     key_columns: Ints,
+    since: Ints,
     wants_going: bool,
 ) -> tuple[Ints, Ints]:
     """All combinations of events' rows with the rows that they see: their slots, and the number of the event.
@@ -103,7 +165,7 @@ def combine(
     key = np.empty((depths, most), np.int64)
     for i in range(len(slots)):
         event, source = numbers[i], sources[i]
-        if signs[i] < 0 and peek(inputs[source, LIVES] + 8 * slots[i]) & JOINED == 0:
+        if signs[i] < 0 and peek_half(inputs[source, LIVES] + 4 * slots[i]) & JOINED == 0:
             continue
         bound[source] = slots[i]
         depth, entering = 0, True
@@ -119,7 +181,7 @@ def combine(
             else:
                 candidate = cursor[depth]
             while candidate >= 0:
-                if _matches(candidate, event, inputs, target, columns, index_columns, index, key, depth):
+                if _matches(candidate, event, inputs, target, columns, index_columns, index, key, depth, since):
                     bound[target] = candidate
                     if depth < depths - 1:
                         break
@@ -129,8 +191,8 @@ def combine(
                     for n in range(width):
                         out_slots[count, n] = bound[n]
                         if wants_going:
-                            life = inputs[n, LIVES] + 8 * bound[n]
-                            poke(life, peek(life) | JOINED)
+                            life = inputs[n, LIVES] + 4 * bound[n]
+                            poke_half(life, peek_half(life) | JOINED)
                     out_events[count] = event
                     count += 1
                 candidate = following(links, candidate)
@@ -154,22 +216,24 @@ def _matches(
     index: int,
     key: Ints,
     depth: int,
+    since: Ints,
 ) -> bool:
     """Whether a row has the key, and is seen by the event: it came before it and goes after it."""
     row = inputs[target, ROWS] + 8 * slot * inputs[target, WIDTH]
     for c in range(count):
         if peek(row + 8 * columns[index, c]) != key[depth, c]:
             return False
-    life = peek(inputs[target, LIVES] + 8 * slot)
-    return ((life >> EVENT_BITS) & STAYS) < event and (life & STAYS) > event
+    life = peek_half(inputs[target, LIVES] + 4 * slot)
+    number = life >> EVENT_SHIFT
+    return since[number] < event < number if life & GOES else number < event
 
 
 @kernel
 def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, width: int) -> Ints:
     """The rows of combinations, of so many words.
 
-    `places` has a line for each of their columns: input, column, the word and the bit of its null there, and here.
-    `nulls` has one for each of those words: input, word, and the bits that are wanted.
+    `places` has a line for each of their columns: input, column, the null word and its bit there, and those here.
+    `nulls` has one for each null word there: input, word, and the bits that are wanted.
     """
     rows = np.empty((len(slots), width), np.int64)
     for i in range(len(slots)):
@@ -180,9 +244,7 @@ def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, width: int
             rows[i, c] = 0
         some = 0
         for n in range(len(nulls)):
-            source = nulls[n, 0]
-            word = peek(inputs[source, ROWS] + 8 * (slots[i, source] * inputs[source, WIDTH] + nulls[n, 1]))
-            some |= word & nulls[n, 2]
+            some |= _null_word(inputs, nulls[n, 0], slots[i, nulls[n, 0]], nulls[n, 1]) & nulls[n, 2]
         if some != 0:
             _copy_nulls(slots, inputs, places, rows, i)
     return rows
@@ -191,9 +253,15 @@ def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, width: int
 @lean
 def _copy_nulls(slots: Ints, inputs: Ints, places: Ints, rows: Ints, i: int) -> None:
     for c in range(len(places)):
-        source = places[c, 0]
-        word = peek(inputs[source, ROWS] + 8 * (slots[i, source] * inputs[source, WIDTH] + places[c, 2]))
+        word = _null_word(inputs, places[c, 0], slots[i, places[c, 0]], places[c, 2])
         rows[i, places[c, 4]] |= ((word >> places[c, 3]) & 1) << places[c, 5]
+
+
+@lean
+def _null_word(inputs: Ints, source: int, slot: int, word: int) -> int:
+    if inputs[source, NULLS] == 0:
+        return 0
+    return peek(inputs[source, NULLS] + 8 * (slot * inputs[source, NULLS_WIDTH] + word))
 
 
 @kernel

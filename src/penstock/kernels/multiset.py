@@ -60,11 +60,9 @@ def rebuild(entries: Ints, heads: Ints) -> None:
 
 
 @lean
-def forget_owners(entries: Ints, heads: Ints, is_gone: Ints, per_group: int) -> None:
-    """Gives back the entries of groups that are gone; a group owns so many multisets, one after the other."""
-    for entry in range(1, len(entries)):
-        if entries[entry, COUNT] == 0 or is_gone[entries[entry, OWNER] // per_group] == 0:
-            continue
+def forget(entries: Ints, heads: Ints, gone: Ints) -> None:
+    """Gives back these entries."""
+    for entry in gone:
         bucket = words_hash(entries[entry, OWNER], entries[entry, VALUE]) & (len(heads) - 1)
         other = heads[bucket]
         if other == entry:

@@ -20,17 +20,18 @@ from numpy.typing import NDArray
 from penstock.kernels.jit import PLAIN, kernel
 
 Ints = NDArray[np.int64]
+Halves = NDArray[np.int32]
 
 
-def address(array: Ints) -> int:
-    """The address of an array's first word."""
-    assert array.dtype == np.int64 and array.flags.c_contiguous and array.flags.writeable
+def address(array: Ints | Halves) -> int:
+    """The address of an array's first word, or half of a word."""
+    assert array.dtype in (np.int64, np.int32) and array.flags.c_contiguous and array.flags.writeable
     where: int = array.__array_interface__["data"][0] if PLAIN else _address(array)
     return where
 
 
 @kernel
-def _address(array: Ints) -> int:
+def _address(array: Ints | Halves) -> int:
     """Compiled, since that takes a tenth of the time, and a step asks for many."""
     return array.ctypes.data
 
@@ -43,25 +44,61 @@ def _poke(at: int, value: int) -> None:
     ctypes.c_int64.from_address(int(at)).value = int(value)
 
 
+def _peek_half(at: int) -> int:
+    return ctypes.c_int32.from_address(int(at)).value
+
+
+def _poke_half(at: int, value: int) -> None:
+    ctypes.c_int32.from_address(int(at)).value = int(value)
+
+
+def _load(bits: int) -> Any:
+    def load(typing_context: Any, at: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            value = builder.load(builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer()))
+            return value if bits == 64 else builder.sext(value, ir.IntType(64))
+
+        return types.int64(types.int64), generate
+
+    return intrinsic(load)
+
+
+def _store(bits: int) -> Any:
+    def store(typing_context: Any, at: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            stored = arguments[1] if bits == 64 else builder.trunc(arguments[1], ir.IntType(bits))
+            builder.store(stored, builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer()))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    return intrinsic(store)
+
+
 @intrinsic
-def _peek_word(typing_context: Any, at: Any) -> Any:
+def _ask_for(typing_context: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(64).as_pointer()
-        return builder.load(builder.inttoptr(arguments[0], word))
-
-    return types.int64(types.int64), generate
-
-
-@intrinsic
-def _poke_word(typing_context: Any, at: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(64).as_pointer()
-        builder.store(arguments[1], builder.inttoptr(arguments[0], word))
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        shape = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], shape)
+        # For writing, to stay in all caches, as data.
+        builder.call(prefetch, [builder.inttoptr(arguments[0], byte), number(1), number(3), number(1)])
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64), generate
+    return types.void(types.int64), generate
 
+
+def _ignore(at: int) -> None:
+    pass
+
+
+#: Asks for the memory at an address, which will be read or written soon.
+prefetch: Callable[[int], None] = _ignore if PLAIN else cast(Any, _ask_for)
 
 #: The word at an address, and a new value for it.
-peek: Callable[[int], int] = _peek if PLAIN else cast(Any, _peek_word)
-poke: Callable[[int, int], None] = _poke if PLAIN else cast(Any, _poke_word)
+peek: Callable[[int], int] = _peek if PLAIN else _load(64)
+poke: Callable[[int, int], None] = _poke if PLAIN else _store(64)
+
+#: The same of half a word, whose value is from -2^31 up to 2^31.
+peek_half: Callable[[int], int] = _peek_half if PLAIN else _load(32)
+poke_half: Callable[[int, int], None] = _poke_half if PLAIN else _store(32)

@@ -23,7 +23,7 @@ from penstock.kernels.bloom import may_have
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
 from penstock.kernels.jit import inlined, kernel, lean
-from penstock.kernels.pointers import peek, poke
+from penstock.kernels.pointers import peek, peek_half, poke
 
 Ints = NDArray[np.int64]
 
@@ -233,10 +233,11 @@ def _watch(rule: int, count: int, key: Ints, waits: Ints, watched: Ints) -> None
 
 
 @inlined
-def closed_input(tables: Tables, rules: Rules, room: Scratch) -> int:
+def closed_input(own: int, tables: Tables, rules: Rules, room: Scratch) -> int:
     """An input that is not in the binding and of which no more row joins it; -1 if there is none, and what to wait for.
 
-    `waits` has then how many hashes are in `watched`, and from FIRST_CLOCK on what each clock has to reach.
+    `waits` has then how many hashes are in `watched`, and from FIRST_CLOCK on what each clock has to reach. A row that
+    waits for values that it has itself, in its `own` variables, need not watch for them: the join's indexes find it.
     """
     bound, key, waits = room.bound, room.key, room.waits
     _wait_for_nothing(waits)
@@ -268,7 +269,8 @@ def closed_input(tables: Tables, rules: Rules, room: Scratch) -> int:
             continue
         slot = find(rule[INDEX], count, tables, key)
         if slot < 0:
-            if kind != IN_NO:  # who waits for a key watches for it already
+            # Who waits for a key watches for it already.
+            if kind != IN_NO and rule[NEEDS] & ~own != 0:
                 _watch(r, count, key, waits, room.watched)
         elif kind == CLUSTERED:
             store = tables.stores[tables.indexes[rule[INDEX], STORE]]
@@ -308,7 +310,7 @@ def is_purgeable(
                 depth -= 1
                 entering = False
                 continue
-            target = closed_input(tables, rules, room)
+            target = closed_input(tables.has[source], tables, rules, room)
             if target < 0:
                 return False
             if depth + 2 == width and not retracts:
@@ -395,19 +397,29 @@ def _examine(
     return goers, watching
 
 
-def partners(inputs: Ints, slots: Ints, wanted: Ints, tables: Tables) -> tuple[Ints, Ints]:
-    """The rows of the wanted inputs that join one of these rows directly. Some may come twice."""
+class Neighbours(NamedTuple):
+    """By which index rows of one input find those of another, or -1; and of each input the columns to probe it with."""
+
+    by: Ints
+    places: Ints
+
+
+def neighbours(wanted: Ints, tables: Tables) -> Neighbours:
+    """Between all inputs; only rows of the wanted ones are found."""
     width = len(tables.columns)
     by = np.full((width, width), -1, np.int64)
     for n, target in np.ndindex(width, width):
         if n != target and wanted[target]:
             by[n, target] = usable_index(target, int(tables.has[n]), tables.indexes)
-    # Of each input the columns that hold the values by which an index is probed.
-    places = np.take(tables.columns, np.maximum(tables.index_variables, 0), axis=1)
+    return Neighbours(by, np.take(tables.columns, np.maximum(tables.index_variables, 0), axis=1))
+
+
+def partners(inputs: Ints, slots: Ints, near: Neighbours, tables: Tables) -> tuple[Ints, Ints]:
+    """The rows that join one of these rows directly. Some may come twice."""
     room = scratch(tables, 0)
     found, count, start = np.empty((2, max(64, len(slots))), np.int64), 0, 0
     while start < len(slots):
-        start, count = _partners(inputs, slots, start, by, places, tables, room, found, count)
+        start, count = _partners(inputs, slots, start, near, tables, room, found, count)
         if start < len(slots):
             found = np.concatenate((found, np.empty_like(found)), axis=1)
     return found[0, :count], found[1, :count]
@@ -418,8 +430,7 @@ def _partners(
     inputs: Ints,
     slots: Ints,
     start: int,
-    by: Ints,
-    places: Ints,
+    near: Neighbours,
     tables: Tables,
     room: Scratch,
     found: Ints,
@@ -431,13 +442,13 @@ def _partners(
         source, before = inputs[i], count
         row = tables.stores[source, ROWS] + 8 * slots[i] * tables.stores[source, WIDTH]
         bound[source] = slots[i]
-        for target in range(len(by)):
-            index = by[source, target]
+        for target in range(len(near.by)):
+            index = near.by[source, target]
             if index < 0 or tables.indexes[index, COLUMNS] == 0:
                 continue
             line = tables.indexes[index]
             for c in range(line[COLUMNS]):
-                key[0, c] = peek(row + 8 * places[source, index, c])
+                key[0, c] = peek(row + 8 * near.places[source, index, c])
             slot = first(line[HEADS], line[MASK], prefix_hash(key, 0, line[COLUMNS]))
             while slot >= 0:
                 if joins(target, slot, bound, tables):
@@ -455,14 +466,14 @@ def _partners(
 def each_once(inputs: Ints, slots: Ints, notes: Ints, turn: int) -> tuple[Ints, Ints]:
     """The rows that are in the join, each once.
 
-    Of each input `notes` has the addresses of two words per slot: its life, and the turn in which it was last chosen.
+    Of each input `notes` has two addresses: of its rows' lives, and of the turns in which they were last chosen.
     An input without them is not wanted.
     """
     chosen_inputs, chosen = np.empty(len(slots), np.int64), np.empty(len(slots), np.int64)
     count = 0
     for i in range(len(slots)):
         lives, turns = notes[inputs[i], 0], notes[inputs[i], 1]
-        if lives != 0 and peek(lives + 8 * slots[i]) != 0 and peek(turns + 8 * slots[i]) != turn:
+        if lives != 0 and peek_half(lives + 4 * slots[i]) != 0 and peek(turns + 8 * slots[i]) != turn:
             poke(turns + 8 * slots[i], turn)
             chosen_inputs[count], chosen[count] = inputs[i], slots[i]
             count += 1
@@ -470,7 +481,7 @@ def each_once(inputs: Ints, slots: Ints, notes: Ints, turn: int) -> tuple[Ints, 
 
 
 @kernel
-def awake(values: Ints, lives: Ints, clocks: Ints) -> Ints:
+def awake(values: Ints, lives: NDArray[np.int32], clocks: Ints) -> Ints:
     """The slots of rows for which a clock has reached what they wait for; `values` has a column for each clock."""
     count = min(len(values), len(lives))
     found = np.empty(count, np.int64)

@@ -1,4 +1,4 @@
-"""Rows into slots."""
+"""Rows into slots, and runs of slots."""
 
 from __future__ import annotations
 
@@ -17,3 +17,14 @@ def scatter(rows: Ints, starts: Ints, slots: Ints, stored: Ints, stored_starts: 
         for c in range(rows.shape[1]):
             stored[slots[i], c] = rows[i, c]
         stored_starts[slots[i]] = starts[i]
+
+
+@lean
+def run_begins(slots: Ints, begins: Ints) -> int:
+    """How many runs of slots that follow each other there are, and the places at which they begin."""
+    count = 0
+    for i in range(len(slots)):
+        if i == 0 or slots[i] != slots[i - 1] + 1:
+            begins[count] = i
+            count += 1
+    return count

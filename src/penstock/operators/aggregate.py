@@ -167,14 +167,37 @@ class AggregateOperator:
         rows = np.concatenate((keys[closed != NEVER][:, : self._keys], groups[gone, self._shown :]), axis=1)
         aggregation.forget_groups(gone, self._plan, self._scratch[1], groups, heads, pool)
         if len(gone) and any(spec.is_of_a_set for spec in self._specs):
-            is_gone = np.zeros(len(groups), np.int64)
-            is_gone[gone] = 1
-            multiset.forget_owners(entries, entry_heads, is_gone, len(self._specs))
+            is_gone = np.zeros(len(groups), np.bool_)
+            is_gone[gone] = True
+            held = 1 + np.flatnonzero(entries[1:, multiset.COUNT])
+            of_groups = is_gone[entries[held, multiset.OWNER] // len(self._specs)]
+            multiset.forget(entries, entry_heads, held[of_groups])
         return self._finished((ts, np.ones(len(ts), np.int64), rows), len(ts)).in_order()
+
+    def forget_values(self, number: int, closing: Callable[[Ints], Ints]) -> None:
+        """Drops the values of a DISTINCT aggregate that have closed: they are counted, and come no more.
+
+        `closing` gives the instants for the keys of groups and a value. Rows must never go.
+        """
+        groups, _, entries, entry_heads, *_ = self._tables()
+        held = 1 + np.flatnonzero(entries[1:, multiset.COUNT])
+        owners, numbers = np.divmod(entries[held, multiset.OWNER], len(self._specs))
+        there, owners = held[numbers == number], owners[numbers == number]
+        rows = np.zeros((len(there), row_width(self._keys + 1)), np.int64)
+        own = groups[owners, aggregation.KEY : aggregation.KEY + self._key_words]
+        rows[:, : self._keys] = own[:, : self._keys]
+        rows[:, self._keys] = entries[there, multiset.VALUE]
+        # A value is not NULL, so the null bits are those of the keys.
+        rows[:, self._keys + 1 :][:, : self._key_words - self._keys] = own[:, self._keys :]
+        multiset.forget(entries, entry_heads, there[closing(rows) != NEVER])
 
     def state_rows(self) -> int:
         """Groups, values of DISTINCT aggregates, and values of MIN and MAX."""
         return sum(slots.in_use(self._table(table)) for table in ("groups", "entries", "nodes"))
+
+    def state_values(self) -> int:
+        """Values of DISTINCT aggregates."""
+        return slots.in_use(self._table("entries"))
 
     def mark(self, marks: Marks) -> None:
         """Marks the codes of keys, of values of DISTINCT aggregates, and of MIN and MAX."""
@@ -305,6 +328,20 @@ class AggregateOperator:
 
     def _array(self, table: str, rows: int, width: int | None = None, derived: bool = False) -> Ints:
         return self._memory.array(f"{self._name}/{table}", rows, width, derived)
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctValues:
+    """What a DISTINCT aggregate keeps: in each group its values."""
+
+    operator: AggregateOperator
+    aggregation: int
+
+    def state_rows(self) -> int:
+        return self.operator.state_values()
+
+    def forget(self, closing: Callable[[Ints], Ints]) -> None:
+        self.operator.forget_values(self.aggregation, closing)
 
 
 def decimal_results(spec: AggregationSpec, raw: Ints) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:

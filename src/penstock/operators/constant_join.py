@@ -18,6 +18,7 @@ from penstock.kernels.buckets import LEAST, MOST, weigh
 from penstock.kernels.pointers import address
 from penstock.operators.events import Events, Some
 from penstock.operators.join import Combinations, JoinCore, SemiJoinOperator
+from penstock.operators.totals import BucketTotals
 from penstock.plan.buckets import Buckets, Space
 from penstock.synopsis.constant import ConstantSynopsis, Recipe, Skyline
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks
@@ -68,6 +69,11 @@ class BucketInputs:
             synopsis.forget(slots)
         self._gone = []
 
+    @property
+    def capacity(self) -> int:
+        """More than any slot of a bucket."""
+        return max(synopsis.store.capacity for synopsis in self._synopses if synopsis is not None)
+
     def counters(self) -> Ints:
         """The addresses of counters; 0 where there are none."""
         counted = [None if s is None or not s.is_counted else s.counts for s in self._synopses]
@@ -90,52 +96,72 @@ class BucketInputs:
 
 
 class ConstantJoinOperator:
-    """Join: all combinations, each with the product of its counters."""
+    """Join: all combinations, each with the product of its counters, and with partial aggregates if it has totals."""
 
-    def __init__(self, inputs: BucketInputs) -> None:
+    def __init__(self, inputs: BucketInputs, totals: BucketTotals | None = None) -> None:
         self._inputs = inputs
+        self._totals = totals
 
     def step(self, changes: Sequence[Deltas | Events]) -> Deltas:
         came = self._inputs.take(changes)
-        events = [each.events for each in came]
         found = self._inputs.joined(came)
         # In the order of time, as `found.by` numbers them.
-        sources = np.repeat(np.arange(len(events)), [len(e) for e in events])[found.order]
-        slots = np.concatenate([e.slots for e in events])[found.order]
+        sources = np.repeat(np.arange(len(came)), [len(each.events) for each in came])[found.order]
         weights = np.concatenate([each.weights for each in came])[found.order]
-        ts = np.concatenate([e.ts for e in events])[found.order]
-        copies = np.empty(len(found.by), np.int64)
-        weigh(sources, slots, weights, self._inputs.counters(), found.slots, found.by, copies)
+        events = found.events.take(found.order)
+        counters, rows = self._inputs.counters(), found.rows
+        if self._totals is None:
+            copies = np.empty(len(found.by), np.int64)
+            weigh(sources, events.slots, weights, counters, found.slots, found.by, copies)
+        else:
+            singles = self._singles(changes, came)[found.order]
+            capacity, told = self._inputs.capacity, (sources, events.slots, weights)
+            copies, partials = self._totals.weighed(told, counters, found.slots, found.by, singles, capacity)
+            rows = np.concatenate((rows, partials), axis=1)
         self._inputs.end()
-        return Deltas(ts[found.by - 1], copies, found.rows)
+        return Deltas(events.ts[found.by - 1], copies, rows)
+
+    def _singles(self, changes: Sequence[Deltas | Events], came: Sequence[_Came]) -> Ints:
+        """The partial aggregates of the rows that came, each by itself. Of a bucket only the first is its sample."""
+        assert self._totals is not None
+        parts = []
+        for number, (change, each) in enumerate(zip(changes, came, strict=True)):
+            rows = change.rows[each.kept] if isinstance(change, Deltas) else np.zeros((len(each.events), 0), np.int64)
+            parts.append(self._totals.singles(number, rows))
+        return np.concatenate(parts)
 
 
 class ConstantSemiJoinOperator:
     """SemiJoin and AntiJoin: rows of one bucket have the same matches, so they show together or not."""
 
-    def __init__(self, inputs: BucketInputs, operator: SemiJoinOperator, wants_match: bool) -> None:
+    def __init__(
+        self, inputs: BucketInputs, operator: SemiJoinOperator, wants_match: bool, totals: BucketTotals | None = None
+    ) -> None:
         self._inputs = inputs
         self._operator = operator
         self._wants_match = wants_match
+        self._totals = totals
 
     def step(self, changes: Sequence[Deltas | Events]) -> Deltas:
         left, right = self._inputs.take(changes)
         # A bucket has the matches that its first row has.
         firsts = [each.first() for each in (left, right)]
-        events = [each.events for each in firsts]
         found = self._inputs.joined(firsts)
-        event = found.order[found.by - 1]
-        ts, signs = np.concatenate([e.ts for e in events])[event], np.concatenate([e.signs for e in events])[event]
+        by = found.events.take(found.order[found.by - 1])
         self._inputs.end()
-        matches = Events(ts, signs, found.slots[:, 0])
+        matches = Events(by.ts, by.signs, found.slots[:, 0])
         coming = changes[0]
         if isinstance(coming, Events):
             return self._operator.shown(coming, matches)
-        shown = self._operator.shown(Events(left.events.ts, left.weights, left.events.slots), matches)
-        if self._wants_match or isinstance(left.kept, slice):
-            return shown
+        assert not isinstance(left.kept, slice)
         # A row that matches nothing shows at once, and for ever.
-        return _in_time(shown, coming.take(~left.kept))
+        alone = coming.take(slice(0, 0) if self._wants_match else ~left.kept)
+        if self._totals is not None:
+            slots, store = left.events.slots, self._inputs.core.inputs[0].store
+            state, mine = self._operator.state(), coming.take(left.kept)
+            return self._totals.shown(self._wants_match, mine, slots, matches, state, alone, store)
+        shown = self._operator.shown(Events(left.events.ts, left.weights, left.events.slots), matches)
+        return _in_time(shown, alone)
 
 
 def _in_time(one: Deltas, other: Deltas) -> Deltas:

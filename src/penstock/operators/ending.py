@@ -28,7 +28,7 @@ class Groups(Protocol):
 
     def state_rows(self) -> int: ...
 
-    def forget(self, closing: Callable[[Ints], Ints]) -> Deltas:
+    def forget(self, closing: Callable[[Ints], Ints]) -> Deltas | None:
         """Drops what has closed; `closing` says when, of keys that are followed by their null bits."""
 
 

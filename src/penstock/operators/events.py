@@ -12,7 +12,7 @@ from penstock.synopsis.memory import Ints
 from penstock.synopsis.store import RowStore
 
 #: Picks some of a sequence.
-Some = slice | NDArray[np.bool_]
+Some = slice | NDArray[np.bool_] | Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Events:
         return Events(self.ts[some], self.signs[some], self.slots[some])
 
     def deltas(self, store: RowStore) -> Deltas:
-        return Deltas(self.ts, self.signs, store.rows[self.slots])
+        return Deltas(self.ts, self.signs, store.whole(self.slots))
 
 
 def one_after_the_other(parts: list[Events]) -> Events:
-    """Events of instants that follow each other."""
+    """Events of instants that follow each other, or of inputs that do."""
     if len(parts) == 1:
         return parts[0]
     nothing = np.zeros(0, np.int64)

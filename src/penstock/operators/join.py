@@ -13,17 +13,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.evidence import holds, watched_hashes
+from penstock.kernels.evidence import holds, rows_with
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
-from penstock.kernels.mjoin import ABSENT, STAYS, admit, combine, materialise, promising, settle
+from penstock.kernels.mjoin import (
+    ABSENT,
+    PRESENT,
+    admit,
+    ask_for_first,
+    combine,
+    materialise,
+    number_events,
+    promising,
+    settle,
+)
 from penstock.kernels.nulls import has_null
 from penstock.kernels.pointers import address
-from penstock.operators.events import Events, Some
+from penstock.operators.events import Events, Some, one_after_the_other
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks, row_width
 from penstock.synopsis.index import Index
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Halves, Ints, Memory
 from penstock.synopsis.store import RowStore
 
 #: Says of rows whether a predicate is true of them.
@@ -40,6 +50,10 @@ class JoinInput:
     store: RowStore
     columns: int
     variables: tuple[int | None, ...]
+
+    def null_words(self) -> tuple[Ints | None, int]:
+        """Where the null words of rows are, if there are any, and how many other words stand before them."""
+        return (self.store.nulls, 0) if self.store.nulls_apart else (self.store.rows, self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +111,7 @@ class Gathering(NamedTuple):
         places: list[tuple[int, ...]] = []
         nulls: dict[tuple[int, int], int] = {}
         for here, (number, column) in enumerate(own[at] for at in columns):
-            word, bit = inputs[number].columns + column // NULL_BITS, column % NULL_BITS
+            word, bit = column // NULL_BITS, column % NULL_BITS
             places.append((number, column, word, bit, len(columns) + here // NULL_BITS, here % NULL_BITS))
             nulls[number, word] = nulls.get((number, word), 0) | 1 << bit
         masks = [(number, word, mask) for (number, word), mask in nulls.items()]
@@ -105,28 +119,20 @@ class Gathering(NamedTuple):
 
 
 class Combinations(NamedTuple):
-    """Slots and rows, and of each the number of the event that found it; `order` has the places of the events."""
+    """Slots and rows, and of each the number of the event that found it.
+
+    `order` has the places of those who have these numbers among the `events`.
+    """
 
     slots: Ints
     by: Ints
     rows: Ints
     order: Ints
+    events: Events
 
 
 def _matrix(lines: Sequence[tuple[int, ...]], width: int) -> Ints:
     return np.array(lines, np.int64).reshape(-1, width)
-
-
-def _going_first(ts: Ints, signs: Ints) -> Ints:
-    """The order of time, in which at one instant rows go before others come.
-
-    So no combination is found that is there at no instant: one of a row that goes and a row that comes.
-    """
-    going = signs < 0
-    if not going.any():
-        return np.argsort(ts, kind="stable")
-    places = np.concatenate((np.flatnonzero(going), np.flatnonzero(~going)))
-    return places[np.argsort(ts[places], kind="stable")]
 
 
 class JoinCore:
@@ -187,33 +193,30 @@ class JoinCore:
         All events have entered.
         """
         found = self.combinations(events, [_ALL] * len(events))
-        event = found.order[found.by - 1]
-        ts, signs = np.concatenate([e.ts for e in events]), np.concatenate([e.signs for e in events])
-        return found.slots, ts[event], signs[event], found.rows
+        by = found.events.take(found.order[found.by - 1])
+        return found.slots, by.ts, by.signs, found.rows
 
     def combinations(self, events: list[Events], brings: list[Some]) -> Combinations:
         """What is found by events that have entered."""
-        ts = np.concatenate([e.ts for e in events])
-        signs = np.concatenate([e.signs for e in events])
-        slots = np.concatenate([e.slots for e in events])
-        order = _going_first(ts, signs)
-        # Events are numbered from 1 in the order of time.
-        numbers = np.empty(len(order), np.int64)
-        numbers[order] = np.arange(1, len(order) + 1)
+        together = one_after_the_other(events)
+        numbers, order = (np.empty(len(together), np.int64) for _ in range(2))
+        ends = np.cumsum([len(e) for e in events])
+        number_events(together.ts, together.signs, ends - [len(e) for e in events], ends, numbers, order)
         lives = [self.lives(i) for i in range(len(self.inputs))]
-        own_numbers = np.split(numbers, np.cumsum([len(e) for e in events])[:-1])
-        chosen = self._admitted(events, brings, own_numbers, lives)
-        chosen = chosen[np.argsort(numbers[chosen])]
+        since = np.empty(len(order) + 1, np.int64)
         tables = (self._input_table(lives), self._index_table())
-        sources = np.repeat(np.arange(len(events)), [len(e) for e in events])
-        picked = (sources[chosen], slots[chosen], signs[chosen], numbers[chosen])
-        found, by = combine(*picked, *tables, *self._pipelines, not self._only_coming)
+        chosen = self._admitted(events, brings, np.split(numbers, ends[:-1]), lives, since, tables)
+        chosen = chosen[np.argsort(numbers[chosen])]
+        sources = np.searchsorted(ends, chosen, side="right")
+        picked = together.take(chosen)
+        of_events = (sources, picked.slots, picked.signs, numbers[chosen])
+        found, by = combine(*of_events, *tables, *self._pipelines, since, not self._only_coming)
         if self._test is not None and len(found):
             true = self._test(materialise(found, tables[0], *self._all))
             found, by = found[true], by[true]
         rows = materialise(found, tables[0], *self._shown)
         self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], lives)
-        return Combinations(found, by, rows, order)
+        return Combinations(found, by, rows, order, together)
 
     def forget(self, number: int, slots: Ints) -> None:
         """Rows of an input are in the join no more, and nothing comes out for it."""
@@ -224,7 +227,7 @@ class JoinCore:
     def bring_back(self, number: int, slots: Ints) -> None:
         """Rows of an input that were forgotten are in the join again, as before this step; nothing comes out for it."""
         store = self.inputs[number].store
-        self.lives(number)[slots] = STAYS
+        self.lives(number)[slots] = PRESENT
         for index in self._own(number):
             index.fit(len(store), store.capacity, store.rows)
             index.put(store.rows, slots)
@@ -264,21 +267,14 @@ class JoinCore:
         """Which rows of an input have a NULL in a join column."""
         source = self.inputs[number]
         columns = {column for column in source.variables if column is not None}
-        if not columns or not len(slots):
+        nulls, first = source.null_words()
+        if nulls is None or not columns or not len(slots):
             return np.zeros(len(slots), np.bool_)
-        return np.asarray(has_null(source.store.rows, slots, *null_masks(columns, source.columns)), np.bool_)
+        return np.asarray(has_null(nulls, slots, *null_masks(columns, first)), np.bool_)
 
     def keys(self, number: int, variables: tuple[int, ...], slots: Ints) -> Ints:
         """The values that rows of an input have of variables."""
         return np.ascontiguousarray(self.inputs[number].store.rows[slots][:, self._positions(number, variables)])
-
-    def watched(self, rule: int, number: int, variables: tuple[int, ...], slots: Ints) -> Ints:
-        """What is watched for by a rule (`kernels.evidence.watch_hashes`), of rows of an input."""
-        columns = self.places(number, variables)
-        hashes = np.empty(len(slots), np.int64)
-        key = np.empty((1, len(columns) + 1), np.int64)
-        watched_hashes(rule, self.inputs[number].store.rows, slots, columns, key, hashes)
-        return hashes
 
     def holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
         """Whether an input has a row with each key."""
@@ -289,24 +285,41 @@ class JoinCore:
             holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
         return found.astype(np.bool_)
 
+    def rows_with(self, number: int, variables: tuple[int, ...], keys: Ints) -> Ints:
+        """The rows of an input that have one of these keys. Some may come twice."""
+        index = self.index_on(number, variables)
+        if index.mask < 0 or not len(keys):
+            return np.zeros(0, np.int64)
+        return rows_with(keys, self.inputs[number].store.rows, index.columns, index.heads, index.mask, index.links)
+
     def _positions(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
         columns = (self.inputs[number].variables[variable] for variable in variables)
         return tuple(column for column in columns if column is not None)
 
-    def _admitted(self, events: list[Events], brings: list[Some], numbers: list[Ints], lives: list[Ints]) -> Ints:
+    def _admitted(
+        self,
+        events: list[Events],
+        brings: list[Some],
+        numbers: list[Ints],
+        lives: list[Halves],
+        since: Ints,
+        tables: tuple[Ints, Ints],
+    ) -> Ints:
         """Notes who sees whom, and gives the events that may have results, as places in their concatenation."""
         found = np.empty(max(map(len, events)) + 1, np.int64)
         places, start = [], 0
         for i, e in enumerate(events):
             new = brings[i]
-            admit(lives[i], e.slots[new], e.signs[new], numbers[i][new])
-            index = self._indexes[self._pipelines.probes[i, 0]]
-            count = promising(index.heads, index.mask, self._hashes[i], e.signs, not self._only_coming, found)
+            admit(lives[i], e.slots[new], e.signs[new], numbers[i][new], since)
+            target, probed = self._pipelines.targets[i, 0], self._pipelines.probes[i, 0]
+            index, hashes = self._indexes[probed], self._hashes[i]
+            count = promising(index.heads, index.mask, hashes, e.signs, not self._only_coming, found)
+            ask_for_first(found[:count], hashes, tables[0], target, tables[1], probed)
             places.append(start + found[:count])
             start += len(e)
         return np.concatenate(places)
 
-    def _settle(self, events: list[Events], lives: list[Ints]) -> None:
+    def _settle(self, events: list[Events], lives: list[Halves]) -> None:
         for i, e in enumerate(events):
             settle(lives[i], e.slots, e.signs)
             for index in self._own(i):
@@ -316,10 +329,9 @@ class JoinCore:
         """The indexes on an input's rows."""
         return [index for (owner, _), index in zip(self._index_keys, self._indexes, strict=True) if owner == number]
 
-    def lives(self, number: int) -> Ints:
+    def lives(self, number: int) -> Halves:
         """Of each slot what `kernels.mjoin` calls its life."""
-        capacity = self.inputs[number].store.capacity
-        return self._memory.array(f"{self._name}.{number}.lives", capacity)
+        return self._memory.halves(f"{self._name}.{number}.lives", self.inputs[number].store.capacity)
 
     def without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
@@ -336,12 +348,12 @@ class JoinCore:
             Index(self._memory, f"{self._name}.index{n}", columns) for n, (_, columns) in enumerate(self._index_keys)
         ]
 
-    def _input_table(self, lives: list[Ints]) -> Ints:
-        stores = [source.store for source in self.inputs]
-        lines = [
-            (address(store.rows), address(of_store), store.rows.shape[1])
-            for store, of_store in zip(stores, lives, strict=True)
-        ]
+    def _input_table(self, lives: list[Halves]) -> Ints:
+        lines = []
+        for source, own in zip(self.inputs, lives, strict=True):
+            rows, (nulls, before) = source.store.rows, source.null_words()
+            where = (0, 0) if nulls is None else (address(nulls) + 8 * before, nulls.shape[1])
+            lines.append((address(rows), address(own), rows.shape[1], *where))
         return np.array(lines, np.int64)
 
     def _index_table(self) -> Ints:
@@ -408,18 +420,18 @@ class SemiJoinOperator:
             kinds[order],
             np.concatenate((left.signs, matches.signs))[order],
             np.concatenate((left.slots, matches.slots))[order],
-            self._matches(),
+            self.state(),
         )
         return Events(*shown).deltas(store)
 
     def forget(self, slots: Ints) -> None:
         """Rows of the left input show, or do not, as they did, and are counted no more."""
-        self._matches()[slots] = 0
+        self.state()[slots] = 0
 
     def bring_back(self, slots: Ints) -> None:
         """Rows of the left input that were forgotten when they had no match are counted again."""
-        self._matches()[slots] = 1, 0, 0, 0
+        self.state()[slots] = 1, 0, 0, 0
 
-    def _matches(self) -> Ints:
-        """By slot what `kernels.matching` calls its state."""
+    def state(self) -> Ints:
+        """Of each slot of the left input what `kernels.matching` keeps."""
         return self._memory.array(f"{self._name}.matches", self._core.inputs[0].store.capacity, 4)

@@ -51,7 +51,7 @@ class Machine:
         self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting, spill)
         self._root = self._builder.deltas(fragment.root)
         self._spills = [purge.spill for purge in self._builder.purges if purge.spill is not None]
-        self._part = plan.forgetting.rows or SLICE
+        self._part = plan.forgetting.rows
         self._streams = [_stream(route.leaf) for route in fragment.routes]
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
@@ -71,7 +71,9 @@ class Machine:
         for spill in self._spills:
             spill.begin_step()
         is_cut = bool(self._builder.purges or self._builder.slims)
-        parts = slices(inputs, until, self._part, self._streams) if is_cut else [(inputs, until)]
+        # Where much is kept anyway, parts that bring half as much add little to it, and cost less.
+        size = self._part or max(SLICE, self.state_rows() // 2)
+        parts = slices(inputs, until, size, self._streams) if is_cut else [(inputs, until)]
         results = []
         for number, (part, end) in enumerate(parts):
             results.append(self._step(part, end, arrivals if number == 0 else None))
@@ -141,6 +143,8 @@ def slices(
 
     What several inputs read of a stream counts once.
     """
+    if sum(map(len, inputs)) < size:
+        return [(inputs, until)]
     ordered = [deltas.in_order() for deltas in inputs]
     read = dict(sorted(zip(streams, (deltas.ts for deltas in ordered), strict=True), key=lambda each: len(each[1])))
     times = np.sort(np.concatenate([*read.values(), np.zeros(0, np.int64)]))

@@ -32,6 +32,8 @@ from penstock.synopsis.firsts import Firsts, Keys
 from penstock.synopsis.memory import Ints, Memory
 
 _LEAST = -(1 << 63)
+#: So many values are remembered, whatever k is; and where they only serve to count who broke what is declared.
+MOST, MOST_TO_WARN = 1 << 18, 1 << 12
 
 
 #: Of each input of a join the rows that come in a step: as they arrive, or as they go into its window.
@@ -243,7 +245,8 @@ class _OfFirsts:
     """A watcher that remembers the first rows of values."""
 
     def __init__(self, memory: Memory, name: str, monitor: Monitor) -> None:
-        self.firsts = Firsts(memory, name, len(monitor.variables), monitor.parameters.p)
+        most = MOST if monitor.varies or monitor.stops else MOST_TO_WARN
+        self.firsts = Firsts(memory, name, len(monitor.variables), monitor.parameters.p, most)
 
     def __len__(self) -> int:
         return len(self.firsts)

@@ -29,8 +29,8 @@ from penstock.synopsis.memory import Ints, Memory
 
 Bools = NDArray[np.bool_]
 
-#: So few keys are not looked through.
-FEW_KEYS = 1024
+#: So few keys are not looked through, and others when there are so many times as many as were left the last time.
+FEW_KEYS, MORE_KEYS = 1024, 1.25
 #: For so many rows it is counted at least, before it is chosen whether keys are kept.
 PANE = 1000
 #: What a choice goes by: whether keys are not kept, since which clock it is counted, how many rows would have waited
@@ -108,7 +108,7 @@ class NoComponents:
                 self._knows.evidence[number].note(keys[open_], starts[open_])
 
     def forget(self) -> None:
-        """Drops keys that nobody will ask for: when there are a quarter more than were left the last time."""
+        """Drops keys that nobody will ask for, when there are many more than were left the last time."""
         for number, keys in self._passing:
             self._knows.evidence[number].forget_keys(np.unique(keys, axis=0))
         self._passing = []
@@ -116,7 +116,7 @@ class NoComponents:
             kept, left = self._knows.evidence[number], self._left[number]
             if not self._keeps(number):
                 kept.clear()
-            elif len(kept) > max(FEW_KEYS, int(left[0]) * 5 // 4):
+            elif len(kept) > max(FEW_KEYS, MORE_KEYS * int(left[0])):
                 keys, starts = kept.entries()
                 kept.forget_keys(keys[self._is_needless(number, keys, starts)])
                 left[0] = len(kept)

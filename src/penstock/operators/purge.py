@@ -1,13 +1,13 @@
 """Purge: a join forgets the rows of its inputs that can join nothing new, and what told it so.
 
-A row is looked at when it comes, when it was in a result, when a partner of it went, and when what it waits for has
-happened: a clock has reached a value, or something with certain values has come. So the work follows what happens, not
-what is stored. The rules are those of `plan/rules.py`, and `kernels/purge.py` chains them.
+A row is looked at when it comes, when a partner of it went, and when what it waits for has happened: a clock has
+reached a value, or something with certain values has come. So the work follows what happens, not what is stored. The
+rules are those of `plan/rules.py`, and `kernels/purge.py` chains them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -50,6 +50,8 @@ from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.watch_list import WatchList
 
+#: Rules for which rows wait until something with certain values comes.
+OfKeys = ByKey | ByNo | ByPunctuation | ByCluster
 #: What is put off until the next purge.
 _LOOK_AT, _DONE_WITH = 1, 2
 
@@ -86,7 +88,7 @@ class Purge:
         self._punctuations = PunctuationPurge(node, core, self._knows, self._holds)
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors)
         self._held = holders_of(node)
-        self._tables = PurgeTables(node, core, self._knows, self._monitors, self._stamps)
+        self._tables = PurgeTables(node, core, self._knows, self._monitors, windows, self._stamps)
         self._turn = memory.array(f"{name}.turn", 1)
         self._forgetting = forgetting
         #: The rows that came since the last purge, and its instant.
@@ -134,11 +136,10 @@ class Purge:
 
     def learn(self, came: Sequence[Deltas], rows: Mapping[int, Deltas | Events], until: int) -> None:
         """Takes evidence, and sees the rows that come, or may come where not all are let in."""
-        hashes = []
-        for number, keys in self._knows.learn(came, until):
+        self._woken = []
+        for number, keys, new in self._knows.learn(came, until):
             self._punctuations.came(number, keys)
-            hashes.append(watch_hashes(self._no.watched_as(number), keys))
-        self._woken = [self._waiting_for(own) for own in hashes]
+            self._woken += self._waiting_for(self._no.watched_as(number), new)
         coming = Coming(rows, self._core)
         self._monitors.observe(came, coming)
         self._no.choose(coming)
@@ -172,12 +173,13 @@ class Purge:
     def wake(self, events: Sequence[Events]) -> None:
         """Wakes who waits for keys that came."""
         for number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByKey) and len(self._watches):
+            if isinstance(rule, ByKey):
                 own = events[rule.target]
                 slots = own.slots[own.signs > 0]
                 if self.spill is not None:
                     slots = np.concatenate((slots, self.spill.back(rule.target)))
-                self._woken.append(self._waiting_for(self._core.watched(number, rule.target, rule.variables, slots)))
+                if len(slots):
+                    self._woken += self._waiting_for(number, self._core.keys(rule.target, rule.variables, slots))
 
     def bring_back(self, events: Sequence[Events], until: int) -> Mapping[int, Events]:
         """Brings back what is on disk and may be in a result with a row that comes; all of these have entered.
@@ -190,11 +192,18 @@ class Purge:
         self._woken += [rows_of(number, self.spill.back(number)) for number in self._windows]
         return leaving
 
-    def _waiting_for(self, hashes: Ints) -> Rows:
-        return Rows(*self._watches.waiting_for(hashes))
+    def _waiting_for(self, number: int, keys: Ints) -> Iterator[Rows]:
+        """The rows that may wait for keys by a rule: those that have them, and those that watch for them."""
+        rule = self.node.rules[number]
+        assert isinstance(rule, OfKeys)
+        for holder in self._windows:
+            if holder != rule.target and self._core.has_variables(holder, rule.variables):
+                yield rows_of(holder, self._core.rows_with(holder, rule.variables, keys))
+        if len(self._watches):
+            yield Rows(*self._watches.waiting_for(watch_hashes(number, keys)))
 
-    def step(self, events: Sequence[Events], in_results: Ints, done_with: Rows | None = None) -> None:
-        """Forgets what can go after these events, all that came, of which rows in these slots were in results.
+    def step(self, events: Sequence[Events], done_with: Rows | None = None) -> None:
+        """Forgets what can go after these events, all that came.
 
         Rows that somebody is `done_with` go, whatever may join them.
         """
@@ -290,13 +299,13 @@ class Purge:
         self._forget(gone)
 
     def _purge(self, todo: Sequence[Rows]) -> None:
-        chosen, tables = self._alive(todo), self._tables.tables()
+        chosen, tables, near = self._alive(todo), self._tables.tables(), self._tables.neighbours
         while len(chosen.slots):
             gone = self._examine(chosen, tables)
             if self.spill is not None:
                 self._keep_probable(gone, tables, self.spill)
             self._forget(gone)
-            chosen = self._alive([Rows(*kernel.partners(*gone, self._wanted(), tables))])
+            chosen = self._alive([Rows(*kernel.partners(*gone, near, tables))])
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
@@ -377,7 +386,7 @@ class Purge:
             for number in self._windows:
                 spill.keep(number, back.of(number))
             self._drop(back)
-            self._purge([Rows(*kernel.partners(*back, self._wanted(), self._tables.tables()))])
+            self._purge([Rows(*kernel.partners(*back, self._tables.neighbours, self._tables.tables()))])
 
     def _holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
         """Whether an input has a row with each key, or may have one on disk."""
@@ -412,9 +421,6 @@ class Purge:
                 clusters.forget_keys(keys[needless])
                 left[0] = len(clusters)
 
-    def _wanted(self) -> Ints:
-        return np.array([number in self._windows for number in range(len(self._core.inputs))], np.int64)
-
     def _capacities(self) -> list[int]:
         return [source.store.capacity for source in self._core.inputs]
 
@@ -424,7 +430,7 @@ def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
     held = holders_of(node)
     wanted = {(rule.target, wanted_variables(rule, held)) for rule in node.rules if not isinstance(rule, Static)}
     for rule in node.rules:
-        if isinstance(rule, ByPunctuation | ByCluster):
+        if isinstance(rule, OfKeys):
             wanted |= {(n, rule.variables) for n in set.intersection(*(held[v] for v in rule.variables))}
     for monitor in node.monitors:
         wanted |= {(n, monitor.variables) for n in set.intersection(*(held[v] for v in monitor.variables))}

@@ -6,7 +6,7 @@ so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -50,7 +50,7 @@ _OFF = -1
 
 
 class PurgeTables:
-    """`stamps` gives what is noted with the rows of the source of a rule of that number."""
+    """`forgets`: the inputs whose rows may go. `stamps`: what is noted with the rows of the source of a rule."""
 
     def __init__(
         self,
@@ -58,6 +58,7 @@ class PurgeTables:
         core: JoinCore,
         knows: Knowledge,
         monitors: Monitors,
+        forgets: Collection[int],
         stamps: Callable[[int, AfterRows], Ints],
     ) -> None:
         self._node, self._core, self._knows, self._monitors, self._stamps = node, core, knows, monitors, stamps
@@ -70,6 +71,8 @@ class PurgeTables:
         self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
         self._lay_out_indexes()
         self._lay_out_rules()
+        wanted = np.array([number in forgets for number in range(len(core.inputs))], np.int64)
+        self.neighbours = kernel.neighbours(wanted, self.tables())
 
     def _lay_out_indexes(self) -> None:
         """The indexes on the inputs, and then those on evidence."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.deltas import Deltas, one_after_the_other
 from penstock.synopsis.memory import Ints, Memory
 
 
@@ -23,11 +23,18 @@ class Reorder:
     def step(self, arrived: Deltas, until: int) -> Deltas:
         """All rows of instants before `until`; the others go on waiting."""
         arrived = arrived.in_order()
-        if not len(self):
-            due = int(np.searchsorted(arrived.ts, until, side="left"))
-            self._append(arrived.ts[due:], arrived.rows[due:])
-            return Deltas(arrived.ts[:due], arrived.weight[:due], arrived.rows[:due])
-        self._append(arrived.ts, arrived.rows)
+        due = int(np.searchsorted(arrived.ts, until, side="left"))
+        if due and len(self) and arrived.ts[0] < self._waiting()[-1, 0]:
+            self._append(arrived.ts, arrived.rows)
+            return self._due(until)
+        # What is due is later than all that waits, so it need not wait, too.
+        before = self._due(until)
+        self._append(arrived.ts[due:], arrived.rows[due:])
+        now = Deltas(arrived.ts[:due], arrived.weight[:due], arrived.rows[:due])
+        return one_after_the_other([before, now]) if len(before) else now
+
+    def _due(self, until: int) -> Deltas:
+        """Takes the rows that waited for instants before `until`."""
         waiting = self._waiting()
         waiting = waiting[: int(np.searchsorted(waiting[:, 0], until, side="left"))]
         self._registers[0] += len(waiting)

@@ -87,7 +87,7 @@ class Spill:
                 notes = np.zeros((len(slots), len(self._notes[number])), np.int64)
                 for place, noted in enumerate(self._notes[number]):
                     notes[:, place] = noted()[slots]
-                spilled.put(StoredRows(store.rows[slots], store.starts[slots], notes))
+                spilled.put(StoredRows(store.whole(slots), store.starts[slots], notes))
             reach = self._reaches[number]
             if reach is not None:
                 spilled.forget_before(until - reach)

@@ -14,7 +14,7 @@ import numpy as np
 from penstock.algebra.relations import PartitionRows, Range, Rows, Unbounded, WindowSpec
 from penstock.kernels.partitions import slide_partitions
 from penstock.operators.events import Events, in_time
-from penstock.synopsis.deltas import null_masks
+from penstock.synopsis.deltas import null_masks, null_words
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.queue import SlotQueue
@@ -32,17 +32,18 @@ def window_operator(
     spec: WindowSpec, memory: Memory, name: str, columns: int, width: int, by: tuple[int, ...] = ()
 ) -> WindowOperator:
     """The operator of a window over rows of so many columns and words; `by` are the columns of its partitions."""
+    if isinstance(spec, PartitionRows):
+        return PartitionWindow(memory, name, width, columns, by, spec.count)
+    store = RowStore(memory, name, width, null_words(columns) if columns else 0)
     match spec:
         case Unbounded():
-            return UnboundedWindow(memory, name, width)
+            return UnboundedWindow(store)
         case Range(reach, int(slide)):
-            return SlidingWindow(memory, name, width, reach, slide)
+            return SlidingWindow(memory, name, store, reach, slide)
         case Range(reach):
-            return RangeWindow(memory, name, width, reach)
+            return RangeWindow(memory, name, store, reach)
         case Rows(count):
-            return RowsWindow(memory, name, width, count)
-        case PartitionRows(_, count):
-            return PartitionWindow(memory, name, width, columns, by, count)
+            return RowsWindow(memory, name, store, count)
 
 
 class ForgettingWindow(WindowOperator, Protocol):
@@ -61,8 +62,8 @@ class ForgettingWindow(WindowOperator, Protocol):
 class UnboundedWindow:
     """`[UNBOUNDED]`: rows come and never go."""
 
-    def __init__(self, memory: Memory, name: str, width: int) -> None:
-        self.store = RowStore(memory, name, width)
+    def __init__(self, store: RowStore) -> None:
+        self.store = store
 
     def step(self, ts: Ints, rows: Ints, until: int) -> Events:
         slots = self.store.put(rows, ts)
@@ -79,8 +80,8 @@ class UnboundedWindow:
 class RangeWindow:
     """`[RANGE w]`: a row is there from its ts to w after it, so rows go in the order in which they came."""
 
-    def __init__(self, memory: Memory, name: str, width: int, reach: int) -> None:
-        self.store = RowStore(memory, name, width)
+    def __init__(self, memory: Memory, name: str, store: RowStore, reach: int) -> None:
+        self.store = store
         self._queue = SlotQueue(memory, name)
         self._reach = reach
 
@@ -116,8 +117,8 @@ class SlidingWindow:
     Both ends of that interval grow with ts, so rows come and go in the order of the queue.
     """
 
-    def __init__(self, memory: Memory, name: str, width: int, reach: int, slide: int) -> None:
-        self.store = RowStore(memory, name, width)
+    def __init__(self, memory: Memory, name: str, store: RowStore, reach: int, slide: int) -> None:
+        self.store = store
         self._queue = SlotQueue(memory, name)
         self._memory, self._name = memory, name
         self._reach = reach
@@ -163,8 +164,8 @@ def due(queue: SlotQueue, start: int, times: Callable[[Ints], Ints], until: int)
 class RowsWindow:
     """`[ROWS n]`: a row goes when the n-th one after it comes."""
 
-    def __init__(self, memory: Memory, name: str, width: int, count: int) -> None:
-        self.store = RowStore(memory, name, width)
+    def __init__(self, memory: Memory, name: str, store: RowStore, count: int) -> None:
+        self.store = store
         self._queue = SlotQueue(memory, name)
         self._count = count
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
-from penstock.algebra.expressions import Column
-from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
+from penstock.algebra.expressions import Column, Expr, columns
+from penstock.algebra.relations import Aggregation, AntiJoin, Join, Output, Relation, SemiJoin
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,21 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """Where a value lies among those that a table has: these are as good as constants.
+
+    `column` gets the place, for which before a value, a value and behind all are told apart; or if it is a BOOLEAN,
+    whether the value is one of the table's.
+    """
+
+    column: Column
+    own: Column
+    #: The input that holds the table, and an expression over its columns.
+    table: int
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Buckets:
     """How rows of one input are told apart, and which of them count at all."""
 
@@ -73,11 +89,24 @@ class Buckets:
     space: Space | None
     #: How many there are at most, if somebody knows.
     size: int | None
+    #: Columns that are computed for it: outcomes of comparisons with columns of few values, and whether a row counts.
+    computed: tuple[Output, ...] = ()
+    #: Columns that are found when the tables are there.
+    stretches: tuple[Stretch, ...] = ()
+    #: Aggregates above of which each bucket keeps a partial one: of the values of these, nothing else is read.
+    totals: tuple[Aggregation, ...] = ()
 
     @property
     def columns(self) -> frozenset[Column]:
-        """The columns that are looked at."""
-        return frozenset((*self.values, *self.compared))
+        """The columns that are looked at, or computed of."""
+        read = (column for output in self.computed for column in columns(output.expr))
+        looked_at = (*self.values, *self.compared, *read, *(stretch.own for stretch in self.stretches))
+        return frozenset(looked_at) - self.added
+
+    @property
+    def added(self) -> frozenset[Column]:
+        """The columns that the input does not have by itself."""
+        return frozenset((*(output.column for output in self.computed), *(s.column for s in self.stretches)))
 
     @property
     def numbers(self) -> Iterator[int]:
@@ -125,3 +154,8 @@ class ConstantAntiJoin(AntiJoin):
 
 #: All that keep buckets.
 Constant = ConstantJoin | ConstantSemiJoin | ConstantAntiJoin
+
+
+def has_totals(relation: Relation) -> TypeGuard[Constant]:
+    """Whether partial aggregates come out of a join of buckets: the aggregate above must run in the same cell."""
+    return isinstance(relation, Constant) and any(kept is not None and kept.totals for kept in relation.buckets)

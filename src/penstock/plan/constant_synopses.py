@@ -1,8 +1,8 @@
 """Joins and semi-joins that the theory of bounded memory bounds keep buckets in place of rows (002).
 
 The register says which inputs those are (`register/constant_synopses.py`). Here its synopses become values that a run
-time reads. What is not done yet: sums of what is not itself kept, columns that are compared with a table's values and
-not kept, self-joins that fold, anti-joins with OR. Such a join stays as it is, and `exploited` says so.
+time reads. What is not done yet: columns that are compared with a table's values and not kept, self-joins that fold,
+anti-joins with OR. Such a join stays as it is, and `exploited` says so.
 """
 
 from __future__ import annotations
@@ -12,12 +12,26 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr, IsNull, Literal, Not, Or, columns
+from penstock.algebra.expressions import (
+    Column,
+    Comparator,
+    Compare,
+    Expr,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    columns,
+    conjunction,
+)
 from penstock.algebra.relations import (
+    Aggregate,
+    Aggregation,
     AntiJoin,
     Distinct,
     Join,
     Output,
+    Project,
     Relation,
     Select,
     SemiJoin,
@@ -27,6 +41,7 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.plan.buckets import (
     Buckets,
+    Constant,
     ConstantAntiJoin,
     ConstantJoin,
     ConstantSemiJoin,
@@ -34,7 +49,9 @@ from penstock.plan.buckets import (
     Hole,
     Side,
     Space,
+    has_totals,
 )
+from penstock.plan.outcomes import Told, told
 from penstock.plan.physical import Keep, Scan
 from penstock.register import arithmetic
 from penstock.register.arithmetic import Attribute, Comparison, Corner, Edge, Kept, Op, Synopsis
@@ -44,7 +61,7 @@ from penstock.register.blocks import Block, Operand, block_of
 from penstock.register.constant_synopses import ConstantSynopses
 from penstock.register.contents import content
 from penstock.register.joins import JoinContext, constant_synopses
-from penstock.types import Kind, Type
+from penstock.types import BOOLEAN, Kind, Type
 
 AnyJoin = Join | SemiJoin | AntiJoin
 
@@ -54,10 +71,14 @@ Occurrences = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Synopses:
-    """Of each input of a join its buckets, or None, and what else must be true of rows that count."""
+    """Of each input of a join its buckets, or None, and what else must be true of rows that count.
+
+    `summed` if there is something that only an aggregate right above reads, by its sum, count or extremes.
+    """
 
     buckets: tuple[Buckets | None, ...]
     where: tuple[tuple[Expr, ...], ...]
+    summed: bool
 
 
 #: The numbers that kernels can reckon with.
@@ -80,50 +101,56 @@ def _found(relation: Relation, above: JoinContext, catalog: Catalog) -> Iterator
         yield from _found(below, above.through(relation), catalog)
 
 
-def _rewritten(relation: Relation, found: Mapping[Occurrences, Synopses]) -> Relation:
-    inputs = tuple(_rewritten(below, found) for below in relation.inputs)
+def _rewritten(relation: Relation, found: Mapping[Occurrences, Synopses], above: Aggregate | None = None) -> Relation:
+    own = relation if isinstance(relation, Aggregate) else None
+    inputs = tuple(_rewritten(below, found, own) for below in relation.inputs)
     relation = relation.with_inputs(inputs) if inputs != relation.inputs else relation
     if not isinstance(relation, AnyJoin):
         return relation
     synopses = found.get(tuple(tuple(_occurrences(operand)) for operand in relation.inputs))
-    if synopses is None:
+    if synopses is None or (synopses.summed and above is None):
         return relation
-    return _constant_join(relation, synopses) if isinstance(relation, Join) else _constant_semi_join(relation, synopses)
+    return _constant(relation, synopses, above)
 
 
 def _occurrences(relation: Relation) -> Iterator[str]:
     return (node.stream.occurrence for node in walk_relations(relation) if isinstance(node, Scan))
 
 
-def _constant_join(join: Join, synopses: Synopses) -> Relation:
-    made = _kept(join.operands, synopses)
+def _constant(join: AnyJoin, synopses: Synopses, above: Aggregate | None) -> Relation:
+    """The join with buckets. The right side of a semi-join is without duplicates as it is, if it is kept in buckets."""
+    inputs = list(join.inputs)
+    if not isinstance(join, Join) and isinstance(inputs[1], Distinct) and synopses.buckets[1] is not None:
+        inputs[1] = inputs[1].input
+    made = _kept(inputs, synopses, above)
     if made is None:
         return join
     operands, buckets = made
-    counting = ConstantJoin(tuple(operands), join.on, tuple(buckets))
-    return counting if counting.schema == join.schema else Keep(counting, join.schema)
+    counting: Constant
+    if isinstance(join, Join):
+        counting = ConstantJoin(tuple(operands), join.on, tuple(buckets))
+    else:
+        kind = ConstantSemiJoin if isinstance(join, SemiJoin) else ConstantAntiJoin
+        counting = kind(operands[0], operands[1], join.on, (buckets[0], buckets[1]))
+    return counting if counting.schema == join.schema or has_totals(counting) else Keep(counting, join.schema)
 
 
-def _constant_semi_join(join: SemiJoin | AntiJoin, synopses: Synopses) -> Relation:
-    """What is kept of the right side in buckets is without duplicates as it is."""
-    right = join.right.input if isinstance(join.right, Distinct) and synopses.buckets[1] is not None else join.right
-    made = _kept((join.left, right), synopses)
-    if made is None:
-        return join
-    (left, right), (of_left, of_right) = made
-    kind = ConstantSemiJoin if isinstance(join, SemiJoin) else ConstantAntiJoin
-    counting = kind(left, right, join.on, (of_left, of_right))
-    return counting if counting.schema == join.schema else Keep(counting, join.schema)
-
-
-def _kept(operands: Sequence[Relation], synopses: Synopses) -> tuple[list[Relation], list[Buckets | None]] | None:
+def _kept(
+    operands: Sequence[Relation], synopses: Synopses, above: Aggregate | None
+) -> tuple[list[Relation], list[Buckets | None]] | None:
     """Inputs with the columns that their buckets look at, and the buckets."""
     found: list[Relation] = []
     buckets: list[Buckets | None] = []
     for operand, known, where in zip(operands, synopses.buckets, synopses.where, strict=True):
-        # A value that nobody reads any more tells nothing apart.
-        kept = known and replace(known, values=tuple(column for column in known.values if column in operand.schema))
-        widened = operand if kept is None else _with_columns(operand, kept.columns, where)
+        kept = known
+        if known is not None:
+            # A value that nobody reads any more tells nothing apart.
+            there = {*operand.schema, *known.added}
+            if not all(columns(s.of) <= frozenset(operands[s.table].schema) for s in known.stretches):
+                return None
+            values = tuple(column for column in known.values if column in there)
+            kept = replace(known, values=values, totals=tuple(_totals(above, operand, values)))
+        widened = operand if kept is None else _with_columns(operand, kept, where)
         if widened is None:
             return None
         found.append(widened)
@@ -131,18 +158,26 @@ def _kept(operands: Sequence[Relation], synopses: Synopses) -> tuple[list[Relati
     return found, buckets
 
 
-def _with_columns(operand: Relation, wanted: frozenset[Column], where: tuple[Expr, ...]) -> Relation | None:
-    """An input that has these columns and satisfies these predicates, if it can be had."""
+def _totals(above: Aggregate | None, operand: Relation, values: tuple[Column, ...]) -> Iterator[Aggregation]:
+    """The aggregates of an input's values that its buckets do not keep."""
+    for aggregation in above.aggregations if above is not None else ():
+        read = frozenset() if aggregation.argument is None else columns(aggregation.argument)
+        if read and read <= frozenset(operand.schema) and not read <= frozenset(values):
+            yield aggregation
+
+
+def _with_columns(operand: Relation, kept: Buckets, where: tuple[Expr, ...]) -> Relation | None:
+    """An input that has the columns that buckets look at, and satisfies these predicates, if it can be had."""
     if isinstance(operand, Keep):
-        return _with_columns(operand.input, wanted, where)
-    read = wanted.union(*map(columns, where))
+        return _with_columns(operand.input, kept, where)
     if isinstance(operand, Scan):
-        more = [column for column in operand.stream.schema if column in wanted and column not in operand.schema]
-        outputs = (*operand.outputs, *(Output(column, column) for column in more))
+        more = [column for column in operand.stream.schema if column in kept.columns and column not in operand.schema]
+        outputs = (*operand.outputs, *(Output(column, column) for column in more), *kept.computed)
         return replace(operand, where=(*operand.where, *where), outputs=outputs)
-    if not read <= frozenset(operand.schema):
+    if not kept.columns.union(*map(columns, where)) <= frozenset(operand.schema):
         return None
-    return Select(operand, where) if where else operand
+    operand = Select(operand, where) if where else operand
+    return Project(operand, (*(Output(c, c) for c in operand.schema), *kept.computed)) if kept.computed else operand
 
 
 def _synopses(join: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Catalog) -> Synopses | None:
@@ -158,11 +193,11 @@ def _synopses(join: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Cat
     where: list[tuple[Expr, ...]] = []
     for operand, held in zip(block.operands, is_held, strict=True):
         found = (None, ()) if held else _Reading(join, above, block, theory, operand).buckets()
-        if found is None or (found[1] and isinstance(join, AntiJoin) and not buckets):
-            return None  # a left row of an anti-join that matches nothing shows, so it must not be left out
+        if found is None:
+            return None
         buckets.append(found[0])
         where.append(found[1])
-    return Synopses(tuple(buckets), tuple(where))
+    return Synopses(tuple(buckets), tuple(where), bool(above.summed))
 
 
 class _Reading:
@@ -178,6 +213,10 @@ class _Reading:
     ) -> None:
         self._join, self._above, self._theory = join, above, theory
         self._own = frozenset(operand.relation.schema)
+        self._scope = operand.relation.schema[0].scope
+        #: A left row of an anti-join that matches nothing shows, so that it must not be left out.
+        self._shows = isinstance(join, AntiJoin) and operand is block.operands[0]
+        self._block, self._input = block, operand
         self._operands = [frozenset(each.relation.schema) for each in block.operands]
         self._synopsis = theory.synopsis(operand)
         self._values = theory.values(operand)
@@ -187,7 +226,8 @@ class _Reading:
         synopsis, closure = self._synopsis, self._theory.closure
         if closure is None:
             return NOTHING, ()
-        if synopsis is None or self._bound is None or not self._is_all_kept():
+        further = self._further()
+        if synopsis is None or self._bound is None or further is None:
             return None
         attributes = list(dict.fromkeys([*(c.of for c in synopsis.corners), *(h.of for h in synopsis.holes)]))
         is_skyline = synopsis.kept is Kept.SKYLINE
@@ -200,23 +240,38 @@ class _Reading:
         sides = tuple(self._side(corner, attributes.index(corner.of)) for corner in synopsis.corners)
         holes = tuple(self._hole(hole, attributes.index(hole.of)) for hole in synopsis.holes)
         kept = Buckets(
-            tuple(sorted(self._values, key=str)),
+            (*sorted(self._values, key=str), *further.values),
             sides,
             holes,
-            within,
-            tuple(sorted(self._compared(sides, holes, within), key=str)),
+            (*within, *map(_true, further.true)),
+            (*sorted(self._compared(sides, holes, within), key=str), *further.true),
             self._space(closure, attributes) if is_skyline else None,
             self._bound[0].size,
+            further.computed,
+            further.stretches,
         )
         if not all(LEAST <= number <= MOST for number in kept.numbers):
             return None
-        return kept, (*where, *self._alone(), *self._overflowing())
+        where = (*where, *further.where, *self._alone(), *self._overflowing())
+        return (self._counting(kept, where), ()) if self._shows and where else (kept, where)
 
-    def _is_all_kept(self) -> bool:
-        """Whether values and boxes say all that is ever asked of a row."""
-        read = self._above.columns.union(*map(columns, self._above.summed)) & self._own
-        unseen = [columns(predicate) & self._own for predicate in self._crossing() if not self._is_seen(predicate)]
-        return frozenset(read).union(*unseen) <= self._values
+    def _further(self) -> Told | None:
+        """What is asked of a row that values and boxes do not say; None if it cannot be told."""
+        summed = [read for read in map(columns, self._above.summed) if not read <= self._own]
+        if not self._above.columns.union(*summed) & self._own <= self._values:
+            return None
+        unseen = [p for p in self._crossing() if not self._is_seen(p) and not columns(p) & self._own <= self._values]
+        return told(self._block, self._input, unseen, self._values)
+
+    def _counting(self, kept: Buckets, where: tuple[Expr, ...]) -> Buckets:
+        """Buckets of all rows, of which those that do not satisfy predicates count for nothing."""
+        counts = Column(self._scope, "_counts", BOOLEAN)
+        return replace(
+            kept,
+            within=(*kept.within, _true(counts)),
+            compared=(*kept.compared, counts),
+            computed=(*kept.computed, Output(counts, conjunction(where))),
+        )
 
     def _alone(self) -> Iterator[Expr]:
         """The predicates of a semi-join that speak of this input alone."""
@@ -340,6 +395,11 @@ class _Reading:
 _WHOLE = frozenset({Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.DATE, Kind.BOOLEAN})
 #: Digits of a DECIMAL that fits one word.
 _NARROW = 18
+
+
+def _true(column: Column) -> Difference:
+    """That a BOOLEAN is TRUE."""
+    return Difference(None, column, -1)
 
 
 def _pairs(nodes: list[int]) -> Iterable[tuple[int, int]]:

@@ -1,10 +1,12 @@
 """Groups that end: from some time on, or after punctuations, no more row has their keys. Then nothing of them is kept.
 
 What they showed stays in the result, since nothing will change it. The register asks the same of any relation
-(`register/closing.py`); here it is answered for GROUP BY and DISTINCT over all rows of one stream or of a join of
-streams. An input of a join is closed by its own punctuations or times; a while after another input, which its rows
-follow; or because by UNIQUE it has just one row of the group, which is there. A join that forgets knows more: for which
-values it gives no more results.
+(`register/closing/`); here it is answered for GROUP BY, DISTINCT and set operations over all rows of one stream or of a
+join of streams, and over what is filtered, renamed, made distinct or united of them. An input of a join is closed by
+its own punctuations or times; a while after another input, which its rows follow; or because by UNIQUE it has just one
+row of the group, which is there. A join that forgets knows more: for which values it gives no more results.
+
+A group that stays open may have values that do not: of COUNT(DISTINCT x) an x that comes no more is counted for good.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from penstock.algebra.expressions import Column, Expr, columns, substitute
+from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.relations import (
     Aggregate,
     Distinct,
     Join,
+    Output,
     Project,
     Relation,
     Select,
@@ -29,13 +33,16 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog, Punctuated, StreamDef, Unique
 from penstock.errors import PenstockError
 from penstock.plan import rules
-from penstock.plan.ends import AfterInput, AfterJoin, AfterPunctuation, Closer, Ending, InTime, Seen
+from penstock.plan.ends import AfterInput, AfterJoin, AfterPunctuation, Closer, Ending, EndingValues, InTime, Seen
 from penstock.plan.evidence import values_of
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.physical import Keep, Scan
 from penstock.plan.purging import rules_of, widened
 from penstock.plan.rules import ByPunctuation, PurgingJoin, Rule
 from penstock.register.closing import never_falls
+
+#: Of a set they are as of a bag, and over rows that only come they are one value.
+EXTREMES = (AggregateFunction.MIN, AggregateFunction.MAX)
 
 
 def with_endings(relation: Relation, catalog: Catalog, certain: bool = False) -> Relation:
@@ -61,28 +68,75 @@ def _ending(node: Relation, catalog: Catalog, certain: bool) -> Relation:
         return _ending_sides(node, catalog, certain)
     if not isinstance(node, Aggregate | Distinct) or not is_monotone(node.input):
         return node
+    groups = _ending_groups(node, catalog, certain)
+    values = tuple(_ending_values(groups, catalog, certain)) if isinstance(groups.input, Aggregate) else ()
+    return replace(groups, values=values) if values or groups.closes_groups else node
+
+
+def _ending_groups(node: Aggregate | Distinct, catalog: Catalog, certain: bool) -> Ending:
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
-    found = _Closers(node.input, keys, catalog, certain)
-    closers = found.complete()
+    closers, evidence = _closed(node.input, keys, catalog, certain, is_there=True)
     joined = () if closers else tuple(_after_join(node.input, keys))
-    if not closers and not joined:
-        return node
-    return Ending(node, closers, joined, tuple(found.evidence) if closers else ())
+    return Ending(node, closers, joined, evidence)
+
+
+def _ending_values(grouping: Ending, catalog: Catalog, certain: bool) -> Iterator[EndingValues]:
+    """The aggregates that keep values which end sooner than their groups: by the value, too."""
+    node = grouping.input
+    assert isinstance(node, Aggregate)
+    for number, aggregation in enumerate(node.aggregations):
+        keeps_values = aggregation.distinct and aggregation.function not in EXTREMES
+        if aggregation.argument is not None and keeps_values:
+            column = replace(aggregation.column, type=aggregation.argument.type)
+            finer = Aggregate(node.input, (*node.keys, Output(column, aggregation.argument)), ())
+            groups = _ending_groups(finer, catalog, certain)
+            if (groups.closers, groups.after_join) != (grouping.closers, grouping.after_join):
+                yield EndingValues(number, groups)
 
 
 def _ending_sides(node: SetOp, catalog: Catalog, certain: bool) -> Relation:
     """A set operation whose rows end: both sides are closed for all their values."""
+    closers, evidence = _closed(node, node.schema, catalog, certain, is_there=False)
+    is_kept = not (node.op is SetOperator.UNION and node.all)
+    return Ending(node, closers, (), evidence) if closers and is_kept else node
+
+
+#: Of each stream what closes it, and the evidence that they read; nothing, if one of them is not closed for sure.
+_Closed = tuple[tuple[tuple[Closer, ...], ...], tuple[Scan, ...]]
+
+
+def _closed(relation: Relation, keys: tuple[Expr, ...], catalog: Catalog, certain: bool, *, is_there: bool) -> _Closed:
+    """What closes a relation for values of expressions; `is_there`: it has a row with them.
+
+    What is filtered, renamed or made distinct changes only with what it is made of.
+    """
+    match relation:
+        case Select(below) | Keep(below) | Distinct(below) | Ending(below):
+            return _closed(below, keys, catalog, certain, is_there=is_there)
+        case Project(below, outputs):
+            inside = {output.column: output.expr for output in outputs}
+            keys = tuple(substitute(key, inside) for key in keys)
+            return _closed(below, keys, catalog, certain, is_there=is_there)
+        case SetOp():
+            return _closed_sides(relation, keys, catalog, certain)
+    found = _Closers(relation, keys, catalog, certain)
+    closers = found.complete(is_there)
+    return closers, tuple(found.evidence) if closers else ()
+
+
+def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> _Closed:
+    """A row may be of one side alone."""
     closers: list[tuple[Closer, ...]] = []
     evidence: list[Scan] = []
     for side in node.inputs:
-        found = _Closers(side, side.schema, catalog, certain)
-        inputs = found.complete(is_there=False)
-        if not inputs and not isinstance(side, Table):
-            return node
-        closers += [tuple(_renumbered(c, len(closers), len(evidence)) for c in own) for own in inputs]
-        evidence += found.evidence
-    is_kept = not (node.op is SetOperator.UNION and node.all)
-    return Ending(node, tuple(closers), (), tuple(evidence)) if closers and is_kept else node
+        inside: dict[Column, Expr] = dict(zip(node.schema, side.schema, strict=True))
+        own_keys = tuple(substitute(key, inside) for key in keys)
+        own, told = _closed(side, own_keys, catalog, certain, is_there=False)
+        if not own and not isinstance(side, Table):
+            return (), ()
+        closers += [tuple(_renumbered(c, len(closers), len(evidence)) for c in each) for each in own]
+        evidence += told
+    return tuple(closers), tuple(evidence)
 
 
 def _renumbered(closer: Closer, inputs: int, evidence: int) -> Closer:
@@ -119,7 +173,7 @@ class _Closers:
         #: Of each key all that is equal to it, over columns of streams.
         self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]
 
-    def complete(self, is_there: bool = True) -> tuple[tuple[Closer, ...], ...]:
+    def complete(self, is_there: bool) -> tuple[tuple[Closer, ...], ...]:
         """Of each input what closes it; nothing if one is not closed for sure. `is_there`: a group has rows of each."""
         scans = self._scans()
         if len(scans) + sum(isinstance(operand, Table) for operand in self._operands) < len(self._operands):

@@ -57,15 +57,16 @@ class AfterJoin:
 
 @dataclass(frozen=True, slots=True)
 class Ending(Relation):
-    """GROUP BY, DISTINCT or a set operation, whose groups or rows end."""
+    """GROUP BY, DISTINCT or a set operation, whose groups or rows end, or the values that its aggregates keep."""
 
     input: Aggregate | Distinct | SetOp
-    #: For each stream of what is grouped what closes it, any of them. Without any, only the join below tells.
+    #: For each stream of what is grouped what closes it, any of them. Without any, only the join below tells, if any.
     closers: tuple[tuple[Closer, ...], ...]
     after_join: tuple[AfterJoin, ...]
     evidence: tuple[Scan, ...]
     #: Whether groups show when they close, and not before.
     emits: bool = False
+    values: tuple[EndingValues, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -73,12 +74,34 @@ class Ending(Relation):
 
     @property
     def inputs(self) -> tuple[Relation, ...]:
-        return (self.input, *self.evidence)
+        return (self.input, *self.evidence, *(scan for values in self.values for scan in values.groups.evidence))
 
     def with_inputs(self, inputs: tuple[Relation, ...]) -> Ending:
-        grouping, evidence = inputs[0], tuple(scan for scan in inputs[1:] if isinstance(scan, Scan))
+        grouping, scans = inputs[0], [scan for scan in inputs[1:] if isinstance(scan, Scan)]
         assert isinstance(grouping, Aggregate | Distinct | SetOp)
-        return replace(self, input=grouping, evidence=evidence)
+        evidence, values = tuple(scans[: len(self.evidence)]), []
+        del scans[: len(evidence)]
+        for each in self.values:
+            own = tuple(scans[: len(each.groups.evidence)])
+            del scans[: len(own)]
+            groups = each.groups.input.with_inputs(grouping.inputs)
+            values.append(replace(each, groups=each.groups.with_inputs((groups, *own))))
+        return replace(self, input=grouping, evidence=evidence, values=tuple(values))
+
+    @property
+    def closes_groups(self) -> bool:
+        return bool(self.closers or self.after_join)
 
     def all_closers(self) -> Iterator[Closer]:
         return (closer for own in self.closers for closer in own)
+
+
+@dataclass(frozen=True, slots=True)
+class EndingValues:
+    """The values of a DISTINCT aggregate end, as groups by the keys and the value do: then it is enough to count them.
+
+    `groups` is never run; it says what closes such a group.
+    """
+
+    aggregation: int
+    groups: Ending

@@ -9,11 +9,21 @@ from collections.abc import Sequence
 from typing import cast
 
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
-from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin, StreamKind, Table, walk_relations
+from penstock.algebra.relations import (
+    Aggregation,
+    AntiJoin,
+    Join,
+    Relation,
+    SemiJoin,
+    StreamKind,
+    Table,
+    walk_relations,
+)
 from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.ends import Ending, InTime, Seen
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
+from penstock.plan.passing import PassingAntiJoin, PassingJoin, PassingSemiJoin
 from penstock.plan.physical import Keep, Received, Scan
 from penstock.plan.rules import ByNo, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.register.bounds import counted
@@ -127,9 +137,18 @@ def _all_buckets_text(operands: Sequence[Relation], buckets: Sequence[Buckets | 
 
 def _buckets_text(operand: Relation, buckets: Buckets) -> str:
     """What a join keeps of an input in place of its rows."""
-    name = " and ".join(_leaf_name(leaf) for leaf in walk_relations(operand) if isinstance(leaf, Scan | Received))
     what = "buckets" if buckets.size is None else counted(buckets.size, "bucket")
-    return f"{what} of {name}"
+    totals = " and ".join(dict.fromkeys(map(_aggregate_text, buckets.totals)))
+    return f"{what} of {_names(operand)}" + (f" with {totals}" if totals else "")
+
+
+def _names(operand: Relation) -> str:
+    return " and ".join(_leaf_name(leaf) for leaf in walk_relations(operand) if isinstance(leaf, Scan | Received))
+
+
+def _aggregate_text(aggregation: Aggregation) -> str:
+    argument = "*" if aggregation.argument is None else expression_text(aggregation.argument)
+    return f"{aggregation.function.value}({argument})"
 
 
 def _operator_text(relation: Relation) -> str:
@@ -148,12 +167,13 @@ def _operator_text(relation: Relation) -> str:
             return f"keeps {', '.join(map(expression_text, columns)) or 'nothing'}"
         case Table():
             return f"table {_leaf_name(relation)}"
-        case Ending(evidence=evidence):
-            told = ["time"] * any(isinstance(closer, InTime) for closer in relation.all_closers())
-            told += ["keys"] * any(isinstance(closer, Seen) for closer in relation.all_closers())
-            told += ["the join"] * bool(relation.after_join)
-            done = "gives groups when they close by" if relation.emits else "forgets groups that end by"
-            return f"{done} {' and by '.join([*told, *map(_leaf_name, evidence)])}"
+        case Ending():
+            done = "gives groups when they close" if relation.emits else "forgets groups that end"
+            parts = [f"{done} {_closers_text(relation)}"] if relation.closes_groups else []
+            for values in relation.values:
+                column = values.groups.schema[-1].name
+                parts.append(f"forgets values of {column} that end {_closers_text(values.groups)}")
+            return ", ".join(parts)
         case PurgingSemiJoin() | PurgingAntiJoin():
             plain = SemiJoin if isinstance(relation, SemiJoin) else AntiJoin
             names = " and ".join(_leaf_name(cast(Leaf, side)) for side in (relation.left, relation.right))
@@ -162,6 +182,14 @@ def _operator_text(relation: Relation) -> str:
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
             watched = "".join(f", watches {monitor.constraint}" for monitor in relation.monitors if monitor.varies)
             return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}{watched}{_noes(relation)}"
+        case PassingJoin(operands, on, passing):
+            return f"{_operator_text(Join(operands, on))}, keeps nothing of {_names(operands[passing])}"
+        case PassingSemiJoin(left, right, on, passing):
+            kept = f"keeps nothing of {_names((left, right)[passing])}"
+            return f"{_operator_text(SemiJoin(left, right, on))}, {kept}"
+        case PassingAntiJoin(left, right, on, passing):
+            kept = f"keeps nothing of {_names((left, right)[passing])}"
+            return f"{_operator_text(AntiJoin(left, right, on))}, {kept}"
         case ConstantJoin(operands, on, buckets):
             return f"{_operator_text(Join(operands, on))}, keeps {_all_buckets_text(operands, buckets)}"
         case ConstantSemiJoin(left, right, on, buckets):
@@ -169,6 +197,14 @@ def _operator_text(relation: Relation) -> str:
         case ConstantAntiJoin(left, right, on, buckets):
             return f"{_operator_text(AntiJoin(left, right, on))}, keeps {_all_buckets_text((left, right), buckets)}"
     return plan_text(relation).partition("\n")[0]
+
+
+def _closers_text(ending: Ending) -> str:
+    """What closes groups."""
+    told = ["by time"] * any(isinstance(closer, InTime) for closer in ending.all_closers())
+    told += ["by keys"] * any(isinstance(closer, Seen) for closer in ending.all_closers())
+    told += ["by the join"] * bool(ending.after_join)
+    return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in ending.evidence)])
 
 
 def _noes(join: PurgingJoin) -> str:

@@ -8,7 +8,7 @@ cell just once, whatever the join graph. With one cell nothing is exchanged and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -32,6 +32,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
+from penstock.plan.buckets import Constant, ConstantJoin, has_totals
 from penstock.plan.constant_synopses import with_constant_synopses
 from penstock.plan.ending import emitting, with_endings
 from penstock.plan.ends import AfterPunctuation, Ending
@@ -39,6 +40,7 @@ from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
+from penstock.plan.passing import with_passing
 from penstock.plan.physical import Keep, Received, Scan, physical
 from penstock.plan.purging import with_purging
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
@@ -116,7 +118,8 @@ def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: b
     Where rows spill, groups end by nothing that leans on a k, unless what is declared says when they show (`emits`).
     """
     counted = with_constant_synopses(physical(relation), relation, catalog)
-    return with_endings(with_purging(counted, catalog, spill), catalog, certain=spill and not emits)
+    purging = with_passing(with_purging(counted, catalog, spill))
+    return with_endings(purging, catalog, certain=spill and not emits)
 
 
 def _leaves(relation: Relation) -> tuple[Leaf, ...]:
@@ -189,7 +192,12 @@ class _Cutter:
             case Join():
                 return self._join(relation)
             case SemiJoin(left, right, on) | AntiJoin(left, right, on):
-                return self._semi_join(relation, self.piece(left), self.piece(right), on)
+                pairs = _equal_columns(on, left, right)
+                return self._semi_join(relation, self.piece(left), self.piece(right), pairs)
+            case Aggregate(join, keys) if has_totals(join):
+                placed = self._with_totals(join, [key.expr for key in keys if isinstance(key.expr, Column)])
+                seen = placed.seen and placed.seen.renamed((key.column, key.expr) for key in keys)
+                return _Piece(relation.with_inputs((placed.relation,)), placed.routes, placed.shares, seen)
             case Aggregate(keys=keys):
                 placed = self.partitioned(self.piece(relation.input), tuple(key.expr for key in keys))
                 seen = placed.seen and placed.seen.renamed((key.column, key.expr) for key in keys)
@@ -210,16 +218,14 @@ class _Cutter:
     def _ending(self, relation: Ending) -> _Piece:
         """Punctuations go where the groups are that they close; to all cells, where they say too little for that."""
         groups = self.piece(relation.input)
-        closers = {end.evidence: end for end in relation.all_closers() if isinstance(end, AfterPunctuation)}
-        routes = tuple(
-            Route(
-                scan,
-                _of_groups(groups, {relation.schema[key]: c for key, c in zip(end.keys, scan.schema, strict=True)}),
-            )
-            for scan, end in zip(relation.evidence, map(closers.__getitem__, range(len(closers))), strict=True)
-        )
-        whole = relation.with_inputs((groups.relation, *relation.evidence))
-        return replace(groups, relation=whole, routes=groups.routes + routes)
+        routes = list(groups.routes)
+        for ending in (relation, *(values.groups for values in relation.values)):
+            closers = {end.evidence: end for end in ending.all_closers() if isinstance(end, AfterPunctuation)}
+            for number, scan in enumerate(ending.evidence):
+                held = zip(closers[number].keys, scan.schema, strict=True)
+                routes.append(Route(scan, _of_groups(groups, {ending.schema[key]: column for key, column in held})))
+        whole = relation.with_inputs((groups.relation, *relation.inputs[1:]))
+        return replace(groups, relation=whole, routes=tuple(routes))
 
     def received(self, piece: _Piece, dimensions: tuple[Dimension, ...], shares: tuple[int, ...]) -> _Piece:
         """The piece as a fragment of its own, and its rows received in another."""
@@ -270,8 +276,19 @@ class _Cutter:
                 placed.append(self.received(piece, route, shares))
         return placed
 
-    def _join(self, relation: Join) -> _Piece:
-        variables = join_variables(relation)
+    def _with_totals(self, join: Constant, keys: list[Column]) -> _Piece:
+        """A join whose partial aggregates are added up where they come out: only keys of groups may part its rows."""
+        if isinstance(join, ConstantJoin):
+            variables = join_variables(join)
+            by = [next((v for v in variables if key in v), _alone(key, join)) for key in keys]
+            return self._join(join, list(dict.fromkeys(by)))
+        pairs = [pair for pair in _equal_columns(join.on, join.left, join.right) if pair[0] in keys]
+        alone: list[tuple[Column, Column | None]] = [(key, None) for key in keys]
+        return self._semi_join(join, self.piece(join.left), self.piece(join.right), [*pairs, *alone])
+
+    def _join(self, relation: Join, variables: list[tuple[Column | None, ...]] | None = None) -> _Piece:
+        """A join on a grid of its variables, or of others that each say where a row goes."""
+        variables = join_variables(relation) if variables is None else variables
         pieces = [self.piece(operand) for operand in relation.operands]
         shares = choose_shares(
             [[column is not None for column in own] for own in zip(*variables, strict=True)], self.cells
@@ -290,9 +307,10 @@ class _Cutter:
         seen = _seen(relation, (frozenset(column for column in v if column is not None) for v, _ in chosen))
         return _Piece(relation.with_inputs(tuple(piece.relation for piece in placed)), routes, grid, seen)
 
-    def _semi_join(self, relation: Relation, left: _Piece, right: _Piece, on: tuple[Expr, ...]) -> _Piece:
-        pairs = _equal_columns(on, left.relation, right.relation)
-        # A left row must be in one cell only, so only what both sides have can be partitioned by.
+    def _semi_join(
+        self, relation: Relation, left: _Piece, right: _Piece, pairs: Sequence[tuple[Column, Column | None]]
+    ) -> _Piece:
+        # A left row must be in one cell only, and right rows that match it in the same, or in all.
         own: list[list[Expr | None]] = [[pairs[0][0]], [pairs[0][1]]] if pairs else [[None], [None]]
         pieces = [left, right]
         if isinstance(relation, PurgingSemiJoin | PurgingAntiJoin):
@@ -319,8 +337,13 @@ def _of_groups(groups: _Piece, held: Mapping[Column, Column]) -> tuple[Dimension
     return tuple(None if column is None else (column,) for column in found) if len(found) == len(nowhere) else nowhere
 
 
-def _equal_columns(on: tuple[Expr, ...], left: Relation, right: Relation) -> list[tuple[Column, Column]]:
-    pairs = []
+def _alone(key: Column, join: Join) -> tuple[Column | None, ...]:
+    """A column of one input as if it were a variable of the join."""
+    return tuple(key if key in operand.schema else None for operand in join.operands)
+
+
+def _equal_columns(on: tuple[Expr, ...], left: Relation, right: Relation) -> list[tuple[Column, Column | None]]:
+    pairs: list[tuple[Column, Column | None]] = []
     for expr in on:
         if isinstance(expr, Compare) and expr.op is Comparator.EQ:
             for a, b in ((expr.left, expr.right), (expr.right, expr.left)):

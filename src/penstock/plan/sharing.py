@@ -25,6 +25,7 @@ from penstock.algebra.relations import (
 from penstock.plan.buckets import ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.fragments import Plan, Route
 from penstock.plan.panes import Panes
+from penstock.plan.passing import PassingAntiJoin, PassingJoin, PassingSemiJoin
 from penstock.plan.physical import Scan
 from penstock.plan.rules import PurgingJoin
 
@@ -150,6 +151,8 @@ def _forgotten(relation: Relation) -> tuple[int, ...]:
             return forgets
         case ConstantJoin(buckets=buckets) | ConstantSemiJoin(buckets=buckets) | ConstantAntiJoin(buckets=buckets):
             return tuple(number for number, kept in enumerate(buckets) if kept is not None)
+        case PassingJoin(passing=passing) | PassingSemiJoin(passing=passing) | PassingAntiJoin(passing=passing):
+            return (passing,)
     return ()
 
 

@@ -18,7 +18,7 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `finite.py`            | which columns take finitely many values                                     |
 | `contents.py`          | how many rows a relation has at an instant                                  |
 | `blocks.py`            | operands that join, as the theories read them                               |
-| `closing.py`           | when changes end: punctuations and watermarks, for joins and for groups     |
+| `closing/`             | when changes end: punctuations and watermarks, for joins and for groups     |
 | `constant_synopses.py` | rows that are alike are counted together: bounded memory                    |
 | `join_graphs.py`       | rows whose partners have had their time: k-constraints                      |
 | `windows.py`           | what every operator holds                                                   |

@@ -171,8 +171,11 @@ class _Translation:
                 continue
             read = [column for column in columns(predicate) if column in self._operands]
             self._obscure |= {self._operands[column].name for column in read}
-            if plain and len({self._operands[column].name for column in read}) > 1:
-                yield Opaque(frozenset(self._attribute(column) for column in read))
+            # For each of finitely many values, what is said of one operand alone is a filter. What is said of several
+            # is a comparison of them still.
+            open_ = [column for column in read if column not in self._fixed]
+            if len({self._operands[column].name for column in open_}) > 1:
+                yield Opaque(frozenset(self._attribute(column) for column in open_))
 
     def _comparison(self, view: View) -> Comparison | None:
         match view:

@@ -1,7 +1,7 @@
 """Blocks of streams as join graphs: what k-constraints leave of each operand (thesis chapter 6).
 
 The thesis keeps rows by what they wait for: Unknown rows for the streams that they refer to, Yes rows for the others.
-What an operand keeps is the sum of its components. A k that is to be inferred has no number, and waits in `closing.py`.
+What an operand keeps is the sum of its components. A k that is to be inferred has no number, and waits in `closing/`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TypeVar
 
-from penstock.algebra.expressions import Column, Expr, columns
+from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.predicates import Equality, classify
 from penstock.algebra.relations import (
@@ -66,7 +66,8 @@ class JoinContext:
         match node:
             case Project(_, outputs):
                 read = frozenset(c for o in outputs if o.column in self.columns for c in columns(o.expr))
-                return replace(self, columns=read, summed=())
+                inside = {output.column: output.expr for output in outputs}
+                return replace(self, columns=read, summed=tuple(substitute(e, inside) for e in self.summed))
             case Aggregate(_, keys, aggregations):
                 grouped = frozenset(column for key in keys for column in columns(key.expr))
                 summed = [a.argument for a in aggregations if a.argument and _is_summed(a, node.input)]

@@ -8,7 +8,7 @@ are equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,16 +60,18 @@ def no_deltas(columns: int) -> Deltas:
 def merged(parts: Iterable[Deltas], columns: int) -> Deltas:
     """Several changes of one relation as one, in the order of time."""
     some = [part for part in parts if len(part)]
-    if not some:
-        return no_deltas(columns)
-    if len(some) == 1:
-        return some[0]
-    together = Deltas(
-        np.concatenate([part.ts for part in some]),
-        np.concatenate([part.weight for part in some]),
-        np.concatenate([part.rows for part in some]),
+    return one_after_the_other(some).in_order() if some else no_deltas(columns)
+
+
+def one_after_the_other(parts: Sequence[Deltas]) -> Deltas:
+    """Several changes as one, in the order in which they are given."""
+    if len(parts) == 1:
+        return parts[0]
+    return Deltas(
+        np.concatenate([part.ts for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+        np.concatenate([part.rows for part in parts]),
     )
-    return together.in_order()
 
 
 def is_null(rows: Ints, column: int, columns: int) -> Bools:
@@ -90,7 +92,8 @@ def null_masks(some: Iterable[int], columns: int) -> tuple[Ints, Ints]:
 
 def assemble(columns: list[tuple[Ints, Bools | None]], count: int) -> Ints:
     """Rows from columns: codes, and where they are NULL (None: nowhere)."""
-    rows = np.zeros((count, row_width(len(columns))), np.int64)
+    rows = np.empty((count, row_width(len(columns))), np.int64)
+    rows[:, len(columns) :] = 0
     for position, (codes, nulls) in enumerate(columns):
         rows[:, position] = codes
         if nulls is not None and nulls.any():

@@ -26,13 +26,14 @@ class Evidence:
     def __len__(self) -> int:
         return len(self.store)
 
-    def note(self, keys: Ints, words: Ints, again: int = 0) -> None:
-        """Keys that are new, with their words; the words of those that are known grow by `again`."""
+    def note(self, keys: Ints, words: Ints, again: int = 0) -> Ints:
+        """Keys that are new, with their words, which it gives; the words of those that are known grow by `again`."""
         if not len(keys):
-            return
+            return keys
         fresh = self._fresh(len(keys))
         taken = note(np.ascontiguousarray(keys), words, again, fresh, self.store.rows, *self._where())
         self._take(fresh, taken)
+        return np.ascontiguousarray(self.store.rows[fresh[:taken], : self.width])
 
     def words(self, keys: Ints) -> Ints:
         """The word of each key, or MISSING."""

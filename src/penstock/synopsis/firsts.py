@@ -21,8 +21,6 @@ LEAST = -(1 << 63)
 FEW = 1024
 #: The sample is not larger.
 SAMPLE = 256
-#: Values, whatever has to be remembered.
-MOST = 1 << 18
 
 
 class Keys(NamedTuple):
@@ -46,13 +44,13 @@ class Reference(NamedTuple):
 
 
 class Firsts(Evidence):
-    """`share`: of values that are not needed any more, those that are kept as a sample."""
+    """`share`: of values that are not needed any more, those that are kept as a sample; `most`: of all others."""
 
-    def __init__(self, memory: Memory, name: str, width: int, share: float) -> None:
+    def __init__(self, memory: Memory, name: str, width: int, share: float, most: int) -> None:
         super().__init__(memory, name, width, words=2)
         #: The hash below which so many are.
         self._sampled = int(share * (1 << 63))
-        self._share = share
+        self._share, self._most = share, most
         #: [values that were left when it was last looked through, before when only the sample is there, if that is so]
         self._registers = memory.array(f"{name}.registers", 3)
 
@@ -106,8 +104,8 @@ class Firsts(Evidence):
 
     @property
     def is_large(self) -> bool:
-        """Whether there are twice as many values as were left the last time."""
-        return len(self) > max(FEW, 2 * int(self._registers[0]))
+        """Whether there are half as many values more as were left the last time."""
+        return len(self) > max(FEW, int(self._registers[0]) * 3 // 2)
 
     def forget_before(self, word: int, at_once: bool) -> None:
         """Forgets values with a word below this one, but for a sample, when there are many, or more than a few."""
@@ -115,8 +113,8 @@ class Firsts(Evidence):
             return
         slots = np.flatnonzero(self._held())
         words = self.store.rows[slots, self.width]
-        if len(words) > MOST:
-            word = max(word, int(np.partition(words, len(words) - MOST)[len(words) - MOST]))
+        if (surplus := len(words) - self._most) > 0:
+            word = max(word, int(np.partition(words, surplus)[surplus]))
         old = words < word
         hashes = row_hashes(self.store.rows, slots, np.arange(self.width))
         is_sampled = old & (hashes < self._sampled)

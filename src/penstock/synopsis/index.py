@@ -25,6 +25,7 @@ class Index:
             self._attach(0, capacity)
             return
         # Four times as many as are needed: an index is seldom rebuilt, and most of what it touches is in a cache.
+        # Links need not be zeros: those of members are written anew, and there are no others.
         self._fill(2 * count, capacity, rows, np.flatnonzero(self._links[1:]))
 
     def put(self, rows: Ints, slots: Ints) -> None:
@@ -34,11 +35,11 @@ class Index:
 
     def rebuild(self, capacity: int, rows: Ints, members: Ints) -> None:
         """Fills the index anew with the slots of its members."""
+        self._memory.forget(f"{self._name}.links")
         self._fill(len(members), capacity, rows, members)
 
     def _fill(self, count: int, capacity: int, rows: Ints, members: Ints) -> None:
         self._memory.forget(f"{self._name}.heads")
-        self._memory.forget(f"{self._name}.links")
         # A power of two, so that a mask picks the bucket.
         self._attach(max(64, 1 << (count - 1).bit_length()), capacity)
         self.put(rows, members)

@@ -8,6 +8,7 @@ restore.
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -20,10 +21,12 @@ from numpy.typing import NDArray
 from penstock.kernels.checksums import page_sums
 
 Ints = NDArray[np.int64]
+Halves = NDArray[np.int32]
 
-#: How many times larger an array of this process is reserved than it is: it then grows in place. The system gives
-#: memory when it is touched, so what is only reserved costs nothing.
+#: How many times larger an array of this process is reserved than it is, and the words that are reserved at least: it
+#: then grows in place. The system gives memory when it is touched, so what is only reserved costs nothing.
 RESERVE = 8
+RESERVED_WORDS = 1 << 22
 
 #: Arrays are cut into pages of this many words for persisting.
 PAGE_WORDS = 1 << 13
@@ -55,8 +58,12 @@ class Memory:
         if entry is None:
             entry = self._entries[name] = _Entry(self._open(name, width or 1), derived, self._open(_sums(name), 1))
         if len(entry.data) < rows:
-            entry.data = self._resize(name, entry.data, max(rows, 2 * len(entry.data), 16))
+            entry.data = self._grown(name, entry.data, rows)
         return entry.data[:, 0] if width is None else entry.data
+
+    def halves(self, name: str, count: int) -> Halves:
+        """An array of half words, from -2^31 up to 2^31."""
+        return self.array(name, (count + 1) // 2).view(np.int32)[:count]
 
     def forget(self, name: str) -> None:
         """Drops a derived array, whose rows are then zeros again."""
@@ -127,13 +134,18 @@ class Memory:
             return np.zeros((0, width), np.int64)
         return np.asarray(np.memmap(path, np.int64, "r+")).reshape(-1, width)
 
+    def _grown(self, name: str, data: Ints, rows: int) -> Ints:
+        """Twice as long where it has to be moved; else just as long as it must be."""
+        reserved = data.base
+        if self._folder is None and isinstance(reserved, np.ndarray) and len(reserved) >= rows:
+            return reserved[:rows]
+        return self._resize(name, data, max(rows, 2 * len(data), 16))
+
     def _resize(self, name: str, data: Ints, rows: int) -> Ints:
         width = data.shape[1]
         if self._folder is None:
-            reserved = data.base
-            if not isinstance(reserved, np.ndarray) or len(reserved) < rows:
-                reserved = np.zeros((rows if rows * width < PAGE_WORDS else RESERVE * rows, width), np.int64)
-                reserved[: len(data)] = data
+            reserved = _reserved(rows, width)
+            reserved[: len(data)] = data
             return reserved[:rows]
         path = self._path(name)
         with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
@@ -144,6 +156,19 @@ class Memory:
     def _path(self, name: str) -> Path:
         assert self._folder is not None
         return self._folder / name.replace("/", "%")
+
+
+def _reserved(rows: int, width: int) -> Ints:
+    """Zeros, with room to grow.
+
+    They are in ordinary pages. numpy asks for huge ones, which help where most of them is used at random. Here most
+    is written once in order, and a virtual machine that gives free memory back to its host pays dearly for each.
+    """
+    if rows * width < PAGE_WORDS:
+        return np.zeros((rows, width), np.int64)
+    rows = max(RESERVE * rows, RESERVED_WORDS // width)
+    pages = mmap.mmap(-1, rows * width * 8, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.ndarray((rows, width), np.int64, pages)
 
 
 def _sums(name: str) -> str:

@@ -1,9 +1,14 @@
-"""A queue of slots in the order in which their rows came: what a sliding window forgets first."""
+"""A queue of slots in the order in which their rows came: what a sliding window forgets first.
+
+Slots that follow each other are kept as one *run*. A store gives its slots out in order, and a window takes them back
+in order, so there are few runs; where rows are forgotten from the middle, there may be one for each slot.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from penstock.kernels.rows import run_begins
 from penstock.synopsis.memory import Ints, Memory
 
 
@@ -13,8 +18,9 @@ class SlotQueue:
     def __init__(self, memory: Memory, name: str) -> None:
         self._memory = memory
         self._name = name
-        #: [left, entered, right]: rows before `entered` are in the relation, rows after it wait for their instant.
-        self._registers = memory.array(f"{name}.queue", 3)
+        #: [left, entered, right, first run, end of runs]: rows before `entered` are in the relation, rows after it wait
+        #: for their instant.
+        self._registers = memory.array(f"{name}.queue", 5)
 
     @property
     def left(self) -> int:
@@ -22,6 +28,9 @@ class SlotQueue:
 
     @left.setter
     def left(self, position: int) -> None:
+        runs = self._runs()
+        if len(runs):
+            self._registers[3] += np.searchsorted(runs[1:, 0], position, side="right")
         self._registers[0] = position
 
     @property
@@ -39,13 +48,12 @@ class SlotQueue:
     def push(self, slots: Ints) -> None:
         if not len(slots):
             return
-        left, right = self.left, self.right
-        ring = self._ring(0)
-        if right - left + len(slots) > len(ring):
-            held = self.slots(left, right)
-            ring = self._ring(max(64, 2 * (right - left + len(slots))))
-            _write(ring, left, held)
-        _write(ring, right, slots)
+        right, runs = self.right, self._runs()
+        begins = np.empty(len(slots), np.int64)
+        begins = begins[: run_begins(slots, begins)]
+        if len(runs) and right > self.left and runs[-1, 1] + right - runs[-1, 0] == slots[0]:
+            begins = begins[1:]
+        self._append(right + begins, slots[begins])
         self._registers[2] = right + len(slots)
 
     def remove(self, slots: Ints, capacity: int) -> None:
@@ -56,34 +64,43 @@ class SlotQueue:
         held = self.slots(self.left, self.right)
         stays = np.ones(capacity, np.bool_)
         stays[slots] = False
-        kept = held[stays[held]]
-        _write(self._ring(0), self.left, kept)
-        self._registers[2] = self.left + len(kept)
+        self._registers[2] = self.left
+        self._registers[3:5] = 0
+        self.push(held[stays[held]])
 
     def insert(self, slots: Ints, keys: Ints) -> None:
         """Puts slots where they belong in a queue that is in the order of their keys, in a pass over it."""
         if not len(slots):
             return
-        self.push(slots)
-        held = self.slots(self.left, self.right)
-        _write(self._ring(0), self.left, held[np.argsort(keys[held], kind="stable")])
+        held = np.concatenate((self.slots(self.left, self.right), slots))
+        self._registers[2] = self.left
+        self._registers[3:5] = 0
+        self.push(held[np.argsort(keys[held], kind="stable")])
 
     def slots(self, start: int, end: int) -> Ints:
         """The slots at positions from `start` up to `end`."""
-        ring = self._ring(0)
         if end <= start:
             return np.zeros(0, np.int64)
-        at = start % len(ring)
-        straight = ring[at : at + end - start]
-        return np.concatenate((straight, ring[: end - start - len(straight)]))
+        runs = self._runs()
+        first, last = np.searchsorted(runs[:, 0], (start, end - 1), side="right") - 1
+        shifts = runs[first : last + 1, 1] - runs[first : last + 1, 0]
+        if first == last:
+            return np.arange(start + shifts[0], end + shifts[0])
+        lengths = np.diff(runs[first + 1 : last + 1, 0], prepend=start, append=end)
+        return np.arange(start, end) + np.repeat(shifts, lengths)
 
-    def _ring(self, size: int) -> Ints:
-        return self._memory.array(f"{self._name}.ring", size)
+    def _runs(self) -> Ints:
+        """The position and the slot with which each run begins."""
+        first, end = self._registers[3:5].tolist()
+        return self._memory.array(f"{self._name}.runs", 0, 2)[first:end]
 
-
-def _write(ring: Ints, position: int, slots: Ints) -> None:
-    """Puts slots at consecutive positions of a ring."""
-    at = position % len(ring)
-    straight = min(len(slots), len(ring) - at)
-    ring[at : at + straight] = slots[:straight]
-    ring[: len(slots) - straight] = slots[straight:]
+    def _append(self, positions: Ints, slots: Ints) -> None:
+        first, end = self._registers[3:5].tolist()
+        if first and first >= end - first:
+            runs = self._memory.array(f"{self._name}.runs", end, 2)
+            runs[: end - first] = runs[first:end]
+            first, end = 0, end - first
+        runs = self._memory.array(f"{self._name}.runs", end + len(slots), 2)
+        runs[end : end + len(slots), 0] = positions
+        runs[end : end + len(slots), 1] = slots
+        self._registers[3:5] = first, end + len(slots)

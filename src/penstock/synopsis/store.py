@@ -13,19 +13,35 @@ from penstock.synopsis.memory import Ints, Memory
 
 
 class RowStore:
-    """`rows` and `starts` (the instant since which a row is in its relation) by slot."""
+    """`rows` and `starts` (the instant since which a row is in its relation) by slot.
 
-    def __init__(self, memory: Memory, name: str, width: int) -> None:
+    Of rows that are put, the last `null_words` are kept apart, and only from the first NULL on: most rows have none.
+    """
+
+    def __init__(self, memory: Memory, name: str, width: int, null_words: int = 0) -> None:
         self._memory = memory
         self._name = name
-        self._width = width
+        self._width = width - null_words
+        self._null_words = null_words
         self._leaving: list[Ints] = []
-        #: [slots that were taken back, slots that were ever given out, capacity]
-        self._registers = memory.array(f"{name}.slots", 3)
+        #: [slots that were taken back, slots that were ever given out, capacity, whether a NULL has come]
+        self._registers = memory.array(f"{name}.slots", 4)
 
     @property
     def rows(self) -> Ints:
+        """All words of rows but those that are kept apart."""
         return self._memory.array(f"{self._name}.rows", self.capacity, self._width)
+
+    @property
+    def nulls_apart(self) -> bool:
+        return self._null_words > 0
+
+    @property
+    def nulls(self) -> Ints | None:
+        """The null words that are kept apart, if a NULL has come."""
+        if not self._registers[3]:
+            return None
+        return self._memory.array(f"{self._name}.nulls", self.capacity, self._null_words)
 
     @property
     def starts(self) -> Ints:
@@ -53,12 +69,30 @@ class RowStore:
         """Stores rows and gives their slots."""
         free, given = int(self._registers[0]), int(self._registers[1])
         slots = self.allocate(len(rows))
+        words = rows[:, : self._width]
         if free:
-            scatter(rows, starts, slots, self.rows, self.starts)
+            scatter(words, starts, slots, self.rows, self.starts)
         else:
             end = given + len(rows)
-            self.rows[given:end], self.starts[given:end] = rows, starts
+            self.rows[given:end], self.starts[given:end] = words, starts
+        if self._null_words:
+            self._put_nulls(slots, rows[:, self._width :])
         return slots
+
+    def _put_nulls(self, slots: Ints, words: Ints) -> None:
+        self._registers[3] |= words.any()
+        if (nulls := self.nulls) is not None:
+            nulls[slots] = words
+
+    def whole(self, slots: Ints) -> Ints:
+        """Rows as they were put."""
+        if not self._null_words:
+            return self.rows[slots]
+        rows = np.zeros((len(slots), self._width + self._null_words), np.int64)
+        rows[:, : self._width] = self.rows[slots]
+        if (nulls := self.nulls) is not None:
+            rows[:, self._width :] = nulls[slots]
+        return rows
 
     def held(self) -> Ints:
         """The slots that are in use."""

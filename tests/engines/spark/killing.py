@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
-from penstock.engines.spark import query, source
+from penstock.engines.spark import query, sink, source
 from penstock.engines.spark.cell import CellProcessor
 
 #: The moments in the life of a micro-batch at which a worker can die, in their order.
@@ -29,6 +29,9 @@ MOMENTS = (
     "all pages of state are written",
     "the new state is whole",
 )
+
+#: Those at which it can die where Spark writes the results, not the cells.
+UNPACKING = ("some results are unpacked", "all results are unpacked")
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,15 @@ def set_out(reaper: Reaper, monkeypatch: pytest.MonkeyPatch) -> None:
             yield from super().__call__(batches)
             reaper.passing("a source has sent its rows")
 
+    class MortalUnpack(sink._Unpack):
+        def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for rows in super().__call__(batches):
+                yield rows.slice(0, 1)
+                reaper.passing(UNPACKING[0])
+                yield rows.slice(1)
+                reaper.passing(UNPACKING[1])
+
+    monkeypatch.setattr(sink, "_Unpack", MortalUnpack)
     monkeypatch.setattr(query, "CellProcessor", MortalCell)
     monkeypatch.setattr(source, "_PackStream", MortalSource)
     monkeypatch.setattr(source, "_PackFiles", MortalReader)

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog, Connector, StreamDef, TableDef
 from penstock.engines.spark.listing import ListedFiles, listed_files
 from penstock.engines.spark.query import Frames, RunningQuery, start
-from penstock.engines.spark.types import spark_type
+from penstock.engines.spark.types import result_type, spark_type
 from penstock.plan.forgetting import EAGER, Forgetting
 from tests.engines.comparing import Log, logged, table
 from tests.generators import Case
@@ -72,6 +73,7 @@ def begin(
     cells: int = 1,
     until_done: bool = True,
     given: Frames | None = None,
+    out: str = "out.parquet",
     forgetting: Forgetting = EAGER,
 ) -> RunningQuery:
     return start(
@@ -80,7 +82,7 @@ def begin(
         given or frames(spark, catalog, folder / "in"),
         tables(spark, case, catalog),
         spark=spark,
-        out=str(folder / "out.parquet"),
+        out=str(folder / out),
         checkpoint=str(folder / "checkpoint"),
         cells=cells,
         horizon=case.horizon,
@@ -95,6 +97,13 @@ def results(spark: SparkSession, folder: Path, query: Query) -> Log:
     files = (folder / "out.parquet").glob("*.parquet")
     assert sum((logged(pq.read_table(file, partitioning=None), query) for file in files), Log()) == found
     return found
+
+
+def json_results(spark: SparkSession, folder: Path, query: Query) -> Log:
+    """What was written to `out.json`, as text by Spark; files that were not committed do not count."""
+    lines = spark.read.text(str(folder / "out.json"))
+    rows = lines.select(F.from_json("value", result_type(query.schema)).alias("row")).select("row.*")
+    return logged(rows.toArrow(), query)
 
 
 def on_spark(spark: SparkSession, case: Case, query: Query, catalog: Catalog, folder: Path, *, cells: int) -> Log:

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from penstock.engines.spark.residence import Residences
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import example
-from tests.engines.spark.killing import MOMENTS, Reaper, set_out
-from tests.engines.spark.running import begin, listed, results, write_files
+from tests.engines.spark.killing import MOMENTS, UNPACKING, Reaper, set_out
+from tests.engines.spark.running import begin, json_results, listed, results, write_files
 
 ROOT = Path(__file__).parents[3]
 
@@ -37,6 +37,20 @@ def test_workers_are_killed_and_the_query_is_stopped_and_goes_on(
     write_files(case, catalog, tmp_path / "in", rows_per_file=6)
     begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
     assert results(spark, tmp_path, query) == expected(case, query, catalog)
+    assert reaper.killed() == {0, 1, 2}
+
+
+def test_workers_are_killed_where_spark_writes_the_results(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task that is tried again steps the cells again, whose state the first one may have written."""
+    reaper = Reaper(str(tmp_path), {0: UNPACKING[0], 1: UNPACKING[1], 2: MOMENTS[5]})
+    set_out(reaper, monkeypatch)
+    case = example("join")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in", rows_per_file=6)
+    begin(spark, case, query, catalog, tmp_path, cells=2, out="out.json").await_done()
+    assert json_results(spark, tmp_path, query) == expected(case, query, catalog)
     assert reaper.killed() == {0, 1, 2}
 
 
@@ -71,6 +85,23 @@ def test_a_worker_is_killed_in_each_micro_batch(
     given = listed(spark, catalog, tmp_path / "in") if first else None
     begin(spark, case, query, catalog, tmp_path, cells=2, given=given).await_done()
     assert results(spark, tmp_path, query) == expected(case, query, catalog)
+    assert reaper.killed() == set(range(BATCHES))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["join", "panes", "nothing matches"])
+def test_a_worker_is_killed_in_each_micro_batch_where_spark_writes_the_results(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    # The bids' delay keeps results back: in the first two micro-batches there may be none to unpack.
+    moments = [MOMENTS[3], MOMENTS[1], UNPACKING[1], MOMENTS[4], UNPACKING[0], MOMENTS[5], UNPACKING[1]]
+    reaper = Reaper(str(tmp_path), dict(enumerate(moments)))
+    set_out(reaper, monkeypatch)
+    case = example(name)
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in", rows_per_file=2)
+    begin(spark, case, query, catalog, tmp_path, cells=2, out="out.json").await_done()
+    assert json_results(spark, tmp_path, query) == expected(case, query, catalog)
     assert reaper.killed() == set(range(BATCHES))
 
 

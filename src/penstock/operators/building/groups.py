@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
 from penstock.kernels import counting
-from penstock.operators.aggregate import AggregateOperator, AggregationSpec, own_keys
+from penstock.kernels.aggregation import ORDERED
+from penstock.operators.aggregate import AggregateOperator, AggregationSpec, DistinctValues, InputShape, own_keys
+from penstock.operators.building.joins import build_totals
 from penstock.operators.building.nodes import DeltaNode, Step, measured
 from penstock.operators.building.windows import build_unordered
 from penstock.operators.counting import FUNCTIONS, CountingOperator
@@ -16,10 +19,13 @@ from penstock.operators.ending import Endings
 from penstock.operators.panes import PartialAggregates
 from penstock.operators.projection import Projection, projection
 from penstock.operators.sweep import RowsHolder
-from penstock.plan.ends import Ending, Seen
+from penstock.operators.totals import Summed
+from penstock.plan.buckets import Constant, has_totals
+from penstock.plan.ends import Ending, EndingValues, Seen
 from penstock.plan.joins import is_monotone
 from penstock.plan.panes import Panes
 from penstock.synopsis.deltas import Deltas, row_width
+from penstock.synopsis.memory import Ints
 from penstock.types import Type
 
 if TYPE_CHECKING:
@@ -38,12 +44,15 @@ def build_ending(build: Builder, node: Ending) -> DeltaNode:
     has_seen = any(isinstance(closer, Seen) for closer in node.all_closers())
     build.holders += endings.holders
     build.gauges.top.counts.append(endings.__len__)
+    values = [_build_values(build, operator, each) for each in node.values]
 
     def step_groups(step: Step) -> Deltas:
         out = groups(step)
         ended = purge.ended if purge is not None else {}
         endings.learn([rows(step) for rows in evidence], ended)
-        closed = endings.forget(operator, step.until)
+        closed = endings.forget(operator, step.until) if node.closes_groups else None
+        for forget_values in values:
+            forget_values(step, ended)
         if not node.emits:
             return out
         if closed is None or not len(closed):
@@ -51,6 +60,24 @@ def build_ending(build: Builder, node: Ending) -> DeltaNode:
         return _after_changes(closed, out, keys, len(node.schema)) if has_seen else closed
 
     return step_groups
+
+
+def _build_values(
+    build: Builder, operator: AggregateOperator | CountingOperator, node: EndingValues
+) -> Callable[[Step, Mapping[int, Ints]], None]:
+    """Values of a DISTINCT aggregate that have ended: only their number is kept."""
+    assert isinstance(operator, AggregateOperator)
+    held = DistinctValues(operator, node.aggregation)
+    evidence = [build.deltas(scan) for scan in node.groups.evidence]
+    endings = Endings(build.memory, build.name("endings"), node.groups, len(node.groups.schema), build.dictionary)
+    build.holders += endings.holders
+    build.gauges.top.counts.append(endings.__len__)
+
+    def forget_values(step: Step, ended: Mapping[int, Ints]) -> None:
+        endings.learn([rows(step) for rows in evidence], ended)
+        endings.forget(held, step.until)
+
+    return forget_values
 
 
 def _after_changes(closed: Deltas, changes: Deltas, keys: int, columns: int) -> Deltas:
@@ -87,6 +114,8 @@ def build_aggregate(build: Builder, relation: Aggregate) -> tuple[AggregateOpera
     if isinstance(relation.input, Panes):
         project = projection(keys + arguments, relation.input.schema)
         return _pane_aggregate(build, relation.input, project, key_types, specs)
+    if has_totals(relation.input):
+        return _total_aggregate(build, relation.input, relation, specs)
     below = build.project(relation.input, keys + arguments)
     grows = is_monotone(relation.input)
     operator = AggregateOperator(build.memory, build.name("aggregate"), key_types, specs, build.dictionary, grows)
@@ -114,6 +143,42 @@ def _pane_aggregate(
         out = operator.step([due], step.until, partials.spilt)
         partials.forget()
         return out
+
+    return operator, aggregate
+
+
+def _total_aggregate(
+    build: Builder, join: Constant, relation: Aggregate, specs: tuple[AggregationSpec, ...]
+) -> tuple[AggregateOperator, DeltaNode]:
+    """An aggregate of a join of buckets: of some arguments partial aggregates come, of the others values."""
+    owners = {a: n for n, kept in enumerate(join.buckets) if kept is not None for a in kept.totals}
+    pairs = list(zip(relation.aggregations, specs, strict=True))
+    summed = [Summed(owners[a], spec, a.argument) for a, spec in pairs if a in owners and a.argument is not None]
+    with build.gauges.building(join) as gauge:
+        rows, totals = build_totals(build, join, summed)
+    keys = tuple(key.expr for key in relation.keys)
+    body, arguments, partials = list(keys), [], []
+    width = row_width(len(keys) + sum(a.argument is not None and a not in owners for a in relation.aggregations))
+    words = iter(totals.words)
+    for aggregation in relation.aggregations:
+        partials.append(width + next(words) if aggregation in owners else -1)
+        arguments.append(len(body) if aggregation.argument is not None and aggregation not in owners else 0)
+        if aggregation.argument is not None and aggregation not in owners:
+            body.append(aggregation.argument)
+    shape = InputShape(0, len(body), tuple(arguments), tuple(partials))
+    project, width = projection(tuple(body), join.schema), row_width(len(join.schema))
+    name, key_types = build.name("aggregate"), tuple(key.type for key in keys)
+    # Extremes are added up only where no row ever goes.
+    grows = is_monotone(join) or any(each.spec.family == ORDERED for each in summed)
+    operator = AggregateOperator(build.memory, name, key_types, specs, build.dictionary, grows, shape)
+    _holds(build, operator)
+
+    def aggregate(step: Step) -> Deltas:
+        came = rows(step)
+        gauge.stepped(step.inputs, len(came))
+        shown = project(came.rows[:, :width], build.dictionary)
+        deltas = Deltas(came.ts, came.weight, np.concatenate((shown, came.rows[:, width:]), axis=1))
+        return operator.step([deltas], step.until, totals.spilt)
 
     return operator, aggregate
 

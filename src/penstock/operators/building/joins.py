@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin
-from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored
+from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, once
 from penstock.operators.building.windows import build_arrivals, build_operator
 from penstock.operators.constant_join import (
     BucketInputs,
@@ -20,19 +21,24 @@ from penstock.operators.constant_join import (
 from penstock.operators.doors import Doors
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
+from penstock.operators.passing import PassingInput, joined, matched, shown
 from penstock.operators.purge import Purge, looked_up
 from penstock.operators.rows import rows_of
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.spill import with_leaving
+from penstock.operators.stretches import Stretches
+from penstock.operators.totals import BucketTotals, Summed
 from penstock.operators.windows import ForgettingWindow
-from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
+from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
+from penstock.plan.passing import Passing, PassingAntiJoin, PassingJoin, PassingSemiJoin
 from penstock.plan.physical import Scan
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import Deltas, row_width
-from penstock.synopsis.memory import Ints
+from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.store import RowStore
 
 if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
@@ -44,6 +50,8 @@ def build_join(build: Builder, join: Join, columns: Schema) -> DeltaNode:
         return _purging_join(build, join, columns)
     if isinstance(join, ConstantJoin):
         return _constant_join(build, join, columns)
+    if isinstance(join, PassingJoin):
+        return _passing_join(build, join, columns)
     parts = [build.events(operand) for operand in join.operands]
     core = _core(build, join, columns, parts, only_coming=join is build.only_coming)
     operator = JoinOperator(core)
@@ -93,7 +101,7 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         found, times, signs, rows = core.step(events)
         results = Deltas(times, signs, rows).take(purge.in_time(found, times))
         purge.gave(int((signs > 0).sum()))
-        purge.step([came[number] for number in range(len(parts))], found)
+        purge.step([came[number] for number in range(len(parts))])
         return results.in_order()
 
     return join
@@ -124,6 +132,25 @@ def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> Delta
     return lambda step: operator.step([changes(step) for changes in nodes])
 
 
+def build_totals(build: Builder, node: Constant, summed: Sequence[Summed]) -> tuple[DeltaNode, BucketTotals]:
+    """A join of buckets, of all columns, each result with partial aggregates behind them."""
+    join = node if isinstance(node, ConstantJoin) else Join(node.inputs, node.on)
+    nodes, parts, synopses = _bucket_inputs(build, join, node.inputs, node.buckets)
+    schemas = [part.schema for part in parts]
+    totals = BucketTotals(build.memory, build.name("totals"), summed, schemas, build.dictionary)
+    build.holders.append(totals)
+    core = _core(build, join, node.schema if isinstance(node, ConstantJoin) else (), parts)
+    inputs = BucketInputs(core, synopses)
+    operator: ConstantJoinOperator | ConstantSemiJoinOperator
+    if isinstance(node, ConstantJoin):
+        operator = ConstantJoinOperator(inputs, totals)
+    else:
+        wants_match = isinstance(node, SemiJoin)
+        inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+        operator = ConstantSemiJoinOperator(inputs, inner, wants_match, totals)
+    return lambda step: operator.step([changes(step) for changes in nodes]), totals
+
+
 def _bucket_inputs(
     build: Builder, join: Join, operands: Sequence[Relation], buckets: Sequence[Buckets | None]
 ) -> tuple[list[DeltaNode | EventNode], list[Stored], list[ConstantSynopsis | None]]:
@@ -133,24 +160,43 @@ def _bucket_inputs(
     synopses: list[ConstantSynopsis | None] = []
     for number, (operand, kept) in enumerate(zip(operands, buckets, strict=True)):
         if kept is None:
-            parts.append(build.events(operand))
+            part = build.events(operand)
+            parts.append(replace(part, events=once(part.events)))
             nodes.append(parts[-1].events)
             synopses.append(None)
             continue
-        nodes.append(build.deltas(operand))
+        nodes.append(_stretched(build, build.deltas(operand), operand.schema, kept, parts))
+        schema = (*operand.schema, *(stretch.column for stretch in kept.stretches))
         joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
-        recipe, width = recipe_of(kept, operand.schema, joined), row_width(len(operand.schema))
+        recipe, width = recipe_of(kept, schema, joined), row_width(len(schema))
         synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(kept))
-        build.keeps(synopsis.store, operand.schema)
+        build.keeps(synopsis.store, schema)
         build.stores.append(synopsis.store)
         build.slims |= kept.space is not None
         synopses.append(synopsis)
-        parts.append(Stored(operand.schema, synopsis.store, _no_events))
+        parts.append(Stored(schema, synopsis.store, _no_events))
     return nodes, parts, synopses
 
 
+def _stretched(build: Builder, node: DeltaNode, schema: Schema, kept: Buckets, parts: Sequence[Stored]) -> DeltaNode:
+    """Rows with the columns that are found in tables. `parts` will hold these when the first row comes."""
+    if not kept.stretches:
+        return node
+    stretches = Stretches(kept.stretches, schema, build.dictionary)
+
+    def stretched(step: Step) -> Deltas:
+        tables = {stretch.table: parts[stretch.table] for stretch in kept.stretches}
+        for table in tables.values():
+            table.events(step)
+        deltas, stores = node(step), {number: table.store for number, table in tables.items()}
+        schemas = {number: table.schema for number, table in tables.items()}
+        return Deltas(deltas.ts, deltas.weight, stretches.step(deltas.rows, stores, schemas))
+
+    return stretched
+
+
 def _no_events(step: Step) -> Events:
-    raise AssertionError("buckets have no events of their own")
+    raise AssertionError("rows that are not kept have no events of their own")
 
 
 class _ForgettingInput:
@@ -218,7 +264,7 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
         found, times, signs, _ = core.step(entered)
         kept = purge.in_time(found, times)
         shown = operator.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
-        purge.step(came, found, done_with=rows_of(0, found[kept, 0]))
+        purge.step(came, done_with=rows_of(0, found[kept, 0]))
         return shown
 
     return build.narrowed(semi_join, windows[0].stored, relation.left.schema)
@@ -229,6 +275,8 @@ def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
         return _purging_semi_join(build, relation)
     if isinstance(relation, ConstantSemiJoin | ConstantAntiJoin):
         return _constant_semi_join(build, relation)
+    if isinstance(relation, PassingSemiJoin | PassingAntiJoin):
+        return _passing_semi_join(build, relation)
     sides = (relation.left, relation.right)
     parts = [build.events(side) for side in sides]
     core = _core(build, Join(sides, relation.on), (), parts)
@@ -252,6 +300,41 @@ def _constant_semi_join(build: Builder, relation: ConstantSemiJoin | ConstantAnt
     return build.narrowed(
         lambda step: operator.step([changes(step) for changes in nodes]), parts[0], relation.left.schema
     )
+
+
+def _passing_join(build: Builder, node: PassingJoin, columns: Schema) -> DeltaNode:
+    """A join with tables, which keeps nothing of its other input."""
+    changes, parts, store = _passing_inputs(build, node)
+    passing = PassingInput(_core(build, node, columns, parts), node.passing, store)
+    tables = [part for number, part in enumerate(parts) if number != node.passing]
+    return lambda step: joined(passing, changes(step), [part.events(step) for part in tables])
+
+
+def _passing_semi_join(build: Builder, relation: PassingSemiJoin | PassingAntiJoin) -> DeltaNode:
+    changes, parts, store = _passing_inputs(build, relation)
+    core = _core(build, Join(relation.inputs, relation.on), (), parts)
+    passing, table = PassingInput(core, relation.passing, store), parts[1 - relation.passing]
+    wants_match = isinstance(relation, SemiJoin)
+    if relation.passing == 0:
+        return lambda step: shown(passing, changes(step), table.events(step), wants_match)
+    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    return lambda step: matched(passing, changes(step), table.events(step), operator)
+
+
+def _passing_inputs(build: Builder, node: Passing) -> tuple[DeltaNode, list[Stored], RowStore]:
+    """What comes of the input that passes, where each input's rows are, and where those are for a while."""
+    own = node.inputs[node.passing]
+    # Nobody has to find these rows again, so they are not among what is persisted.
+    store = RowStore(Memory(), "passing", row_width(len(own.schema)))
+    passing = Stored(own.schema, store, _no_events)
+    changes: list[DeltaNode] = []
+    parts = []
+    for number, below in enumerate(node.inputs):
+        if number == node.passing:
+            changes.append(build.deltas(below))
+        parts.append(passing if number == node.passing else build.events(below))
+    build.slims = True
+    return changes[0], parts, store
 
 
 def _core(

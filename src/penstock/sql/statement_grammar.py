@@ -1,0 +1,245 @@
+"""The grammar of statements: CREATE, ALTER, DROP, and queries through the dialect."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from penstock.catalog import Connector
+from penstock.errors import Span
+from penstock.sql.constraint_grammar import ConstraintParser
+from penstock.sql.diagnostics import did_you_mean
+from penstock.sql.syntax import (
+    AlterStream,
+    ColumnDef,
+    ConstraintClause,
+    CreateAssertion,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    CreateView,
+    Creation,
+    Drop,
+    Name,
+    Statement,
+    Tree,
+    VariableDef,
+)
+from penstock.sql.syntax_errors import STATEMENTS
+
+DROPPABLE = ("STREAM", "TABLE", "VIEW", "QUERY", "ASSERTION")
+CREATABLE = "STREAM, TABLE, VIEW, QUERY or ASSERTION"
+
+STATEMENT_HINT = "statements are CREATE, ALTER, DROP and SELECT"
+OTHER_STATEMENTS = {
+    "EXPLAIN": "leave EXPLAIN out, and run `penstock explain` on the file",
+    "INSERT": "a stream takes its rows from USING format OPTIONS (...)",
+}
+
+
+class StatementParser(ConstraintParser):
+    """The grammar of statements. Each method reads what its name says and gives a value of `syntax`."""
+
+    def read_statement(self) -> Statement:
+        self._first = self._curr
+        if self._match(TokenType.CREATE):
+            return self.read_create_statement()
+        if self._match(TokenType.DROP):
+            return self.read_drop_statement()
+        if self._match(TokenType.ALTER):
+            return self.read_alter_statement()
+        if self._curr and not self._at_query():
+            word = self._curr.text.upper()
+            hint = did_you_mean(word, STATEMENTS)
+            self.fault(f"{self._curr.text} starts no statement", hint or OTHER_STATEMENTS.get(word, STATEMENT_HINT))
+        query = self.read_query("a query")
+        on_close, allowed = self.read_emission()
+        return CreateQuery(self._span(), "CREATE", None, query, allowed, on_close)
+
+    def read_create_statement(self) -> Statement:
+        replace = self._match_text_seq("OR", "REPLACE")
+        kind = self._curr
+        if not kind:
+            self.fault("expected what to create", f"CREATE makes a {CREATABLE}")
+        self._advance()
+        creation: Creation = "CREATE OR REPLACE" if replace else "CREATE"
+        if self._match_text_seq("IF", "NOT", "EXISTS"):
+            creation = "CREATE IF NOT EXISTS"
+        match kind.text.upper():
+            case "STREAM":
+                return self.read_create_stream(creation)
+            case "TABLE":
+                return self.read_create_table(creation)
+            case "VIEW":
+                return self.read_create_view(creation)
+            case "QUERY":
+                return self.read_create_query(creation)
+            case "ASSERTION":
+                return self.read_create_assertion(creation)
+        self.fault(f"cannot create {kind.text}", f"CREATE makes a {CREATABLE}", kind)
+
+    def read_create_stream(self, creation: Creation) -> CreateStream:
+        name = self.read_name("the stream's name")
+        elements = self.read_elements()
+        timestamp: Name | None = None
+        delay: int | None = None
+        connector: Connector | None = None
+        while self._curr:
+            if timestamp is None and self._match_text_seq("TIMESTAMP"):
+                self._expect_words("BY")
+                timestamp = self.read_name("the timestamp's column")
+                if self._match_text_seq("DELAY"):
+                    delay = self.read_duration("DELAY")
+            elif connector is None and self._match(TokenType.USING):
+                connector = self.read_connector()
+            else:
+                self._unexpected("TIMESTAMP BY column [DELAY time] and USING format OPTIONS (...) follow the columns")
+        return CreateStream(self._span(), creation, name, elements, timestamp, delay, connector)
+
+    def read_create_table(self, creation: Creation) -> CreateTable:
+        name = self.read_name("the table's name")
+        elements = self.read_elements()
+        connector = self.read_connector() if self._match(TokenType.USING) else None
+        if self._match_text_seq("TIMESTAMP", advance=False):
+            self.fault("a table has no timestamp: it is the same at every instant", "CREATE STREAM makes a stream")
+        return CreateTable(self._span(), creation, name, elements, connector)
+
+    def read_create_view(self, creation: Creation) -> CreateView:
+        name = self.read_name("the view's name")
+        if self._match(TokenType.L_PAREN, advance=False):
+            self.fault("a view takes the names of its columns from its query", "name them there: SELECT a AS x")
+        self._expect(TokenType.ALIAS, "AS")
+        query = self.read_query("the view's query")
+        return CreateView(self._span(), creation, name, query)
+
+    def read_create_query(self, creation: Creation) -> CreateQuery:
+        name = self.read_name("the query's name")
+        allowed = self.read_allow_unbounded()
+        self._expect(TokenType.ALIAS, "AS", "write CREATE QUERY name AS SELECT ...")
+        query = self.read_query("the query")
+        on_close, also_allowed = self.read_emission()
+        return CreateQuery(self._span(), creation, name, query, allowed or also_allowed, on_close)
+
+    def read_create_assertion(self, creation: Creation) -> CreateAssertion:
+        """`FOR stream variable, ... [WHERE premise] THEN [EXISTS stream variable, ... WHERE] conclusion`."""
+        name = self.read_name("the assertion's name")
+        self._expect_words("FOR")
+        each = self.read_variables()
+        premise = self.read_predicate("WHERE") if self._match(TokenType.WHERE) else None
+        self._expect(TokenType.THEN, "THEN", "an assertion is FOR stream variable, ... WHERE premise THEN conclusion")
+        some: tuple[VariableDef, ...] = ()
+        if self._match(TokenType.EXISTS):
+            some = self.read_variables()
+            self._expect(TokenType.WHERE, "WHERE")
+        conclusion = self.read_predicate("THEN" if not some else "WHERE")
+        return CreateAssertion(self._span(), creation, name, each, premise, some, conclusion)
+
+    def read_variables(self) -> tuple[VariableDef, ...]:
+        def variable() -> VariableDef:
+            stream = self.read_name("a stream's name")
+            self._match(TokenType.ALIAS)
+            named = self._curr and self._curr.token_type not in (TokenType.COMMA, TokenType.WHERE, TokenType.THEN)
+            return VariableDef(stream, self.read_name("a variable") if named else stream)
+
+        return self._separated(variable)
+
+    def read_drop_statement(self) -> Drop:
+        kind = self._curr
+        if not kind or kind.text.upper() not in DROPPABLE:
+            self.fault("cannot drop this", f"DROP takes a {CREATABLE}")
+        self._advance()
+        if_exists = bool(self._match_text_seq("IF", "EXISTS"))
+        name = self.read_name(f"the {kind.text.lower()}'s name")
+        return Drop(self._span(), kind.text.upper(), name, if_exists)
+
+    def read_alter_statement(self) -> AlterStream:
+        if not self._match_text_seq("STREAM"):
+            self.fault("cannot alter this", "write ALTER STREAM name ADD constraint")
+        name = self.read_name("the stream's name")
+        self._expect_words("ADD")
+        added = self._separated(self.read_required_constraint)
+        return AlterStream(self._span(), name, added)
+
+    def read_elements(self) -> tuple[ColumnDef | ConstraintClause, ...]:
+        self._expect(TokenType.L_PAREN, "columns in parentheses", "write (name TYPE, ...)")
+        elements = self._separated(self.read_element)
+        self._expect(TokenType.R_PAREN, ")")
+        return elements
+
+    def read_element(self) -> ColumnDef | ConstraintClause:
+        constraint = self.read_constraint()
+        if constraint is not None:
+            return constraint
+        start = self._curr
+        virtual = self._is_start("VIRTUAL", self._next.text.upper()) and self._is_name_token(self._next)
+        after = self._tokens[self._index + 2 : self._index + 3]
+        if virtual and after and after[0].token_type in (TokenType.COMMA, TokenType.L_PAREN, TokenType.R_PAREN):
+            virtual = False  # a column of the name virtual, and its type
+        if virtual:
+            self._advance()
+        name = self.read_name("a column's name")
+        type_ = self.read_type(name)
+        if self._curr and self._curr.token_type not in (TokenType.COMMA, TokenType.R_PAREN):
+            self._refuse_column_option()
+        return ColumnDef(name, type_, self._span(start), virtual)
+
+    def read_type(self, column: Name) -> Tree:
+        """A type. One that there is not is kept, so that the binder can say so beside other errors."""
+        token = self._curr
+        type_: Tree | None = self._parse_types()
+        if isinstance(type_, exp.DataType):
+            return type_
+        if not self._is_name_token(token):
+            self.fault(f"expected a type after {column.text}", token=token)
+        self._advance()
+        return exp.Var(this=token.text).update_positions(token)
+
+    def _refuse_column_option(self) -> None:
+        words = self._curr.text.upper()
+        hints = {
+            "NOT": "leave NOT NULL out: every column may hold NULL",
+            "NULL": "leave NULL out: every column may hold NULL",
+            "PRIMARY KEY": "write UNIQUE (column) as an element of its own",
+            "UNIQUE": "write UNIQUE (column) as an element of its own",
+            "REFERENCES": "write FOREIGN KEY (column) REFERENCES ... as an element of its own",
+        }
+        self._unexpected(hints.get(words, "a column has a name and a type"))
+
+    def read_connector(self) -> Connector:
+        format_ = self.read_name("a format such as parquet, json, csv or kafka").text
+        if not self._match_text_seq("OPTIONS"):
+            return Connector(format_)
+        self._expect(TokenType.L_PAREN, "(")
+        options = self._separated(self.read_option)
+        self._expect(TokenType.R_PAREN, ")")
+        for number, (key, _) in enumerate(options):
+            if any(key.lower() == other.lower() for other, _ in options[:number]):
+                self.fault(f"the option {key} is given twice", token=self._prev)
+        return Connector(format_, options)
+
+    def read_option(self) -> tuple[str, str]:
+        """`path 'data/bid'`, `kafka.bootstrap.servers = 'host:9092'` or `'header' true`."""
+        key = self._take_word("an option's name")
+        while self._match(TokenType.DOT):
+            key += f".{self._take_word('the rest of the option')}"
+        self._match(TokenType.EQ)
+        sign = "-" if self._match(TokenType.DASH) else ""
+        token = self._curr
+        if not token or token.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+            self.fault(f"expected a value for the option {key}", f"write {key} 'value'")
+        self._advance()
+        return key, sign + token.text
+
+    def read_emission(self) -> tuple[Span | None, bool]:
+        """`EMIT ON CLOSE` and `ALLOW UNBOUNDED`, in any order: where the first stands, and whether the second does."""
+        allowed = self.read_allow_unbounded()
+        start = self._curr
+        if not self._match_text_seq("EMIT"):
+            return None, allowed
+        if not self._match_text_seq("ON", "CLOSE"):
+            self.fault("expected ON CLOSE after EMIT", "EMIT ON CLOSE gives each group once, when it closes")
+        span = Span(start.start, self._prev.end + 1)
+        return span, self.read_allow_unbounded() or allowed
+
+    def read_allow_unbounded(self) -> bool:
+        return bool(self._match_text_seq("ALLOW", "UNBOUNDED"))
