@@ -12,9 +12,9 @@ from penstock.plan.buckets import Constant
 from penstock.plan.exploited import unused_proof
 from penstock.register.verdict import check_query
 from tests.constant.cases import Bounded, bounded_cases
-from tests.engines.comparing import Log, batches, embedded, expected, logged
+from tests.engines.comparing import batches, embedded, expected
+from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
-from tests.engines.test_embedded import restart
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -52,15 +52,8 @@ def assert_within_bounds(engine: EmbeddedEngine, found: Bounded, seed: int) -> N
 @pytest.mark.parametrize("block", range(2))
 def test_buckets_go_on_from_their_pages(block: int) -> None:
     for seed, found in bounded_cases(20_000 + block * 1000, 8, rows=30):
-        engine = EmbeddedEngine(found.query, found.catalog, {}, 1 + seed % 2)
-        pages: dict[tuple[int, int], dict[str, bytes]] = {}
-        log: Log = Log()
-        for name, rows in batches(found.case, engine, found.catalog, Random(seed)):
-            engine.push(name, rows)
-            log += logged(engine.advance(), found.query)
-            restart(engine, pages)
-        log += logged(engine.finish(), found.query)
-        assert log == expected(found.case, found.query, found.catalog), (seed, found.case.script)
+        got = restarted(found.case, found.query, found.catalog, 1 + seed % 2, Random(seed))
+        assert got == expected(found.case, found.query, found.catalog), (seed, found.case.script)
 
 
 def test_spark_s_tasks_and_retries_do_not_matter() -> None:

@@ -17,7 +17,7 @@ from penstock.algebra.functions import FUNCTIONS
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog, StreamDef
 from penstock.sql import bind_text
-from penstock.sql.scalars import _FUNCTION_ALIASES, _SPECIAL_FUNCTIONS, AGGREGATES
+from penstock.sql.calls import _FUNCTION_ALIASES, _SPECIAL_FUNCTIONS, AGGREGATES
 from penstock.types import Kind, Type, decimal
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -15,6 +15,7 @@ import pyarrow as pa
 from penstock.algebra.relations import Query
 from penstock.catalog import Attribute, Catalog, StreamDef, TableDef
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.sql import bind_text
 from penstock.synopsis.codes import arrow_type
 from penstock.types import Kind
@@ -37,10 +38,12 @@ def expected(case: Case, query: Query, catalog: Catalog) -> Log:
     return Counter((change.ts, change.op, *map(comparable, change.row)) for change in changes)
 
 
-def embedded(case: Case, query: Query, catalog: Catalog, cells: int, cuts: Random | int) -> Log:
+def embedded(
+    case: Case, query: Query, catalog: Catalog, cells: int, cuts: Random | int, forgetting: Forgetting = EAGER
+) -> Log:
     """`cuts`: rows per batch (0: all in one), or a source of randomness."""
     tables = {t.name: table(t, case.data.get(t.name, ())) for t in catalog.tables}
-    engine = EmbeddedEngine(query, catalog, tables, cells, case.horizon)
+    engine = EmbeddedEngine(query, catalog, tables, cells, case.horizon, forgetting=forgetting)
     log: Log = Counter()
     for name, rows in batches(case, engine, catalog, cuts):
         engine.push(name, rows)
@@ -62,7 +65,7 @@ def batches_of(case: Case, streams: list[StreamDef], cuts: Random | int) -> Sequ
         ]
     else:
         pieces = _random_pieces(case, streams, cuts)
-    return [(s.name, table(s, rows).combine_chunks().to_batches()[0]) for s, rows in pieces if rows]
+    return [(s.name, batch(s, rows)) for s, rows in pieces if rows]
 
 
 def _random_pieces(case: Case, streams: list[StreamDef], random: Random) -> list[tuple[StreamDef, list[Any]]]:
@@ -74,6 +77,10 @@ def _random_pieces(case: Case, streams: list[StreamDef], random: Random) -> list
         pieces.append((stream, left[stream.name][:count]))
         left[stream.name] = left[stream.name][count:]
     return pieces
+
+
+def batch(definition: StreamDef, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+    return table(definition, rows).combine_chunks().to_batches()[0]
 
 
 def table(definition: StreamDef | TableDef, rows: Sequence[Sequence[Any]]) -> pa.Table:

@@ -12,9 +12,9 @@ from penstock.algebra.rewrites import normalise
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.plan.fragments import plan
 from penstock.plan.passing import Passing
-from tests.engines.comparing import Log, batches, bound, embedded, expected, logged, table
+from tests.engines.comparing import batches, bound, embedded, expected, table
+from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
-from tests.engines.test_embedded import restart
 from tests.generators import Case
 
 DDL = """
@@ -84,13 +84,4 @@ def test_tables_are_there_after_a_restart() -> None:
     for name in ("two tables", "none", "rows of a table without"):
         case = case_of(QUERIES[name], 3)
         query, catalog = bound(case)
-        tables = {t.name: table(t, case.data[t.name]) for t in catalog.tables}
-        engine = EmbeddedEngine(query, catalog, tables, 2)
-        pages: dict[tuple[int, int], dict[str, bytes]] = {}
-        log: Log = Log()
-        for stream, rows in batches(case, engine, catalog, Random(3)):
-            engine.push(stream, rows)
-            log += logged(engine.advance(), query)
-            restart(engine, pages)
-        log += logged(engine.finish(), query)
-        assert log == expected(case, query, catalog), name
+        assert restarted(case, query, catalog, 2, Random(3)) == expected(case, query, catalog), name

@@ -10,7 +10,7 @@ from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.purge import Purge
 from penstock.plan.rules import ByNo
 from penstock.sql import bind_text
-from tests.engines.comparing import logged, table
+from tests.engines.comparing import batch, logged
 
 Values = tuple[int, ...]
 
@@ -40,8 +40,7 @@ class Steps:
         """A row at that instant, which is closed then."""
         self.now = ts
         definition = self.catalog.get(stream)
-        (batch,) = table(definition, [(*row, ts)]).combine_chunks().to_batches()  # type: ignore[arg-type]
-        self.engine.push(stream, batch)
+        self.engine.push(stream, batch(definition, [(*row, ts)]))  # type: ignore[arg-type]
         self.log += logged(self.engine._step(ts + 1), self.query)
 
     def stored(self, occurrence: str) -> list[Values]:

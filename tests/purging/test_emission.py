@@ -15,11 +15,12 @@ from penstock.operators import machine
 from penstock.plan.exploited import unused_proof
 from penstock.plan.fragments import plan
 from penstock.sql import bind_text
-from tests.engines.comparing import Log, batches, embedded, expected, logged, table
+from tests.engines.comparing import Log, bound, embedded, expected, logged
+from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
-from tests.engines.test_embedded import restart
 from tests.generators import Case
 from tests.purging.cases import Declared, Purging, data_case, punctuated, punctuated_from, reference, unique
+from tests.purging.stepping import steps
 from tests.seeds import seeds
 
 #: Of a stream: what it is grouped by.
@@ -84,14 +85,8 @@ def test_the_answer_is_the_reference_s(block: int) -> None:
 @pytest.mark.parametrize("seed", seeds(8))
 def test_it_goes_on_from_its_pages(seed: int) -> None:
     found = closing_case(1000 + seed)
-    engine = EmbeddedEngine(found.query, found.catalog, {}, 1 + seed % 2)
-    pages: dict[tuple[int, int], dict[str, bytes]] = {}
-    log: Log = Log()
-    for name, rows in batches(found.case, engine, found.catalog, Random(seed)):
-        engine.push(name, rows)
-        log += logged(engine.advance(), found.query)
-        restart(engine, pages)
-    assert log + logged(engine.finish(), found.query) == expected(found.case, found.query, found.catalog)
+    got = restarted(found.case, found.query, found.catalog, 1 + seed % 2, Random(seed))
+    assert got == expected(found.case, found.query, found.catalog)
 
 
 @pytest.mark.parametrize("seed", seeds(8))
@@ -133,18 +128,14 @@ def test_an_auction_gives_each_item_once_and_keeps_the_open_ones(within: str, ce
         if i % 4 or at == 9
     ]
     case = Case(AUCTION.format(within), DEAREST, {"item": items, "bid": bids}, None, "")
-    bound = bind_text(case.script).checked()
-    query, catalog = bound.queries[0], bound.catalog
+    query, catalog = bound(case)
     (verdict,) = check(case.script)
     assert verdict.safe
     assert unused_proof(verdict) is None
     engine = EmbeddedEngine(query, catalog, {}, cells)
     most, log = 0, Log()
-    for start in range(0, 800, 20):
-        for stream in catalog.streams:
-            rows = [row for row in case.data[stream.name] if start <= row[-1] < start + 20]
-            engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
-        log += logged(engine.advance(), query)
+    for out in steps(engine, catalog, case.data, 20):
+        log += logged(out, query)
         most = max(most, engine.state()[0])
     log += logged(engine.finish(), query)
     assert log == Log((10 * i + 9, "+", f"item {i}", 105, 3, 3) for i in range(80) if i % 4)
@@ -158,11 +149,11 @@ def test_a_group_that_was_closed_before_its_item_came_shows_with_the_item() -> N
         "bid": [(7, 3, "bid", 10), (7, 4, "bid", 20), (7, 0, "close", 30)],
     }
     case = Case(ddl, DEAREST, data, None, "")
-    bound = bind_text(case.script).checked()
+    query, catalog = bound(case)
     want = Log([(50, "+", "vase", 4, 2, 2)])
-    assert expected(case, bound.queries[0], bound.catalog) == want
+    assert expected(case, query, catalog) == want
     for cuts in (0, 1, 2):
-        assert embedded(case, bound.queries[0], bound.catalog, 1, cuts) == want
+        assert embedded(case, query, catalog, 1, cuts) == want
 
 
 def test_a_query_whose_groups_may_not_close_is_refused() -> None:
@@ -173,6 +164,6 @@ def test_a_query_whose_groups_may_not_close_is_refused() -> None:
     (verdict,) = check(script)
     assert not verdict.safe
     assert "waits for each group by s.ok to close" in verdict.message
-    bound = bind_text(script).checked()
+    found = bind_text(script).checked()
     with pytest.raises(PenstockError, match="nothing shows when these do"):
-        plan(normalise(bound.queries[0]), 1, bound.catalog)
+        plan(normalise(found.queries[0]), 1, found.catalog)

@@ -9,12 +9,12 @@ import pytest
 from penstock import check
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.plan.exploited import unused_proof
-from penstock.sql import bind_text
-from tests.engines.comparing import Log, batches, bound, embedded, expected, logged, table
+from tests.engines.comparing import Log, bound, embedded, expected, logged
+from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
-from tests.engines.test_embedded import restart
 from tests.generators import Case
 from tests.purging.cases import SECOND, Purging, Row, data_case, punctuated, punctuated_from
+from tests.purging.stepping import steps
 from tests.purging.test_emission import declared
 from tests.seeds import seeds
 
@@ -60,8 +60,7 @@ def ending_case(seed: int) -> Case:
 @pytest.mark.parametrize("seed", seeds(30))
 def test_the_answer_is_the_reference_s(seed: int) -> None:
     case = ending_case(seed)
-    bound = bind_text(case.script).checked()
-    query, catalog = bound.queries[0], bound.catalog
+    query, catalog = bound(case)
     want = expected(case, query, catalog)
     for cells, cuts in ((1, 0), (1, Random(seed)), (3, Random(seed))):
         assert embedded(case, query, catalog, cells, cuts) == want
@@ -71,16 +70,8 @@ def test_the_answer_is_the_reference_s(seed: int) -> None:
 @pytest.mark.parametrize("seed", seeds(15))
 def test_endings_go_on_from_their_pages(seed: int) -> None:
     case = ending_case(100 + seed)
-    bound = bind_text(case.script).checked()
-    query, catalog = bound.queries[0], bound.catalog
-    engine = EmbeddedEngine(query, catalog, {}, 1)
-    pages: dict[tuple[int, int], dict[str, bytes]] = {}
-    log: Log = Log()
-    for name, rows in batches(case, engine, catalog, Random(seed)):
-        engine.push(name, rows)
-        log += logged(engine.advance(), query)
-        restart(engine, pages)
-    assert log + logged(engine.finish(), query) == expected(case, query, catalog)
+    query, catalog = bound(case)
+    assert restarted(case, query, catalog, 1, Random(seed)) == expected(case, query, catalog)
 
 
 @pytest.mark.parametrize(
@@ -98,14 +89,9 @@ def test_what_is_kept_is_what_is_open(select: str) -> None:
     """A value comes for ten seconds, and is closed then."""
     rows = [(n // 10, n, int(n % 10 == 9), n * SECOND) for n in range(1000)]
     case = Case(DDL.format(", PUNCTUATED BY (a) WHEN closes = 1"), select, {"s": rows, "closed": []}, None, "")
-    bound = bind_text(case.script).checked()
-    engine = EmbeddedEngine(bound.queries[0], bound.catalog)
-    most = 0
-    for name, batch in batches(case, engine, bound.catalog, 25):
-        engine.push(name, batch)
-        engine.advance()
-        most = max(most, engine.state()[0])
-    assert most <= 12
+    query, catalog = bound(case)
+    engine = EmbeddedEngine(query, catalog)
+    assert max(engine.state()[0] for _ in steps(engine, catalog, case.data, 25 * SECOND)) <= 12
 
 
 def test_groups_of_a_union_end_when_both_sides_are_closed() -> None:
@@ -125,12 +111,8 @@ def test_groups_of_a_union_end_when_both_sides_are_closed() -> None:
     assert unused_proof(verdict) is None
     engine = EmbeddedEngine(query, catalog)
     log, most = Log(), 0
-    for start in range(0, 300, 5):
-        for stream in catalog.streams:
-            engine.push(
-                stream.name, table(stream, rows[stream.name][start : start + 5]).combine_chunks().to_batches()[0]
-            )
-        log += logged(engine.advance(), query)
+    for out in steps(engine, catalog, rows, 5 * SECOND):
+        log += logged(out, query)
         most = max(most, engine.state()[0])
     assert most <= 12
     log += logged(engine.finish(), query)
@@ -162,14 +144,8 @@ def test_values_that_end_are_counted_for_good(block: int) -> None:
 @pytest.mark.parametrize("seed", seeds(4))
 def test_values_go_on_from_their_pages(seed: int) -> None:
     found = values_case(500 + seed)
-    engine = EmbeddedEngine(found.query, found.catalog, {}, 1 + seed % 2)
-    pages: dict[tuple[int, int], dict[str, bytes]] = {}
-    log: Log = Log()
-    for name, rows in batches(found.case, engine, found.catalog, Random(seed)):
-        engine.push(name, rows)
-        log += logged(engine.advance(), found.query)
-        restart(engine, pages)
-    assert log + logged(engine.finish(), found.query) == expected(found.case, found.query, found.catalog)
+    got = restarted(found.case, found.query, found.catalog, 1 + seed % 2, Random(seed))
+    assert got == expected(found.case, found.query, found.catalog)
 
 
 def test_groups_of_a_join_end_with_their_auction() -> None:
@@ -188,18 +164,10 @@ def test_groups_of_a_join_end_with_their_auction() -> None:
         "bid": [(i, at, "close" if at == 9 else "bid", 10 * i + at) for i in range(40) for at in (1, 3, 5, 9)],
     }
     case = Case(ddl, select, data, None, "")
-    bound = bind_text(case.script).checked()
-    query, catalog = bound.queries[0], bound.catalog
+    query, catalog = bound(case)
     (verdict,) = check(case.script)
     assert verdict.safe
     assert unused_proof(verdict) is None
     assert embedded(case, query, catalog, 2, 7) == expected(case, query, catalog)
     engine = EmbeddedEngine(query, catalog)
-    most = 0
-    for start in range(0, 400, 20):
-        for stream in catalog.streams:
-            rows = [row for row in data[stream.name] if start <= row[-1] < start + 20]
-            engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
-        engine.advance()
-        most = max(most, engine.state()[0])
-    assert most <= 12
+    assert max(engine.state()[0] for _ in steps(engine, catalog, data, 20)) <= 12

@@ -24,7 +24,7 @@ from penstock.register.punctuation import (
 )
 from penstock.register.punctuation.plans import Join, Leaf
 from penstock.register.refusal import UnsafeQuery
-from tests.engines.comparing import Log, bound, logged, table
+from tests.engines.comparing import Log, batch, bound, logged
 from tests.generators import Case
 
 #: A row of a stream, and the rows that each stream's state has then.
@@ -39,7 +39,7 @@ def play(ddl: str, select: str, steps: list[Step]) -> list[tuple[object, ...]]:
     log: Log = Log()
     for ts, (name, row, want) in enumerate(steps, start=1):
         (stream,) = (one for one in catalog.streams if one.name == name)
-        engine.push(name, table(stream, [(*row, ts)]).combine_chunks().to_batches()[0])
+        engine.push(name, batch(stream, [(*row, ts)]))
         log += logged(engine._step(ts + 1), query)
         lines = [line for line in engine.metrics() if line.stream in want and line.operator.startswith("scan")]
         assert {line.stream: line.state_rows for line in lines} == want, (ts, name, row)

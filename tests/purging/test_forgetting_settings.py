@@ -8,27 +8,16 @@ import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.plan.forgetting import Forgetting
-from tests.engines.comparing import Log, batches, bound, expected, logged, table
-from tests.engines.test_embedded import restart
+from tests.engines.comparing import Log, batches, bound, embedded, expected, logged
+from tests.engines.restarting import restarted
 from tests.generators import Case
-from tests.purging.cases import SECOND, Purging, purging_case
+from tests.purging.cases import SECOND, purging_case
+from tests.purging.stepping import steps
 from tests.purging.test_emission import closing_case
 from tests.purging.test_other_operators import forgetting_case
 from tests.seeds import seeds
 
 LAZY = (Forgetting(rows=3), Forgetting(rows=20), Forgetting(time=4 * SECOND), Forgetting(rows=30, time=9 * SECOND))
-
-
-def run(found: Purging, forgetting: Forgetting, cuts: Random, restarts: bool = False) -> Log:
-    engine = EmbeddedEngine(found.query, found.catalog, {}, 1, forgetting=forgetting)
-    pages: dict[tuple[int, int], dict[str, bytes]] = {}
-    log: Log = Log()
-    for name, rows in batches(found.case, engine, found.catalog, cuts):
-        engine.push(name, rows)
-        log += logged(engine.advance(), found.query)
-        if restarts:
-            restart(engine, pages)
-    return log + logged(engine.finish(), found.query)
 
 
 @pytest.mark.parametrize("seed", seeds(10))
@@ -37,8 +26,9 @@ def test_a_lazy_purge_gives_the_same_answer(seed: int) -> None:
     found = made(4000 + seed)
     want = expected(found.case, found.query, found.catalog)
     for forgetting in LAZY:
-        assert run(found, forgetting, Random(seed)) == want, (forgetting, found.case.script)
-    assert run(found, LAZY[seed % 4], Random(seed), restarts=True) == want
+        got = embedded(found.case, found.query, found.catalog, 1, Random(seed), forgetting)
+        assert got == want, (forgetting, found.case.script)
+    assert restarted(found.case, found.query, found.catalog, 1, Random(seed), LAZY[seed % 4]) == want
 
 
 DDL = """
@@ -67,15 +57,7 @@ def states(forgetting: Forgetting, lost: int = 0) -> tuple[list[int], EmbeddedEn
     case = Case(DDL, JOIN, auction(lost), None, "")
     query, catalog = bound(case)
     engine = EmbeddedEngine(query, catalog, forgetting=forgetting)
-    sizes = []
-    for start in range(0, 2000, 10):
-        for stream in catalog.streams:
-            rows = [row for row in case.data[stream.name] if start <= row[-1] < start + 10]
-            if rows:
-                engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
-        engine.advance()
-        sizes.append(engine.state()[0])
-    return sizes, engine
+    return [engine.state()[0] for _ in steps(engine, catalog, case.data, 10)], engine
 
 
 def test_a_lazy_purge_keeps_what_came_since_the_last_and_no_more() -> None:

@@ -16,10 +16,9 @@ from penstock.plan.ends import Ending
 from penstock.plan.exploited import unused_proof
 from penstock.plan.fragments import plan
 from penstock.plan.rules import PurgingAntiJoin, PurgingSemiJoin
-from penstock.sql import bind_text
-from tests.engines.comparing import Log, batches, embedded, expected, logged, table
+from tests.engines.comparing import Log, bound, embedded, expected, logged
+from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
-from tests.engines.test_embedded import restart
 from tests.generators import Case
 from tests.purging.cases import (
     Declared,
@@ -32,6 +31,7 @@ from tests.purging.cases import (
     reference,
     unique,
 )
+from tests.purging.stepping import steps
 from tests.seeds import seeds
 
 SUBQUERY = (
@@ -105,14 +105,8 @@ def test_the_answer_is_the_reference_s(block: int) -> None:
 @pytest.mark.parametrize("seed", seeds(6))
 def test_it_goes_on_from_its_pages(seed: int) -> None:
     found = forgetting_case(1000 + seed)
-    engine = EmbeddedEngine(found.query, found.catalog, {}, 1 + seed % 2)
-    pages: dict[tuple[int, int], dict[str, bytes]] = {}
-    log: Log = Log()
-    for name, rows in batches(found.case, engine, found.catalog, Random(seed)):
-        engine.push(name, rows)
-        log += logged(engine.advance(), found.query)
-        restart(engine, pages)
-    assert log + logged(engine.finish(), found.query) == expected(found.case, found.query, found.catalog)
+    got = restarted(found.case, found.query, found.catalog, 1 + seed % 2, Random(seed))
+    assert got == expected(found.case, found.query, found.catalog)
 
 
 @pytest.mark.parametrize("seed", seeds(5))
@@ -146,19 +140,14 @@ def test_what_is_kept_is_what_is_open(select: str) -> None:
     s = [(n // 10, int(n % 10 == 9), n) for n in range(1000)]
     t = [(n // 10, int(n % 10 == 9), n) for n in range(1000) if n % 10 == 9 or n // 10 % 3]
     case = Case(DDL, select, {"s": s, "t": t}, None, "")
-    bound = bind_text(case.script).checked()
-    query, catalog = bound.queries[0], bound.catalog
+    query, catalog = bound(case)
     (verdict,) = check(case.script)
     assert verdict.safe
     assert unused_proof(verdict) is None
     engine = EmbeddedEngine(query, catalog)
     most, log = 0, Log()
-    for start in range(0, 1000, 20):
-        for stream in catalog.streams:
-            if stream.name in engine.streams:
-                rows = [row for row in case.data[stream.name] if start <= row[-1] < start + 20]
-                engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
-        log += logged(engine.advance(), query)
+    for out in steps(engine, catalog, case.data, 20):
+        log += logged(out, query)
         most = max(most, engine.state()[0])
     log += logged(engine.finish(), query)
     assert most <= 50

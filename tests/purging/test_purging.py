@@ -8,13 +8,13 @@ import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators import machine, purge
-from penstock.sql import bind_text
 from penstock.synopsis import firsts
-from tests.engines.comparing import Log, batches, embedded, expected, logged, table
+from tests.engines.comparing import Log, batch, bound, embedded, expected, logged
+from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
-from tests.engines.test_embedded import restart
 from tests.generators import Case
 from tests.purging.cases import purging_case
+from tests.purging.stepping import steps
 from tests.seeds import seeds
 
 
@@ -30,15 +30,8 @@ def test_the_answer_is_the_reference_s(block: int) -> None:
 @pytest.mark.parametrize("seed", seeds(15))
 def test_a_purge_goes_on_from_its_pages(seed: int) -> None:
     found = purging_case(1000 + seed)
-    engine = EmbeddedEngine(found.query, found.catalog, {}, 1 + seed % 2)
-    pages: dict[tuple[int, int], dict[str, bytes]] = {}
-    log: Log = Log()
-    for name, rows in batches(found.case, engine, found.catalog, Random(seed)):
-        engine.push(name, rows)
-        log += logged(engine.advance(), found.query)
-        restart(engine, pages)
-    log += logged(engine.finish(), found.query)
-    assert log == expected(found.case, found.query, found.catalog)
+    got = restarted(found.case, found.query, found.catalog, 1 + seed % 2, Random(seed))
+    assert got == expected(found.case, found.query, found.catalog)
 
 
 @pytest.mark.parametrize("seed", seeds(10))
@@ -62,9 +55,9 @@ CLUSTERS, MONITORED = 8 + 5, 2 * (4 + 8) + 5
 
 
 @pytest.mark.parametrize(
-    ("then", "bound"), [("", CLUSTERS + MONITORED), (" ON VIOLATION IGNORE", CLUSTERS)], ids=["monitored", "believed"]
+    ("then", "limit"), [("", CLUSTERS + MONITORED), (" ON VIOLATION IGNORE", CLUSTERS)], ids=["monitored", "believed"]
 )
-def test_clusters_that_are_done_are_forgotten(then: str, bound: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clusters_that_are_done_are_forgotten(then: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each value of t comes twice in a row, and its row of s before it; s waits for nothing else."""
     monkeypatch.setattr(purge, "FEW_CLUSTERS", 8)
     monkeypatch.setattr(firsts, "FEW", 8)
@@ -77,19 +70,15 @@ def test_clusters_that_are_done_are_forgotten(then: str, bound: int, monkeypatch
         "t": [(n, 10 * n + more) for n in range(300) for more in (1, 2)],
     }
     case = Case(ddl, "SELECT s.a FROM s, t WHERE s.a = t.a ALLOW UNBOUNDED", data, None, "")
-    script = bind_text(case.script).checked()
-    query, catalog = script.queries[0], script.catalog
+    query, catalog = bound(case)
     engine = EmbeddedEngine(query, catalog)
     most, log = 0, Log()
-    for start in range(0, 3000, 50):
-        for stream in catalog.streams:
-            rows = [row for row in data[stream.name] if start <= row[-1] < start + 50]
-            engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
-        log += logged(engine.advance(), query)
+    for out in steps(engine, catalog, data, 50):
+        log += logged(out, query)
         most = max(most, sum(line.state_rows for line in engine.metrics() if line.operator.startswith("join")))
     log += logged(engine.finish(), query)
     assert log == Log((10 * n + more, "+", n) for n in range(300) for more in (1, 2))
-    assert most <= bound
+    assert most <= limit
 
 
 def test_a_cluster_stays_open_for_just_k_other_rows() -> None:
@@ -100,13 +89,12 @@ def test_a_cluster_stays_open_for_just_k_other_rows() -> None:
     """
     data = {"s": [(1, 1), (9, 50)], "t": [(1, 10), (2, 20), (3, 30), (1, 40), (4, 50), (5, 60)]}
     case = Case(ddl, "SELECT s.a FROM s, t WHERE s.a = t.a ALLOW UNBOUNDED", data, None, "")
-    script = bind_text(case.script).checked()
-    query, catalog = script.queries[0], script.catalog
+    query, catalog = bound(case)
     engine = EmbeddedEngine(query, catalog)
     log = Log()
     for until in range(10, 71, 10):
         for stream in catalog.streams:
             rows = [row for row in data[stream.name] if until - 10 < row[-1] <= until] or [(0, until)]
-            engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
+            engine.push(stream.name, batch(stream, rows))
         log += logged(engine.advance(), query)
     assert log[10, "+", 1] == log[40, "+", 1] == 1

@@ -9,7 +9,7 @@ import pytest
 
 from penstock import check
 from penstock.engines.embedded import EmbeddedEngine
-from tests.engines.comparing import bound, table
+from tests.engines.comparing import batch, bound
 from tests.generators import Case
 
 Row = tuple[object, ...]
@@ -116,7 +116,7 @@ def test_no_more_is_kept_than_is_open(name: str, seed: int) -> None:
     past: Past = {stream: [] for stream in streams}
     for ts, (stream, values) in enumerate(rows(Random(seed), ddl), start=1):
         past[stream].append((*values, ts))
-        engine.push(stream, table(streams[stream], [(*values, ts)]).combine_chunks().to_batches()[0])
+        engine.push(stream, batch(streams[stream], [(*values, ts)]))
         engine._step(ts + 1)
         for what, count in most.items():
             lines = [m for m in engine.metrics() if m.stream == what or m.operator.rstrip("0123456789") == what]

@@ -14,8 +14,8 @@ from penstock.plan.forgetting import Forgetting
 from penstock.plan.watched import OnDisk
 from penstock.synopsis.dictionary import Dictionary
 from tests.engines.comparing import Log, batches, bound, expected, logged
+from tests.engines.restarting import Pages, restart
 from tests.engines.spark.pretending import pretended
-from tests.engines.test_embedded import restart
 from tests.generators import Case
 from tests.purging.cases import Purging
 from tests.purging.spilling import other_case, spilling_case, spills
@@ -30,7 +30,7 @@ def log_of(
     found: Purging, forgetting: Forgetting, cuts: Random | int, cells: int = 1, restarts: bool = False
 ) -> tuple[Log, OnDisk]:
     engine = EmbeddedEngine(found.query, found.catalog, {}, cells, forgetting=forgetting)
-    pages: dict[tuple[int, int], dict[str, bytes]] = {}
+    pages: Pages = {}
     log: Log = Log()
     for name, rows in batches(found.case, engine, found.catalog, cuts):
         engine.push(name, rows)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
-from tests.engines.comparing import Log, expected, logged, table
+from tests.engines.comparing import Log, batch, expected, logged
 from tests.purging.cases import Purging
 from tests.purging.tight import KINDS, SHAPES, tight_case
 
@@ -25,7 +25,7 @@ def stepped(found: Purging, cells: int) -> Log:
     log: Log = Log()
     for ts, name, row in sorted(rows, key=lambda one: one[0]):
         log += logged(engine._step(max(ts, engine.watermark)), found.query)
-        engine.push(name, table(definitions[name], [row]).combine_chunks().to_batches()[0])
+        engine.push(name, batch(definitions[name], [row]))
     return log + logged(engine.finish(), found.query)
 
 

@@ -15,8 +15,8 @@ from penstock.engines.embedded import EmbeddedEngine
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.watched import OnDisk, Watched
 from penstock.sql import bind_text
-from tests.engines.comparing import Log, logged, table
-from tests.engines.test_embedded import restart
+from tests.engines.comparing import Log, batch, logged
+from tests.engines.restarting import Pages, restart
 from tests.profiling import definitions
 
 #: A value, then its time.
@@ -84,7 +84,7 @@ def run(
     script = bind_text(f"{ddl}\nCREATE QUERY q AS {query}").checked()
     engine = EmbeddedEngine(script.queries[0], script.catalog, cells=cells, forgetting=forgetting)
     left = {name: list(rows) for name, rows in data.items()}
-    pages: dict[tuple[int, int], dict[str, bytes]] = {}
+    pages: Pages = {}
     out = Run()
     last = max(rows[-1][1] for rows in data.values() if rows)
     for until in range(every, last + 2 * every, every):
@@ -102,7 +102,7 @@ def run(
 
 def _push(engine: EmbeddedEngine, stream: StreamDef, rows: list[tuple[int, int]]) -> None:
     if rows:
-        engine.push(stream.name, table(stream, rows).combine_chunks().to_batches()[0])
+        engine.push(stream.name, batch(stream, rows))
 
 
 def joined(data: Data) -> Log:

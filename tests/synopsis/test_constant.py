@@ -8,7 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from penstock.synopsis.constant import ConstantSynopsis, Recipe, Skyline
+from penstock.kernels.buckets import Recipe
+from penstock.kernels.covering import Skyline
+from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.memory import Memory
 
 #: Attributes have values from 0 to this.

@@ -3,7 +3,7 @@
 Rows are alike that have the same *key*: their values, and the box of rows that they join. A row that comes after the
 first of its bucket costs its key, a hash, and a look at one word of the index.
 
-How a key is made of a row is said by seven tables, the *recipe*:
+How a key is made of a row is said by six tables, the *recipe*:
 
 | table    | a line of it                                                                               |
 | -------- | ------------------------------------------------------------------------------------------ |
@@ -20,6 +20,8 @@ which of them are there.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +34,40 @@ Ints = NDArray[np.int64]
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 NULL_BITS = 63
+
+
+class Recipe(NamedTuple):
+    """How a row's key is made."""
+
+    nulls: Ints
+    within: Ints
+    values: Ints
+    terms: Ints
+    sides: Ints
+    holes: Ints
+
+
+class Samples(NamedTuple):
+    """One row of each bucket and its key, by slot, and the index of the keys; `key` is room for one more."""
+
+    rows: Ints
+    keys: Ints
+    heads: int
+    mask: int
+    links: int
+    key: Ints
+
+
+class Placing(NamedTuple):
+    """Slots for new buckets, and what becomes of rows: the slot of each (-1: it is not kept), and whether it is new.
+
+    `used` counts the fresh slots that were taken, and slots that are gone.
+    """
+
+    fresh: Ints
+    used: Ints
+    slots: Ints
+    is_first: NDArray[np.bool_]
 
 
 @lean
@@ -52,18 +88,9 @@ def minus(a: int, b: int) -> int:
 
 
 @lean
-def key_of(
-    rows: Ints,
-    row: int,
-    nulls: Ints,
-    within: Ints,
-    values: Ints,
-    terms: Ints,
-    sides: Ints,
-    holes: Ints,
-    key: Ints,
-) -> bool:
+def key_of(rows: Ints, row: int, recipe: Recipe, key: Ints) -> bool:
     """Writes a row's key into the first line of `key`; false if the row joins nothing, whatever comes."""
+    nulls, within, terms, sides = recipe.nulls, recipe.within, recipe.terms, recipe.sides
     for n in range(len(nulls)):
         if rows[row, nulls[n, 0]] & nulls[n, 1] != 0:
             return False
@@ -72,7 +99,7 @@ def key_of(
         right = rows[row, within[n, 1]] if within[n, 1] >= 0 else 0
         if left > plus(right, within[n, 2]):
             return False
-    at = _write_values(rows, row, values, key)
+    at = _write_values(rows, row, recipe.values, key)
     for n in range(len(sides)):
         end = sides[n, 3]
         is_upper = sides[n, 2] != 0
@@ -81,8 +108,8 @@ def key_of(
             end = min(end, own) if is_upper else max(end, own)
         key[0, at] = end
         at += 1
-    if len(holes) > 0:
-        _write_holes(rows, row, holes, key, at)
+    if len(recipe.holes) > 0:
+        _write_holes(rows, row, recipe.holes, key, at)
     return True
 
 
@@ -119,57 +146,40 @@ def is_key(keys: Ints, slot: int, key: Ints, count: int) -> bool:
 
 
 @lean
-def put(rows: Ints, row: int, key: Ints, slot: int, stored: Ints, keys: Ints) -> None:
+def put(rows: Ints, row: int, slot: int, samples: Samples) -> None:
+    """Makes a row, whose key was written last, the sample of a slot."""
     for n in range(rows.shape[1]):
-        stored[slot, n] = rows[row, n]
-    for n in range(key.shape[1]):
-        keys[slot, n] = key[0, n]
+        samples.rows[slot, n] = rows[row, n]
+    for n in range(samples.key.shape[1]):
+        samples.keys[slot, n] = samples.key[0, n]
 
 
 @lean
-def place_rows(
-    start: int,
-    rows: Ints,
-    nulls: Ints,
-    within: Ints,
-    values: Ints,
-    terms: Ints,
-    sides: Ints,
-    holes: Ints,
-    key: Ints,
-    stored: Ints,
-    keys: Ints,
-    heads: int,
-    mask: int,
-    links: int,
-    fresh: Ints,
-    used: Ints,
-    slots: Ints,
-    is_first: NDArray[np.bool_],
-) -> int:
-    """The bucket of each row from `start` on (-1: it joins nothing), and whether it is the first there.
+def place_rows(start: int, rows: Ints, recipe: Recipe, samples: Samples, placing: Placing) -> int:
+    """The bucket of each row from `start` on, and whether it is the first there.
 
-    New buckets get fresh slots; `used[0]` counts them. Gives the number of the first row for which there is none.
+    Gives the number of the first row for which there is no fresh slot.
     """
+    key = samples.key
     words = key.shape[1]
     for i in range(start, len(rows)):
-        slots[i] = -1
-        is_first[i] = False
-        if not key_of(rows, i, nulls, within, values, terms, sides, holes, key):
+        placing.slots[i] = -1
+        placing.is_first[i] = False
+        if not key_of(rows, i, recipe, key):
             continue
         hash_ = prefix_hash(key, 0, words)
-        slot = first(heads, mask, hash_)
-        while slot >= 0 and not is_key(keys, slot, key, words):
-            slot = following(links, slot)
+        slot = first(samples.heads, samples.mask, hash_)
+        while slot >= 0 and not is_key(samples.keys, slot, key, words):
+            slot = following(samples.links, slot)
         if slot < 0:
-            if used[0] == len(fresh):
+            if placing.used[0] == len(placing.fresh):
                 return i
-            slot = fresh[used[0]]
-            used[0] += 1
-            put(rows, i, key, slot, stored, keys)
-            link(heads, mask, links, hash_, slot)
-            is_first[i] = True
-        slots[i] = slot
+            slot = placing.fresh[placing.used[0]]
+            placing.used[0] += 1
+            put(rows, i, slot, samples)
+            link(samples.heads, samples.mask, samples.links, hash_, slot)
+            placing.is_first[i] = True
+        placing.slots[i] = slot
     return len(rows)
 
 

@@ -154,7 +154,8 @@ def combine(
 
     Events come in the order of their numbers.
     `targets[i, d]` is the input that the pipeline of input i probes at depth d, `probes[i, d]` the index, and
-    `key_inputs[i, d]`, `key_columns[i, d]` where the values of the index's `index_columns` come from.
+    `key_inputs[i, d]`, `key_columns[i, d]` where the values of the index's `index_columns` come from. `since` is as in
+    `admit`.
     """
     width, depths, most = len(inputs), targets.shape[1], index_columns.shape[1]
     out_slots = np.empty((256, width), np.int64)

@@ -28,3 +28,14 @@ def run_begins(slots: Ints, begins: Ints) -> int:
             begins[count] = i
             count += 1
     return count
+
+
+@lean
+def unroll(runs: Ints, start: int, slots: Ints) -> None:
+    """The slots at the positions from `start` on; `runs` begin with the one that has the first of them."""
+    run = 0
+    for i in range(len(slots)):
+        position = start + i
+        if run + 1 < len(runs) and runs[run + 1, 0] <= position:
+            run += 1
+        slots[i] = runs[run, 1] + position - runs[run, 0]

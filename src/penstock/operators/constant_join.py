@@ -14,13 +14,14 @@ import numpy as np
 
 from penstock.algebra.expressions import Column
 from penstock.algebra.relations import Schema
-from penstock.kernels.buckets import LEAST, MOST, weigh
+from penstock.kernels.buckets import LEAST, MOST, Recipe, weigh
+from penstock.kernels.covering import Skyline
 from penstock.kernels.pointers import address
 from penstock.operators.events import Events, Some
 from penstock.operators.join import Combinations, JoinCore, SemiJoinOperator
 from penstock.operators.totals import BucketTotals
 from penstock.plan.buckets import Buckets, Space
-from penstock.synopsis.constant import ConstantSynopsis, Recipe, Skyline
+from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks
 from penstock.synopsis.memory import Ints
 

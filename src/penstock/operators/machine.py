@@ -70,14 +70,18 @@ class Machine:
             gauge.begin()
         for spill in self._spills:
             spill.begin_step()
-        is_cut = bool(self._builder.purges or self._builder.slims)
-        # Where much is kept anyway, parts that bring half as much add little to it, and cost less.
-        size = self._part or max(SLICE, self.state_rows() // 2)
-        parts = slices(inputs, until, size, self._streams) if is_cut else [(inputs, until)]
+        forgets = self._builder.purges or self._builder.slims
+        parts = self._parts(inputs, until) if forgets else [(inputs, until)]
         results = []
         for number, (part, end) in enumerate(parts):
             results.append(self._step(part, end, arrivals if number == 0 else None))
         return merged(results, len(self.fragment.root.schema))
+
+    def _parts(self, inputs: Sequence[Deltas], until: int) -> list[Part]:
+        if self._part is not None or sum(map(len, inputs)) <= SLICE:
+            return slices(inputs, until, self._part or SLICE, self._streams)
+        # Where much is kept anyway, parts that bring half as much add little to it, and cost less.
+        return slices(inputs, until, max(SLICE, self.state_rows() // 2), self._streams)
 
     def _step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None) -> Deltas:
         changes = self._root(Step(dict(enumerate(inputs)), until))
@@ -132,28 +136,26 @@ class Machine:
         return net
 
 
+#: A part of a step: what comes in it, and its end.
+Part = tuple[Sequence[Deltas], int]
 #: Rows in a part of a step, where rows are forgotten within it.
 SLICE = 1 << 13
 
 
-def slices(
-    inputs: Sequence[Deltas], until: int, size: int, streams: Sequence[object]
-) -> list[tuple[Sequence[Deltas], int]]:
+def slices(inputs: Sequence[Deltas], until: int, size: int, streams: Sequence[object]) -> list[Part]:
     """A step in parts, each up to an instant, so that rows which can go soon are not all there at once.
 
     What several inputs read of a stream counts once.
     """
-    if sum(map(len, inputs)) < size:
-        return [(inputs, until)]
-    ordered = [deltas.in_order() for deltas in inputs]
-    read = dict(sorted(zip(streams, (deltas.ts for deltas in ordered), strict=True), key=lambda each: len(each[1])))
-    times = np.sort(np.concatenate([*read.values(), np.zeros(0, np.int64)]))
-    count = round(len(times) / size)
+    largest = dict(sorted(zip(streams, inputs, strict=True), key=lambda each: len(each[1])))
+    count = round(sum(map(len, largest.values())) / size)
     if count < 2:
         return [(inputs, until)]
+    ordered = [deltas.in_order() for deltas in inputs]
+    times = np.sort(np.concatenate([deltas.ts for deltas in largest.values()]))
     cuts = np.unique(times[len(times) * np.arange(1, count) // count - 1] + 1)
     ends = [*cuts[cuts < until].tolist(), until]
-    parts: list[tuple[Sequence[Deltas], int]] = []
+    parts: list[Part] = []
     starts = [0] * len(ordered)
     for end in ends:
         stops = [

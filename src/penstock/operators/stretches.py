@@ -47,7 +47,7 @@ class Stretches:
         key = (stretch.table, stretch.of)
         if key not in self._values:
             table, project = tables[stretch.table], projection((stretch.of,), schemas[stretch.table])
-            rows = project(table.rows[table.held()], self._dictionary)
+            rows = project(table.whole(table.held()), self._dictionary)
             self._values[key] = np.unique(_ordered(rows[~is_null(rows, 0, 1), 0], stretch.of.type))
         return self._values[key]
 

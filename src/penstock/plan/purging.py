@@ -118,8 +118,10 @@ def rules_of(join: Join, catalog: Catalog, certain: bool = False) -> tuple[Rule,
 def _purging(join: Join, catalog: Catalog, spill: bool) -> Relation:
     found = _Rules(join, catalog, spill)
     rules = tuple(dict.fromkeys(found.all()))
-    # Keys first: then a binding goes on with one row, or with none.
-    rules = tuple(sorted((*rules, *found.no_components(rules)), key=lambda rule: not isinstance(rule, ByKey | ByNo)))
+    rules += tuple(found.no_components(rules))
+    # First those of inputs with keys, which at most one row of joins.
+    keyed = {rule.target for rule in rules if isinstance(rule, ByKey)}
+    rules = tuple(sorted(rules, key=lambda rule: rule.target not in keyed))
     forgets = tuple(
         number for number, operand in enumerate(join.operands) if _may_forget(number, operand, rules, found)
     )

@@ -13,8 +13,10 @@ from sqlglot import exp
 
 from penstock.algebra.expressions import Comparator, Expr, IsNull, Literal, Or, columns
 from penstock.algebra.relations import AntiJoin, Relation, Select, SemiJoin
+from penstock.sql.context import Context
 from penstock.sql.diagnostics import counted
-from penstock.sql.scalars import Context, bind_predicate, bind_scalar, compare
+from penstock.sql.operations import compare
+from penstock.sql.scalars import bind_predicate, bind_scalar
 from penstock.sql.syntax import Tree
 
 Lift = Callable[[Expr, Tree], Expr]

@@ -29,11 +29,12 @@ from penstock.catalog import (
     ViewDef,
     WithinRows,
 )
+from penstock.sql.context import Context, Refusal
 from penstock.sql.diagnostics import Consequence, Diagnostics, did_you_mean, listed
 from penstock.sql.environment import Environment
 from penstock.sql.literals import bind_type
 from penstock.sql.queries import bind_query
-from penstock.sql.scalars import Context, Refusal, bind_predicate
+from penstock.sql.scalars import bind_predicate
 from penstock.sql.scope import Item, Scope
 from penstock.sql.syntax import (
     ClusteredClause,

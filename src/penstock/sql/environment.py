@@ -12,6 +12,7 @@ from penstock.algebra.relations import Relation
 from penstock.catalog import Catalog
 from penstock.errors import Span
 from penstock.sql.diagnostics import Diagnostics, TooLarge, tree_span
+from penstock.sql.refused import PER_GROUPING
 from penstock.sql.scope import Names
 from penstock.sql.syntax import Tree
 
@@ -84,7 +85,6 @@ def refuse_others(tree: Tree, known: set[str], env: Environment) -> None:
 
 
 _UNORDERED = "a relation has no order; sort the output where it is read"
-_PER_GROUPING = "write one query per grouping and UNION ALL them"
 
 _REFUSED_PARTS: dict[str, tuple[str, str | None]] = {
     "all": ("GROUP BY ALL", "list the columns"),
@@ -92,11 +92,11 @@ _REFUSED_PARTS: dict[str, tuple[str, str | None]] = {
     "catalog": ("a catalog's name", "names have one part here"),
     "cluster": ("CLUSTER BY", _UNORDERED),
     "connect": ("CONNECT BY", None),
-    "cube": ("CUBE", _PER_GROUPING),
+    "cube": ("CUBE", PER_GROUPING),
     "db": ("a database's name", "names have one part here"),
     "distribute": ("DISTRIBUTE BY", None),
     "group": ("GROUP BY behind a query in parentheses", "put it inside"),
-    "grouping_sets": ("GROUPING SETS", _PER_GROUPING),
+    "grouping_sets": ("GROUPING SETS", PER_GROUPING),
     "having": ("HAVING behind a query in parentheses", "put it inside"),
     "into": ("SELECT INTO", "write CREATE QUERY name AS SELECT"),
     "joins": ("a join in parentheses", "leave the parentheses out: inner joins may stand in any order"),
@@ -108,7 +108,7 @@ _REFUSED_PARTS: dict[str, tuple[str, str | None]] = {
     "order": ("ORDER BY", _UNORDERED),
     "pivots": ("PIVOT", None),
     "qualify": ("QUALIFY", "filter in a query around this one"),
-    "rollup": ("ROLLUP", _PER_GROUPING),
+    "rollup": ("ROLLUP", PER_GROUPING),
     "sample": ("TABLESAMPLE", None),
     "sort": ("SORT BY", _UNORDERED),
     "version": ("time travel", None),

@@ -14,9 +14,11 @@ from sqlglot import exp
 from penstock.algebra.expressions import Column, Comparator, Expr, conjuncts
 from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
 from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
+from penstock.sql.context import Context, Refusal
 from penstock.sql.diagnostics import Consequence, Diagnostics, counted, tree_span
 from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
-from penstock.sql.scalars import Context, Refusal, bind_predicate, compare
+from penstock.sql.operations import compare
+from penstock.sql.scalars import bind_predicate
 from penstock.sql.scope import Item, Scope
 from penstock.sql.sources import bind_stream, bind_table, refuse_window, unknown_source
 from penstock.sql.syntax import Tree

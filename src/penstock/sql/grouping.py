@@ -15,8 +15,10 @@ from penstock import types
 from penstock.algebra.expressions import And, Call, Case, Column, Expr, Literal, Or, columns
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.algebra.relations import Aggregate, Aggregation, Output, Relation
+from penstock.sql.calls import AGGREGATES
+from penstock.sql.context import Context, Refusal
 from penstock.sql.environment import Environment, refuse_others
-from penstock.sql.scalars import AGGREGATES, Context, Refusal, bind_predicate, bind_scalar
+from penstock.sql.scalars import bind_predicate, bind_scalar
 from penstock.sql.syntax import Tree
 
 _NO_NESTED_AGGREGATE = Refusal(

@@ -33,13 +33,14 @@ from penstock.algebra.relations import (
 from penstock.errors import Span
 from penstock.sql.coercion import widen
 from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions
+from penstock.sql.context import NO_AGGREGATE, Context, Refusal
 from penstock.sql.diagnostics import TooLarge, counted, did_you_mean, listed
 from penstock.sql.dialect import StreamList
 from penstock.sql.emission import check_on_close
 from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
 from penstock.sql.from_clause import bind_from
 from penstock.sql.grouping import Grouping, bind_keys, has_aggregate
-from penstock.sql.scalars import NO_AGGREGATE, Context, Refusal, bind_scalar
+from penstock.sql.scalars import bind_scalar
 from penstock.sql.scope import Names, Scope
 from penstock.sql.statements import DIALECT
 from penstock.sql.syntax import Tree

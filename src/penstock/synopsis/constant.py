@@ -7,13 +7,12 @@ alike is said by a recipe (`kernels.buckets`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.buckets import place_rows
-from penstock.kernels.covering import keep_rows
+from penstock.kernels.buckets import Placing, Recipe, Samples, place_rows
+from penstock.kernels.covering import Room, Skyline, keep_rows
 from penstock.synopsis.deltas import null_words
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
@@ -21,35 +20,6 @@ from penstock.synopsis.store import RowStore
 
 #: Slots that are held ready for new buckets at first: in a long run there is seldom one.
 FEW = 16
-
-
-class Recipe(NamedTuple):
-    """How a row's key is made: the tables that `kernels.buckets` describes."""
-
-    nulls: Ints
-    within: Ints
-    values: Ints
-    terms: Ints
-    sides: Ints
-    holes: Ints
-
-    @property
-    def value_words(self) -> int:
-        return len(self.values) + null_words(len(self.values))
-
-    @property
-    def words(self) -> int:
-        holes = len(self.holes) + 1 if len(self.holes) else 0
-        return self.value_words + len(self.sides) + holes
-
-
-class Skyline(NamedTuple):
-    """Where the boxes of a skyline lie: what `kernels.covering` calls so."""
-
-    sides: Ints
-    holes: Ints
-    space: Ints
-    differences: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +37,11 @@ class ConstantSynopsis:
         self.store = RowStore(memory, name, width)
         self._recipe = recipe
         self._skyline = skyline
-        self._key = np.zeros((1, recipe.words), np.int64)
-        hashed = recipe.words if skyline is None else recipe.value_words
+        values = len(recipe.values) + null_words(len(recipe.values))
+        holes = len(recipe.holes) + 1 if len(recipe.holes) else 0
+        self._words = values + len(recipe.sides) + holes
+        self._key = np.zeros((1, self._words), np.int64)
+        hashed = self._words if skyline is None else values
         self._index = Index(memory, f"{name}.buckets", tuple(range(hashed)))
         if memory.restored:
             self._index.rebuild(self.store.capacity, self._keys, self.store.held())
@@ -90,17 +63,15 @@ class ConstantSynopsis:
         while done < len(rows):
             fresh = self.store.allocate(min(room, len(rows) - done))
             self._index.fit(len(self.store), self.store.capacity, self._keys)
-            used = np.zeros(2, np.int64)
-            batch = (done, rows, *self._recipe, self._key)
-            table = (self.store.rows, self._keys, self._index.heads, self._index.mask, self._index.links)
-            out = (fresh, used, slots, is_first)
+            placing = Placing(fresh, np.zeros(2, np.int64), slots, is_first)
             if self._skyline is None:
-                done = place_rows(*batch, *table, *out)
+                done = place_rows(done, rows, self._recipe, self._samples(), placing)
             else:
-                left = np.empty(self.store.capacity, np.int64)
-                done = keep_rows(*batch, *table, *out, left, *self._skyline, *self._room())
-                gone.append(left[: used[1]])
-            self.store.release(fresh[used[0] :])
+                left, room_to_work = np.empty(self.store.capacity, np.int64), self._room(self._skyline)
+                arguments = (placing, left, self._skyline, room_to_work)
+                done = keep_rows(done, rows, self._recipe, self._samples(), *arguments)
+                gone.append(left[: placing.used[1]])
+            self.store.release(fresh[placing.used[0] :])
             room *= 4
         return Placed(slots, is_first, np.concatenate([np.zeros(0, np.int64), *gone]))
 
@@ -110,11 +81,13 @@ class ConstantSynopsis:
 
     @property
     def _keys(self) -> Ints:
-        return self._memory.array(f"{self._name}.keys", self.store.capacity, self._recipe.words)
+        return self._memory.array(f"{self._name}.keys", self.store.capacity, self._words)
 
-    def _room(self) -> tuple[Ints, Ints, Ints, Ints]:
+    def _samples(self) -> Samples:
+        return Samples(self.store.rows, self._keys, self._index.heads, self._index.mask, self._index.links, self._key)
+
+    def _room(self, skyline: Skyline) -> Room:
         """Room for the members of a group, and for a piece per member and hole."""
-        assert self._skyline is not None
-        most, attributes = self.store.capacity + len(self._skyline.holes) + 2, len(self._skyline.space)
+        most, attributes = self.store.capacity + len(skyline.holes) + 2, len(skyline.space)
         pieces = np.empty((2, most, attributes), np.int64)
-        return np.empty(most, np.int64), pieces[0], pieces[1], np.empty(most, np.int64)
+        return Room(np.empty(most, np.int64), pieces[0], pieces[1], np.empty(most, np.int64))

@@ -9,6 +9,9 @@ from penstock.kernels.index import link_rows
 from penstock.kernels.pointers import address
 from penstock.synopsis.memory import Ints, Memory
 
+#: Words of the smallest page of memory that systems have.
+SMALLEST_PAGE = 512
+
 
 class Index:
     """`heads` and `links` are addresses, `mask` the one that picks a bucket (`kernels.index`)."""
@@ -42,6 +45,8 @@ class Index:
         self._memory.forget(f"{self._name}.heads")
         # A power of two, so that a mask picks the bucket.
         self._attach(max(64, 1 << (count - 1).bit_length()), capacity)
+        # A page that is read before it is written is asked for twice, and these are read first.
+        self._heads[::SMALLEST_PAGE] = 0
         self.put(rows, members)
 
     def _attach(self, buckets: int, capacity: int) -> None:

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ class Memory:
     """Arrays by name. `folder` None keeps them in this process."""
 
     def __init__(self, folder: Path | None = None) -> None:
+        keep_what_is_freed()
         self._folder = folder
         self._entries: dict[str, _Entry] = {}
         #: Set after a restore from pages, until operators have rebuilt what is derived.
@@ -156,6 +158,15 @@ class Memory:
     def _path(self, name: str) -> Path:
         assert self._folder is not None
         return self._folder / name.replace("/", "%")
+
+
+@cache
+def keep_what_is_freed() -> None:
+    """Lets the C library keep the memory of one step's arrays for those of the next.
+
+    glibc takes what is large from the system, and gives it back, until something larger was freed: up to 32 MB.
+    """
+    np.empty((1 << 25) - (1 << 16), np.int8)
 
 
 def _reserved(rows: int, width: int) -> Ints:

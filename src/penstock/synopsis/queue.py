@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.kernels.rows import run_begins
+from penstock.kernels.rows import run_begins, unroll
 from penstock.synopsis.memory import Ints, Memory
 
 
@@ -82,12 +82,9 @@ class SlotQueue:
         if end <= start:
             return np.zeros(0, np.int64)
         runs = self._runs()
-        first, last = np.searchsorted(runs[:, 0], (start, end - 1), side="right") - 1
-        shifts = runs[first : last + 1, 1] - runs[first : last + 1, 0]
-        if first == last:
-            return np.arange(start + shifts[0], end + shifts[0])
-        lengths = np.diff(runs[first + 1 : last + 1, 0], prepend=start, append=end)
-        return np.arange(start, end) + np.repeat(shifts, lengths)
+        slots = np.empty(end - start, np.int64)
+        unroll(runs[np.searchsorted(runs[:, 0], start, side="right") - 1 :], start, slots)
+        return slots
 
     def _runs(self) -> Ints:
         """The position and the slot with which each run begins."""

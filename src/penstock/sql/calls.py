@@ -1,0 +1,131 @@
+"""Calls of functions: which function a name means, and what it takes. What it gives is in the algebra's table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from sqlglot import exp
+
+from penstock import types
+from penstock.algebra.expressions import Call, Case, Comparator, Expr, Literal, Operator
+from penstock.algebra.functions import FUNCTIONS, TRUNCATION_UNITS, AggregateFunction
+from penstock.sql.coercion import widen
+from penstock.sql.context import Context
+from penstock.sql.diagnostics import counted, did_you_mean
+from penstock.sql.dialect import RELATION_TO_STREAM
+from penstock.sql.operations import arithmetic, cast, choose, compare
+from penstock.sql.refused import NO_CLOCK
+from penstock.sql.syntax import Tree
+from penstock.types import BOOLEAN, STRING
+
+AGGREGATES = {function.value: function for function in AggregateFunction}
+
+_NO_CHANCE = "choose rows by their values, such as id % 10 = 0"
+
+
+def check_function(tree: exp.Anonymous, context: Context) -> None:
+    """Refuses a function that there is not."""
+    name = _FUNCTION_ALIASES.get(tree.name.upper(), tree.name.upper())
+    if any(isinstance(arg, exp.Distinct) for arg in tree.expressions):
+        context.fail(f"DISTINCT stands only in an aggregate, and {tree.name.upper()} is none", None, tree)
+    if name not in FUNCTIONS and name not in _SPECIAL_FUNCTIONS:
+        _unknown_function(tree, name, context)
+
+
+def call_function(tree: exp.Anonymous, args: tuple[Expr, ...], context: Context) -> Expr:
+    special = _SPECIAL_FUNCTIONS.get(tree.name.upper())
+    name = _FUNCTION_ALIASES.get(tree.name.upper(), tree.name.upper())
+    return special(args, tree, context) if special else call(name, args, tree, context)
+
+
+def _unknown_function(tree: exp.Anonymous, name: str, context: Context) -> NoReturn:
+    if name in _NOT_OF_THE_INPUT:
+        hint = _NO_CHANCE if name in ("RAND", "RANDOM", "UUID") else NO_CLOCK[1]
+        context.fail(f"there is no {name}: a result depends on the input alone", hint, tree)
+    if name in RELATION_TO_STREAM:
+        hint = f"write SELECT {name}(a, b) FROM ..."
+        context.fail(f"{name} stands right after the outermost SELECT, around the whole list", hint, tree)
+    known = [*FUNCTIONS, *_FUNCTION_ALIASES, *_SPECIAL_FUNCTIONS, *AGGREGATES]
+    context.fail(f"there is no function {tree.name}", did_you_mean(name, known, at_least=0.75), tree)
+
+
+def call(name: str, args: tuple[Expr, ...], place: Tree, context: Context) -> Expr:
+    function = FUNCTIONS[name]
+    fit = function.rule(tuple(arg.type for arg in args))
+    if fit is None:
+        given = ", ".join(str(arg.type) for arg in args)
+        context.fail(f"{name} does not take ({given})", f"write {function.usage}", place)
+    return Call(name, tuple(widen(arg, type_) for arg, type_ in zip(args, fit[0], strict=True)))
+
+
+def _date_trunc(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    unit = args[0].value if args and isinstance(args[0], Literal) else None
+    if not isinstance(unit, str) or unit.upper() not in TRUNCATION_UNITS:
+        context.fail("DATE_TRUNC takes a unit in quotes first", f"units are {', '.join(TRUNCATION_UNITS)}", tree)
+    return call("DATE_TRUNC", (Literal(unit.upper(), STRING), *args[1:]), tree, context)
+
+
+def _take(count: int, args: tuple[Expr, ...], usage: str, tree: Tree, context: Context) -> tuple[Expr, ...]:
+    if len(args) != count:
+        context.fail(f"this takes {counted(count, 'argument')}, not {len(args)}", f"write {usage}", tree)
+    return args
+
+
+def _if(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    condition, yes, no = _take(3, args, "IF(condition, then, else)", tree, context)
+    condition = widen(condition, BOOLEAN) if condition.type == types.NULL else condition
+    if condition.type != BOOLEAN:
+        context.fail("IF takes a condition first", "write IF(condition, then, else)", tree)
+    return choose((condition,), (yes,), no, tree, context)
+
+
+def _null_if(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    value, null = _take(2, args, "NULLIF(value, null)", tree, context)
+    condition = compare(Comparator.EQ, value, null, tree, context)
+    return Case((condition,), (Literal(None, value.type),), value)
+
+
+def _mod(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    left, right = _take(2, args, "MOD(dividend, divisor)", tree, context)
+    return arithmetic(Operator.MODULO, left, right, tree, context)
+
+
+def _locate(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    part, string = _take(2, args, "LOCATE(part, string)", tree, context)
+    return call("INSTR", (string, part), tree, context)
+
+
+def _date(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    (arg,) = _take(1, args, "DATE(timestamp)", tree, context)
+    return cast(arg, types.DATE, tree, context)
+
+
+_FUNCTION_ALIASES = {
+    "CEILING": "CEIL",
+    "POW": "POWER",
+    "SUBSTR": "SUBSTRING",
+    "LEN": "LENGTH",
+    "CHAR_LENGTH": "LENGTH",
+    "CHARACTER_LENGTH": "LENGTH",
+    "UCASE": "UPPER",
+    "LCASE": "LOWER",
+    "NVL": "COALESCE",
+    "IFNULL": "COALESCE",
+    "DAYOFMONTH": "DAY",
+}
+
+_SPECIAL_FUNCTIONS: dict[str, Callable[[tuple[Expr, ...], Tree, Context], Expr]] = {
+    "DATE": _date,
+    "DATE_TRUNC": _date_trunc,
+    "IF": _if,
+    "LOCATE": _locate,
+    "MOD": _mod,
+    "NULLIF": _null_if,
+    "POSITION": _locate,
+}
+
+#: Functions of other systems whose value is not a function of the input.
+_NOT_OF_THE_INPUT = frozenset(
+    {"NOW", "CURRENT_TIMESTAMP", "CURRENT_DATE", "CURDATE", "LOCALTIMESTAMP", "RAND", "RANDOM", "UUID"}
+)
