@@ -40,4 +40,5 @@ def restart(engine: EmbeddedEngine, pages: Pages) -> None:
             saved.update(machine._memory.changes())
             memory = Memory()
             memory.restore(saved)
-            machines[cell] = Machine(engine.plan, machine.fragment, memory, engine._dictionary)
+            folder = engine.spill_folder(number, cell)
+            machines[cell] = Machine(engine.plan, machine.fragment, memory, engine._dictionary, spill=folder)

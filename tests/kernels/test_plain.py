@@ -9,8 +9,9 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
 
-#: Joins of all window kinds, and every operator of the language with what it keeps.
-RUN = ("engines/test_sharing.py", "engines/test_retained.py")
+#: Joins of all window kinds, every operator of the language with what it keeps, and rows that are spilled.
+SPILLED = "purging/test_spill.py::test_the_answer_is_exact_where_constraints_are_broken[1-other_case]"
+RUN = ("engines/test_sharing.py", "engines/test_retained.py", SPILLED)
 
 
 def test_kernels_run_uncompiled() -> None:

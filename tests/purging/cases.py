@@ -134,9 +134,9 @@ class Purging:
 def purging_case(seed: int, rows: int = 40) -> Purging:
     random = Random(seed)
     names = [f"s{n}" for n in range(random.choice((2, 2, 3, 3, 4)))]
-    edges = list(_edges(random, names))
+    edges = list(join_edges(random, names))
     declared = [one for name in names for one in _declared(random, name, names, edges)]
-    return data_case(random, names, declared, _select(random, names, edges), rows)
+    return data_case(random, names, declared, join_select(random, names, edges), rows)
 
 
 def data_case(random: Random, names: list[str], declared: list[Declared], select: str, rows: int) -> Purging:
@@ -149,7 +149,7 @@ def data_case(random: Random, names: list[str], declared: list[Declared], select
     return Purging(case, bound.queries[0], bound.catalog)
 
 
-def _edges(random: Random, names: list[str]) -> Iterator[tuple[str, str, str, str]]:
+def join_edges(random: Random, names: list[str]) -> Iterator[tuple[str, str, str, str]]:
     """A tree of equalities, and at times one more that closes a cycle."""
     for n, name in enumerate(names[1:], start=1):
         yield name, random.choice(COLUMNS), random.choice(names[:n]), random.choice(COLUMNS)
@@ -197,7 +197,7 @@ def _ddl(name: str, declared: list[Declared]) -> str:
     return f"CREATE STREAM {name} (a BIGINT, b BIGINT, closes INT, ts TIMESTAMP{mine}) TIMESTAMP BY ts;"
 
 
-def _select(random: Random, names: list[str], edges: list[tuple[str, str, str, str]]) -> str:
+def join_select(random: Random, names: list[str], edges: list[tuple[str, str, str, str]]) -> str:
     timed = (" [RANGE 3 SECONDS]", " [RANGE 8 SECONDS]", " [RANGE 6 SECONDS SLIDE 4 SECONDS]")
     windows = [random.choice(("", "", "", *timed, " [ROWS 3]")) for _ in names]
     if random.random() < 0.5:

@@ -12,7 +12,8 @@ from random import Random
 
 from penstock.catalog import StreamDef
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.plan.watched import Watched
+from penstock.plan.forgetting import EAGER, Forgetting
+from penstock.plan.watched import OnDisk, Watched
 from penstock.sql import bind_text
 from tests.engines.comparing import Log, batch, logged
 from tests.engines.restarting import Pages, restart
@@ -62,16 +63,26 @@ class Run:
     #: After each step, the watermark and what the monitors say, of all cells.
     steps: list[tuple[int, list[Watched]]] = field(default_factory=list)
     state_rows: list[int] = field(default_factory=list)
+    on_disk: list[OnDisk] = field(default_factory=list)
 
     def note(self, engine: EmbeddedEngine) -> None:
         self.steps.append((engine.watermark, [each for line in engine.metrics() for each in line.constraints]))
         self.state_rows.append(engine.state()[0])
+        self.on_disk.append(engine.on_disk())
 
 
-def run(ddl: str, query: str, data: Data, every: int, cells: int = 1, restarts: bool = False) -> Run:
+def run(
+    ddl: str,
+    query: str,
+    data: Data,
+    every: int,
+    cells: int = 1,
+    restarts: bool = False,
+    forgetting: Forgetting = EAGER,
+) -> Run:
     """Steps of so many microseconds."""
     script = bind_text(f"{ddl}\nCREATE QUERY q AS {query}").checked()
-    engine = EmbeddedEngine(script.queries[0], script.catalog, cells=cells)
+    engine = EmbeddedEngine(script.queries[0], script.catalog, cells=cells, forgetting=forgetting)
     left = {name: list(rows) for name, rows in data.items()}
     pages: Pages = {}
     out = Run()

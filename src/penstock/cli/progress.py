@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from penstock.plan.watched import Watched
+from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 
 _SECONDS_BETWEEN = 0.2
 _BAR_WIDTH = 30
@@ -34,6 +34,7 @@ class Counts:
     watermark: int = 0
     state_rows: int = 0
     state_bytes: int = 0
+    on_disk: OnDisk = NOTHING_ON_DISK
 
     def summary(self) -> str:
         """The last line, and one for each constraint that was broken.
@@ -42,6 +43,8 @@ class Counts:
         '1,200 rows in, 7 rows out, 1 late, 0 bad'
         >>> Counts(rows_in=1200, rows_out=7, violations=2).summary()
         '1,200 rows in, 7 rows out, 0 late, 0 bad, 2 after their punctuation'
+        >>> Counts(rows_in=9, rows_out=7, on_disk=OnDisk(3, 2_400, 1)).summary()
+        '9 rows in, 7 rows out, 0 late, 0 bad, 3 on disk (2.4 kB), 1 brought back'
         >>> order = Watched("s: ORDERED BY a WITHIN 2 ROWS", 5, True, 3, 1, 2.0)
         >>> found = Watched("s: CLUSTERED BY (b) INFERRED", 5, True, 0, 1, 1.2)
         >>> print(Counts(9, 7, constraints=[order, found]).summary())
@@ -52,13 +55,17 @@ class Counts:
         rows = f"{self.rows_in:,} rows in" + ("" if self.rows_out is None else f", {self.rows_out:,} rows out")
         broken = f", {self.violations:,} after their punctuation" if self.violations else ""
         lost = f", {self.given_up:,} given up" if self.given_up else ""
-        lines = [f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}{lost}"]
+        disk, is_spilt = self.on_disk, self.on_disk != NOTHING_ON_DISK
+        spilt = f", {disk.rows:,} on disk ({bytes_text(disk.bytes)}), {disk.brought_back:,} brought back"
+        lines = [f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}{lost}{spilt if is_spilt else ''}"]
         lines += [_broken(each) for each in self.constraints if each.violations or each.false_negatives]
         return "\n".join(lines)
 
     def line(self, seconds: float) -> str:
         rate = self.rows_in / seconds if seconds else 0.0
         state = f"state {self.state_rows:,} rows {bytes_text(self.state_bytes)}"
+        if self.on_disk.rows:
+            state += f", disk {self.on_disk.rows:,} rows {bytes_text(self.on_disk.bytes)}"
         return f"{self.rows_in:,} rows, {rate:,.0f}/s, watermark {self.watermark}, {state}, late {self.late_rows:,}"
 
 

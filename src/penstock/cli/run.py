@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--give-up-after", metavar="TIME", type=duration, help="drop rows that wait longer for their punctuation"
     )
+    parser.add_argument(
+        "--spill", action="store_true", help="put rows that are probably unnecessary on disk, so that nothing is lost"
+    )
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
     parser.add_argument("--ui", metavar="PORT", type=int, help="show the running queries on a web page")
@@ -70,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 def forgetting(args: argparse.Namespace) -> Forgetting:
     rows, time = args.purge_every or (None, None)
-    return Forgetting(rows, time, args.give_up_after)
+    return Forgetting(rows, time, args.give_up_after, args.spill)
 
 
 def chosen(script: Script, name: str | None) -> list[Query]:

@@ -16,7 +16,7 @@ from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
 from penstock.engines.metrics import metrics_lines
 from penstock.engines.sinks import Sink, open_sink
 from penstock.errors import PenstockError
-from penstock.plan.watched import strongest
+from penstock.plan.watched import NOTHING_ON_DISK, strongest
 from penstock.sql import Script
 
 #: As of a command that was interrupted.
@@ -98,6 +98,7 @@ def _count(running: EmbeddedRun, progress: Progress) -> None:
     counts.violations = sum(engine.violations() for engine in running.engines)
     counts.given_up = sum(engine.given_up() for engine in running.engines)
     counts.constraints = strongest(each for engine in running.engines for each in engine.constraints())
+    counts.on_disk = sum((engine.on_disk() for engine in running.engines), NOTHING_ON_DISK)
     counts.watermark = min(engine.watermark for engine in running.engines)
     states = [engine.state() for engine in running.engines]
     counts.state_rows, counts.state_bytes = sum(rows for rows, _ in states), sum(size for _, size in states)

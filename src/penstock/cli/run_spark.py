@@ -22,7 +22,7 @@ from penstock.engines.spark.declared import frames_of
 from penstock.engines.spark.query import RunningQuery, start
 from penstock.engines.spark.session import spark_session, stderr_to
 from penstock.errors import PenstockError
-from penstock.plan.watched import strongest
+from penstock.plan.watched import NOTHING_ON_DISK, strongest
 from penstock.sql import Script
 
 INTERRUPTED = 130
@@ -127,6 +127,7 @@ def _count(started: list[_Started], progress: Progress) -> None:
     counts.violations = sum(report.violations for report in reports)
     counts.given_up = sum(report.given_up for report in reports)
     counts.constraints = strongest(each for report in reports for each in report.constraints)
+    counts.on_disk = sum((report.on_disk for report in reports), NOTHING_ON_DISK)
     counts.watermark = min(report.watermark for report in reports)
     counts.state_rows = sum(report.state_rows for report in reports)
     counts.state_bytes = sum(report.state_bytes for report in reports)

@@ -7,9 +7,13 @@ that read the same windows.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
+from weakref import finalize
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -29,7 +33,7 @@ from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Leaf, Plan, plan
 from penstock.plan.physical import Received, Scan
 from penstock.plan.rules import PurgingJoin
-from penstock.plan.watched import Watched
+from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -64,6 +68,9 @@ class EmbeddedEngine:
         self._dictionary: Dictionary = self._stores.dictionary
         self._is_first = not self._stores.holders
         self._stores.holders.append(self)
+        #: Where rows are spilled to, for as long as the engine is there.
+        self._spill = Path(mkdtemp(prefix="penstock-")) if self.plan.forgetting.spill else None
+        self._remove = finalize(self, _remove, self._spill)
         self._machines = [self._make(fragment) for fragment in self.plan.fragments]
         self._mail: list[list[list[list[Deltas]]]] = [
             [[[] for _ in f.routes] for _ in range(f.cells)] for f in self.plan.fragments
@@ -136,6 +143,7 @@ class EmbeddedEngine:
                         violations=gauge.violations(),
                         given_up=gauge.given_up_rows(),
                         constraints=watched,
+                        on_disk=gauge.spilled(),
                     )
 
     def constraints(self) -> list[Watched]:
@@ -151,8 +159,12 @@ class EmbeddedEngine:
         """Rows that were dropped because they waited too long for a punctuation."""
         return sum(machine.given_up() for machines in self._machines for machine in machines)
 
+    def on_disk(self) -> OnDisk:
+        """The rows that are on disk."""
+        return sum((machine.on_disk() for machines in self._machines for machine in machines), NOTHING_ON_DISK)
+
     def state(self) -> tuple[int, int]:
-        """The rows that are kept, and the bytes that they take."""
+        """The rows that are kept in memory, and the bytes that they take."""
         machines = [machine for cells in self._machines for machine in cells]
         size = self._dictionary_state()[1] + sum(machine.state_bytes() for machine in machines)
         return sum(machine.state_rows() for machine in machines), size
@@ -230,8 +242,16 @@ class EmbeddedEngine:
                 boxes[cell][letter.leaf].append(letter.deltas.take(mine))
 
     def _make(self, fragment: Fragment) -> list[Machine]:
-        make = partial(Machine, self.plan, fragment)
-        return [make(Memory(), self._dictionary, self._stores) for _ in range(fragment.cells)]
+        folders = [self.spill_folder(fragment.number, cell) for cell in range(fragment.cells)]
+        return [Machine(self.plan, fragment, Memory(), self._dictionary, self._stores, folder) for folder in folders]
+
+    def spill_folder(self, fragment: int, cell: int) -> Path | None:
+        """Where a machine puts rows on disk."""
+        return None if self._spill is None else self._spill / f"{fragment}-{cell}"
+
+    def close(self) -> None:
+        """Removes what is on disk. No step comes after that."""
+        self._remove()
 
     def _build_exchanges(self) -> dict[int, list[_Exchange]]:
         exchanges: dict[int, list[_Exchange]] = {}
@@ -286,6 +306,11 @@ class _Exchange:
     def send(self, deltas: Deltas, dictionary: Dictionary) -> Sent:
         picked, cells = self.router.cells(deltas.rows, dictionary)
         return Sent(self.fragment, self.leaf, cells, deltas.take(picked))
+
+
+def _remove(folder: Path | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _occurrence(relation: Relation) -> str | None:

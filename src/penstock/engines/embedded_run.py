@@ -82,6 +82,13 @@ class EmbeddedRun:
 
     def results(self) -> Iterator[Result | None]:
         """The results of all steps, up to the horizon at the end; None when no stream has anything for now."""
+        try:
+            yield from self._results()
+        finally:
+            for engine in self.engines:
+                engine.close()
+
+    def _results(self) -> Iterator[Result | None]:
         open_streams = list(self._streams)
         while open_streams:
             ready = [stream for stream in open_streams if not stream.idle]

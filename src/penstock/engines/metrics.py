@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from penstock.plan.watched import Watched, strongest, together
+from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched, strongest, together
 
 #: Stands for an operator: what the values of a dictionary take.
 DICTIONARY = "dictionary"
@@ -37,6 +37,8 @@ class OperatorMetrics:
     given_up: int = 0
     #: What its monitors say of constraints.
     constraints: tuple[Watched, ...] = ()
+    #: What it has put on disk.
+    on_disk: OnDisk = NOTHING_ON_DISK
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

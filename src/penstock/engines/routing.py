@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from itertools import product
 from math import prod
 
@@ -15,7 +14,7 @@ from penstock.operators.projection import projection
 from penstock.plan.fragments import Fragment, Route
 from penstock.synopsis.codes import is_interned
 from penstock.synopsis.deltas import is_null
-from penstock.synopsis.dictionary import Dictionary
+from penstock.synopsis.dictionary import Dictionary, stable_hash
 from penstock.synopsis.memory import Ints
 
 
@@ -61,13 +60,9 @@ def _hashes(rows: Ints, interned: list[bool], dictionary: Dictionary) -> Ints:
             # A NULL has no value, and its code is that of some other value in each process.
             live = ~is_null(rows, column, len(interned))
             codes, places = np.unique(rows[live, column], return_inverse=True)
-            rows[live, column] = np.array([_stable(dictionary.value(int(code))) for code in codes], np.int64)[places]
+            values = [stable_hash(dictionary.value(int(code))) for code in codes]
+            rows[live, column] = np.array(values, np.int64)[places]
     return _row_hashes(rows)
-
-
-def _stable(value: str | bytes | int) -> int:
-    data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little", signed=True)
 
 
 @kernel

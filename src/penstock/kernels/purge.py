@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kernels.bloom import may_have
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
 from penstock.kernels.jit import inlined, kernel, lean
@@ -77,6 +78,20 @@ class Rules(NamedTuple):
     variables: Ints
     clocks: Ints
     reaches: Ints
+
+
+class Spilled(NamedTuple):
+    """Rows that lie elsewhere: of each index a filter of their hashes, its address and mask; none if no row does.
+
+    What is hashed is the value of a variable, or, where `words` has an address, the word there that it is the place of.
+    """
+
+    filters: Ints
+    words: Ints
+
+
+#: No row lies elsewhere.
+ALL_HERE = Spilled(np.zeros((0, 2), np.int64), np.zeros(0, np.int64))
 
 
 class Scratch(NamedTuple):
@@ -160,6 +175,20 @@ def first_by(index: int, bound: Ints, tables: Tables, key: Ints) -> int:
     for c in range(line[COLUMNS]):
         key[0, c] = value_of(tables.index_variables[index, c], bound, tables)
     return first(line[HEADS], line[MASK], prefix_hash(key, 0, line[COLUMNS]))
+
+
+@lean
+def may_be_spilled(index: int, bound: Ints, tables: Tables, spilled: Spilled, key: Ints) -> bool:
+    """Whether a row that joins a binding may lie elsewhere."""
+    if len(spilled.filters) == 0 or spilled.filters[index, 0] == 0:
+        return False
+    count = tables.indexes[index, COLUMNS]
+    for c in range(count):
+        variable = tables.index_variables[index, c]
+        key[0, c] = value_of(variable, bound, tables)
+        if spilled.words[variable] != 0:
+            key[0, c] = peek(spilled.words[variable] + 8 * key[0, c])
+    return may_have(spilled.filters[index, 0], spilled.filters[index, 1], prefix_hash(key, 0, count))
 
 
 @lean
@@ -255,7 +284,9 @@ def closed_input(own: int, tables: Tables, rules: Rules, room: Scratch) -> int:
 
 
 @inlined
-def is_purgeable(source: int, slot: int, retracts: bool, tables: Tables, rules: Rules, room: Scratch) -> bool:
+def is_purgeable(
+    source: int, slot: int, retracts: bool, tables: Tables, rules: Rules, spilled: Spilled, room: Scratch
+) -> bool:
     """Whether a row can join nothing new; else what it waits for is in `waits` and `watched`.
 
     Where results are taken back, a row that is in one stays until a row of it leaves its window, after `reaches`.
@@ -289,6 +320,9 @@ def is_purgeable(source: int, slot: int, retracts: bool, tables: Tables, rules: 
                 continue
             path[JOINED, depth] = target
             path[BY, depth] = usable_index(target, known_variables(bound, tables.has), tables.indexes)
+            if may_be_spilled(path[BY, depth], bound, tables, spilled, room.key):
+                _wait_for_nothing(waits)
+                return False
             candidate = first_by(path[BY, depth], bound, tables, room.key)
         else:
             target = path[JOINED, depth]
@@ -314,17 +348,24 @@ def is_purgeable(source: int, slot: int, retracts: bool, tables: Tables, rules: 
 
 
 def examine(
-    inputs: Ints, slots: Ints, retracts: bool, tables: Tables, rules: Rules, wakes: Ints
+    inputs: Ints,
+    slots: Ints,
+    retracts: bool,
+    tables: Tables,
+    rules: Rules,
+    wakes: Ints,
+    spilled: Spilled = ALL_HERE,
 ) -> tuple[Ints, Ints, Ints]:
     """Which of these rows can go, as places among them; and for those that stay, what they watch: place and hash.
 
-    Of each input `wakes` has the address of a word per slot and clock: what the clock has to reach.
+    Of each input `wakes` has the address of a word per slot and clock: what the clock has to reach. A row that may join
+    one that is `spilled` stays.
     """
     gone = np.empty(len(slots), np.int64)
     of_values = int((rules.lines[:, KIND] > AFTER_ROWS).sum())
     watches = np.empty((2, min(MOST_WATCHED, of_values) * len(slots)), np.int64)
     room = scratch(tables, len(rules.clocks))
-    goers, watching = _examine(inputs, slots, retracts, tables, rules, wakes, room, gone, watches)
+    goers, watching = _examine(inputs, slots, retracts, tables, rules, wakes, spilled, room, gone, watches)
     return gone[:goers], watches[0, :watching], watches[1, :watching]
 
 
@@ -336,6 +377,7 @@ def _examine(
     tables: Tables,
     rules: Rules,
     wakes: Ints,
+    spilled: Spilled,
     room: Scratch,
     gone: Ints,
     watches: Ints,
@@ -343,7 +385,7 @@ def _examine(
     """How many can go, and how many watch. It makes no arrays, so that nothing in its loop counts references."""
     goers, watching, clocks = 0, 0, len(rules.clocks)
     for i in range(len(slots)):
-        if is_purgeable(inputs[i], slots[i], retracts, tables, rules, room):
+        if is_purgeable(inputs[i], slots[i], retracts, tables, rules, spilled, room):
             gone[goers] = i
             goers += 1
             continue

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from penstock.algebra.relations import Relation
 from penstock.plan.explain import operator_name
-from penstock.plan.watched import Watched
+from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Memory
 
@@ -36,6 +36,8 @@ class Gauge:
     given_up: list[Callable[[], int]] = field(default_factory=list)
     #: What says how well constraints are kept.
     monitors: list[Callable[[], list[Watched]]] = field(default_factory=list)
+    #: What counts the rows that it has put on disk.
+    on_disk: list[Callable[[], OnDisk]] = field(default_factory=list)
 
     def begin(self) -> None:
         self.rows_in = self.rows_out = 0
@@ -54,6 +56,9 @@ class Gauge:
 
     def watched(self) -> list[Watched]:
         return [each for monitors in self.monitors for each in monitors()]
+
+    def spilled(self) -> OnDisk:
+        return sum((count() for count in self.on_disk), NOTHING_ON_DISK)
 
     def state_rows(self) -> int:
         return sum(count() for count in self.counts)

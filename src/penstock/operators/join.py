@@ -17,7 +17,17 @@ from penstock.kernels.evidence import holds, rows_with
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
-from penstock.kernels.mjoin import ABSENT, admit, ask_for_first, combine, materialise, number_events, promising, settle
+from penstock.kernels.mjoin import (
+    ABSENT,
+    PRESENT,
+    admit,
+    ask_for_first,
+    combine,
+    materialise,
+    number_events,
+    promising,
+    settle,
+)
 from penstock.kernels.nulls import has_null
 from penstock.kernels.pointers import address
 from penstock.operators.events import Events, Some, one_after_the_other
@@ -150,7 +160,7 @@ class JoinCore:
         self._only_coming = only_coming
         #: Of each input's events of this step, the hashes by which they are probed first.
         self._hashes: dict[int, Ints] = {}
-        self._plan = pipelines(inputs)
+        self.plan = pipelines(inputs)
         self._build_indexes({(number, self._positions(number, variables)) for number, variables in looked_up})
         self._build_pipelines()
         #: Of all columns, which the test reads, and of those that are shown.
@@ -214,6 +224,20 @@ class JoinCore:
         for index in self._own(number):
             unlink_rows(index.heads, index.links, slots, np.full(len(slots), -1, np.int64))
 
+    def bring_back(self, number: int, slots: Ints) -> None:
+        """Rows of an input that were forgotten are in the join again, as before this step; nothing comes out for it."""
+        store = self.inputs[number].store
+        self.lives(number)[slots] = PRESENT
+        for index in self._own(number):
+            index.fit(len(store), store.capacity, store.rows)
+            index.put(store.rows, slots)
+
+    def follow(self, number: int, events: Events) -> Events:
+        """Events of an input in place of those that entered: the same, and others of rows that are there and go."""
+        columns = np.array(self._first_columns[number], np.int64)
+        self._hashes[number] = row_hashes(self.inputs[number].store.rows, events.slots, columns)
+        return events
+
     def indexes(self) -> list[tuple[tuple[int, tuple[int, ...]], Index]]:
         """The indexes, each with its input and columns."""
         return list(zip(self._index_keys, self._indexes, strict=True))
@@ -221,6 +245,9 @@ class JoinCore:
     def index_number(self, number: int, variables: tuple[int, ...]) -> int:
         """Which index finds rows of an input by these variables."""
         return self._index_keys.index((number, self._positions(number, variables)))
+
+    def index(self, number: int, columns: tuple[int, ...]) -> Index:
+        return self._indexes[self._index_keys.index((number, columns))]
 
     def index_on(self, number: int, variables: tuple[int, ...]) -> Index:
         return self._indexes[self.index_number(number, variables)]
@@ -315,7 +342,7 @@ class JoinCore:
 
     def _build_indexes(self, more: set[tuple[int, tuple[int, ...]]]) -> None:
         """The indexes that some pipeline probes, or somebody else, in the order of their owners."""
-        keys = {(probe.target, probe.columns) for pipeline in self._plan for probe in pipeline}
+        keys = {(probe.target, probe.columns) for pipeline in self.plan for probe in pipeline}
         self._index_keys = sorted(keys | more)
         self._indexes = [
             Index(self._memory, f"{self._name}.index{n}", columns) for n, (_, columns) in enumerate(self._index_keys)
@@ -337,7 +364,7 @@ class JoinCore:
         """The pipelines as arrays, for the kernel."""
         width, depths = len(self.inputs), len(self.inputs) - 1
         most = max([1, *(len(columns) for _, columns in self._index_keys)])
-        self._first_columns = [tuple(column for _, column in pipeline[0].sources) for pipeline in self._plan]
+        self._first_columns = [tuple(column for _, column in pipeline[0].sources) for pipeline in self.plan]
         self._pipelines = _Pipelines(
             np.zeros((len(self._index_keys), most), np.int64),
             np.zeros((width, depths), np.int64),
@@ -348,7 +375,7 @@ class JoinCore:
         index_columns, targets, probes, key_inputs, key_columns = self._pipelines
         for n, (_, columns) in enumerate(self._index_keys):
             index_columns[n, : len(columns)] = columns
-        for i, pipeline in enumerate(self._plan):
+        for i, pipeline in enumerate(self.plan):
             for d, probe in enumerate(pipeline):
                 targets[i, d] = probe.target
                 probes[i, d] = self._index_keys.index((probe.target, probe.columns))
@@ -400,6 +427,10 @@ class SemiJoinOperator:
     def forget(self, slots: Ints) -> None:
         """Rows of the left input show, or do not, as they did, and are counted no more."""
         self.state()[slots] = 0
+
+    def bring_back(self, slots: Ints) -> None:
+        """Rows of the left input that were forgotten when they had no match are counted again."""
+        self.state()[slots] = 1, 0, 0, 0
 
     def state(self) -> Ints:
         """Of each slot of the left input what `kernels.matching` keeps."""

@@ -7,6 +7,7 @@ over the same memory goes on where the other stopped.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -20,13 +21,14 @@ from penstock.operators.rstream import RelationStream
 from penstock.operators.stubs import SharedStores
 from penstock.plan.fragments import Fragment, Leaf, Plan
 from penstock.plan.physical import Keep, Scan
+from penstock.plan.watched import NOTHING_ON_DISK, OnDisk
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 
 
 class Machine:
-    """`stores`: what it has in common with the machines of other queries."""
+    """`stores`: what it has in common with the machines of other queries. `spill`: a folder of its own for rows."""
 
     def __init__(
         self,
@@ -35,6 +37,7 @@ class Machine:
         memory: Memory,
         dictionary: Dictionary,
         stores: SharedStores | None = None,
+        spill: Path | None = None,
     ) -> None:
         self.fragment = fragment
         self._memory = memory
@@ -45,8 +48,9 @@ class Machine:
         self._is_net = plan.comes_once
         only_coming = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
         coming = root_join(fragment.root) if only_coming else None
-        self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting)
+        self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting, spill)
         self._root = self._builder.deltas(fragment.root)
+        self._spills = [purge.spill for purge in self._builder.purges if purge.spill is not None]
         self._part = plan.forgetting.rows
         self._streams = [_stream(route.leaf) for route in fragment.routes]
         self._width = row_width(len(fragment.root.schema))
@@ -64,6 +68,8 @@ class Machine:
         """
         for gauge in self.gauges:
             gauge.begin()
+        for spill in self._spills:
+            spill.begin_step()
         forgets = self._builder.purges or self._builder.slims
         parts = self._parts(inputs, until) if forgets else [(inputs, until)]
         results = []
@@ -97,6 +103,10 @@ class Machine:
     def given_up(self) -> int:
         """Rows that were dropped because they waited too long for a punctuation, since the start."""
         return sum(gauge.given_up_rows() for gauge in self.gauges)
+
+    def on_disk(self) -> OnDisk:
+        """What it has put on disk."""
+        return sum((gauge.spilled() for gauge in self.gauges), NOTHING_ON_DISK)
 
     def state_rows(self) -> int:
         return sum(gauge.state_rows() for gauge in self.gauges)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,9 @@ from penstock.plan.rules import ByKey, ByPunctuation, PurgingJoin
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints
 
+#: Says whether an input has a row with each key of some variables.
+Holds = Callable[[int, tuple[int, ...], Ints], NDArray[np.bool_]]
+
 
 class PunctuationPurge:
     """Drops punctuations that nobody will ask for again (004, section 5.1).
@@ -21,8 +26,8 @@ class PunctuationPurge:
     punctuations are each other's evidence, they go together. To drop too many would lose no result, only space.
     """
 
-    def __init__(self, node: PurgingJoin, core: JoinCore, knows: Knowledge) -> None:
-        self._node, self._core, self._knows = node, core, knows
+    def __init__(self, node: PurgingJoin, core: JoinCore, knows: Knowledge, holds: Holds) -> None:
+        self._node, self._core, self._knows, self._holds = node, core, knows, holds
         self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByPunctuation)}
         #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
         self.ended: dict[int, Ints] = {}
@@ -67,10 +72,10 @@ class PunctuationPurge:
         if not others or not len(candidates):
             return candidates[:0]
         unneeded = np.ones(len(candidates), np.bool_)
-        here = self._core.holds(rule.target, rule.variables, candidates)
+        here = self._holds(rule.target, rule.variables, candidates)
         for other in others:
             by_key = self._has_gone(other, rule, candidates)
-            unneeded &= ~self._core.holds(other, rule.variables, candidates)
+            unneeded &= ~self._holds(other, rule.variables, candidates)
             unneeded &= by_key | (self._is_punctuated(other, rule, candidates) & ~here)
         unneeded &= self._knows.evidence[number].words(candidates) != MISSING
         return candidates[unneeded]

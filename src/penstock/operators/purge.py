@@ -8,6 +8,9 @@ rules are those of `plan/rules.py`, and `kernels/purge.py` chains them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,7 @@ from penstock.operators.no_components import NoComponents
 from penstock.operators.punctuation_purge import PunctuationPurge
 from penstock.operators.purge_tables import PurgeTables, wanted_variables
 from penstock.operators.rows import Rows, rows_of
+from penstock.operators.spill import Spill, counted
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -37,6 +41,7 @@ from penstock.plan.rules import (
     Estimate,
     PurgingJoin,
     Static,
+    k_of,
 )
 from penstock.plan.watched import Watched
 from penstock.synopsis.deltas import Deltas
@@ -68,7 +73,9 @@ class Purge:
         dictionary: Dictionary,
         copies: Sequence[int],
         forgetting: Forgetting = EAGER,
+        folder: Path | None = None,
     ) -> None:
+        """`folder`: where rows are spilled to, if some of the rules are probable only."""
         self._memory, self._name, self._core, self._windows = memory, name, core, windows
         self.node = node
         #: Whether results are taken back, so that rows that are in one must stay.
@@ -77,7 +84,8 @@ class Purge:
         self._monitors = Monitors(memory, f"{name}.monitor", node, core, self._knows, dictionary, copies)
         self._dictionary = dictionary
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
-        self._punctuations = PunctuationPurge(node, core, self._knows)
+        self.spill = self._spills(folder) if node.probable else None
+        self._punctuations = PunctuationPurge(node, core, self._knows, self._holds)
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors)
         self._held = holders_of(node)
         self._tables = PurgeTables(node, core, self._knows, self._monitors, windows, self._stamps)
@@ -111,7 +119,16 @@ class Purge:
         return int(self._memory.array(f"{self._name}.violations", 1)[0])
 
     def watched(self) -> list[Watched]:
-        return self._monitors.watched() + self._no.watched()
+        watched = self._monitors.watched() + self._no.watched()
+        return watched if self.spill is None else [replace(each, false_negatives=0.0) for each in watched]
+
+    def _spills(self, folder: Path | None) -> Spill:
+        assert folder is not None, "rows are spilled, and nobody says where"
+        notes = {
+            number: [partial(self._stamps, rule, after) for rule, after in counted(self.node, number)]
+            for number in self._windows
+        }
+        return Spill(self._memory, self._name, self.node, self._core, self._windows, notes, self._dictionary, folder)
 
     def gave(self, results: int) -> None:
         """So many results came out, since the last call."""
@@ -159,8 +176,21 @@ class Purge:
             if isinstance(rule, ByKey):
                 own = events[rule.target]
                 slots = own.slots[own.signs > 0]
+                if self.spill is not None:
+                    slots = np.concatenate((slots, self.spill.back(rule.target)))
                 if len(slots):
                     self._woken += self._waiting_for(number, self._core.keys(rule.target, rule.variables, slots))
+
+    def bring_back(self, events: Sequence[Events], until: int) -> Mapping[int, Events]:
+        """Brings back what is on disk and may be in a result with a row that comes; all of these have entered.
+
+        Gives the events of those that leave their windows in this step.
+        """
+        if self.spill is None:
+            return {}
+        leaving = self.spill.bring_back(events, until)
+        self._woken += [rows_of(number, self.spill.back(number)) for number in self._windows]
+        return leaving
 
     def _waiting_for(self, number: int, keys: Ints) -> Iterator[Rows]:
         """The rows that may wait for keys by a rule: those that have them, and those that watch for them."""
@@ -200,10 +230,14 @@ class Purge:
         if done:
             self._drop(self._alive(done))
         self._purge(todo)
+        if self.spill is not None:
+            self._put_back(self.spill)
         self._give_up()
         self._punctuations.forget(all_that_came=self._forgetting.is_lazy)
         self._no.forget()
         self._forget_clusters()
+        if self.spill is not None:
+            self.spill.write(int(self._knows.clocks[kernel.TIME]))
 
     def _is_due(self, rows: int) -> bool:
         """Whether enough has come since the last purge, which then is now."""
@@ -268,6 +302,8 @@ class Purge:
         chosen, tables, near = self._alive(todo), self._tables.tables(), self._tables.neighbours
         while len(chosen.slots):
             gone = self._examine(chosen, tables)
+            if self.spill is not None:
+                self._keep_probable(gone, tables, self.spill)
             self._forget(gone)
             chosen = self._alive([Rows(*kernel.partners(*gone, near, tables))])
 
@@ -318,11 +354,44 @@ class Purge:
     def _examine(self, chosen: Rows, tables: kernel.Tables) -> Rows:
         capacities = self._capacities()
         self._watches.drop(*chosen, capacities)
-        wakes = [address(self._waits(n)) if n in self._windows else 0 for n in range(len(capacities))]
-        found = kernel.examine(*chosen, self._retracts, tables, self._tables.rules(), np.array(wakes, np.int64))
+        found = kernel.examine(*chosen, self._retracts, tables, self._tables.rules(), self._wakes())
         gone, watching, hashes = found
         self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
         return Rows(chosen.inputs[gone], chosen.slots[gone])
+
+    def _wakes(self) -> Ints:
+        """The addresses of what clocks have to reach."""
+        numbers = range(len(self._core.inputs))
+        return np.array([address(self._waits(n)) if n in self._windows else 0 for n in numbers], np.int64)
+
+    def _keep_probable(self, gone: Rows, tables: kernel.Tables, spill: Spill) -> None:
+        """Spills those of the rows that go that other rules than the probable ones would not let go."""
+        rules = self._tables.rules(without=self.node.probable)
+        certain, _, _ = kernel.examine(*gone, self._retracts, tables, rules, self._wakes(), spill.filters())
+        is_probable = np.ones(len(gone.slots), np.bool_)
+        is_probable[certain] = False
+        for number in self._windows:
+            spill.keep(number, gone.slots[is_probable & (gone.inputs == number)])
+
+    def _put_back(self, spill: Spill) -> None:
+        """Spills again what was brought back in this step and is still there: what told it to go may be forgotten.
+
+        Not where rows of results must stay, nor while a k is not known: then it may well be asked for again.
+        """
+        limits = (self._monitors.limit(k) for rule in self.node.probable if (k := k_of(rule)) is not None)
+        if self._retracts or None in limits:
+            return
+        back = self._alive([rows_of(number, spill.back(number)) for number in self._windows])
+        if len(back.slots):
+            for number in self._windows:
+                spill.keep(number, back.of(number))
+            self._drop(back)
+            self._purge([Rows(*kernel.partners(*back, self._tables.neighbours, self._tables.tables()))])
+
+    def _holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
+        """Whether an input has a row with each key, or may have one on disk."""
+        held = self._core.holds(number, variables, keys)
+        return held if self.spill is None else held | self.spill.may_hold(number, variables, keys)
 
     def _forget(self, gone: Rows) -> None:
         self._punctuations.gone(gone)

@@ -120,13 +120,14 @@ class PurgeTables:
             line[kernel.HEADS], line[kernel.LINKS], line[kernel.MASK] = index.heads, index.links, index.mask
         return kernel.Tables(np.array(stores, np.int64), self._index_lines, *self._of_columns)
 
-    def rules(self) -> kernel.Rules:
+    def rules(self, without: Sequence[Rule] = ()) -> kernel.Rules:
+        """The rules, but for some."""
         lines = self._lines.copy()
         for number, rule in enumerate(self._node.rules):
             if (k := k_of(rule)) is None:
                 continue
             line, limit = lines[number], self._monitors.limit(k)
-            if limit is None:
+            if limit is None or rule in without:
                 line[kernel.NEEDS] = _OFF
                 continue
             # After rows, when so many have come; else later than that.

@@ -52,6 +52,12 @@ class ForgettingWindow(WindowOperator, Protocol):
     def forget(self, slots: Ints) -> None:
         """These rows are wanted no more. They have no event when they leave."""
 
+    def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
+        """Rows that were forgotten are wanted again. Gives their slots, and the events of those that leave again.
+
+        These are the events before `until`, the end of this step, which the others have had.
+        """
+
 
 class UnboundedWindow:
     """`[UNBOUNDED]`: rows come and never go."""
@@ -65,6 +71,10 @@ class UnboundedWindow:
 
     def forget(self, slots: Ints) -> None:
         self.store.release(slots)
+
+    def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
+        nothing = np.zeros(0, np.int64)
+        return self.store.put(rows, starts), Events(nothing, nothing, nothing)
 
 
 class RangeWindow:
@@ -86,6 +96,15 @@ class RangeWindow:
     def forget(self, slots: Ints) -> None:
         self._queue.remove(slots, self.store.capacity)
         self.store.release(slots)
+
+    def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
+        slots = self.store.put(rows, starts)
+        ends = self._end(slots)
+        leaves = ends < until
+        leaving = slots[leaves][np.argsort(ends[leaves], kind="stable")]
+        self._queue.insert(slots[~leaves], self.store.starts)
+        self.store.release(leaving)
+        return slots, Events(self._end(leaving), np.full(len(leaving), -1, np.int64), leaving)
 
     def _end(self, slots: Ints) -> Ints:
         """The first instant at which each row is not there any more."""

@@ -43,9 +43,9 @@ from penstock.plan.rules import ByPunctuation, PurgingJoin, Rule
 from penstock.register.closing import never_falls
 
 
-def with_endings(relation: Relation, catalog: Catalog) -> Relation:
-    """The physical relation with groups that end, where something says so."""
-    return rewrite_relation(relation, lambda node: _ending(node, catalog))
+def with_endings(relation: Relation, catalog: Catalog, certain: bool = False) -> Relation:
+    """The physical relation with groups that end, where something says so; with `certain`, something else than a k."""
+    return rewrite_relation(relation, lambda node: _ending(node, catalog, certain))
 
 
 def emitting(relation: Relation) -> Relation:
@@ -61,19 +61,19 @@ def emitting(relation: Relation) -> Relation:
     )
 
 
-def _ending(node: Relation, catalog: Catalog) -> Relation:
+def _ending(node: Relation, catalog: Catalog, certain: bool) -> Relation:
     if isinstance(node, SetOp) and all(map(is_monotone, node.inputs)):
-        return _ending_sides(node, catalog)
+        return _ending_sides(node, catalog, certain)
     if not isinstance(node, Aggregate | Distinct) or not is_monotone(node.input):
         return node
-    groups = _ending_groups(node, catalog)
-    values = tuple(_ending_values(groups, catalog)) if isinstance(groups.input, Aggregate) else ()
+    groups = _ending_groups(node, catalog, certain)
+    values = tuple(_ending_values(groups, catalog, certain)) if isinstance(groups.input, Aggregate) else ()
     return replace(groups, values=values) if values or groups.closes_groups else node
 
 
-def _ending_groups(node: Aggregate | Distinct, catalog: Catalog) -> Ending:
+def _ending_groups(node: Aggregate | Distinct, catalog: Catalog, certain: bool) -> Ending:
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
-    closers, evidence = _closed(node.input, keys, catalog, is_there=True)
+    closers, evidence = _closed(node.input, keys, catalog, certain, is_there=True)
     joined = () if closers else tuple(_after_join(node.input, keys))
     return Ending(node, closers, joined, evidence)
 
@@ -83,7 +83,7 @@ def keeps_values(aggregation: Aggregation) -> bool:
     return aggregation.distinct and aggregation.function not in (AggregateFunction.MIN, AggregateFunction.MAX)
 
 
-def _ending_values(grouping: Ending, catalog: Catalog) -> Iterator[EndingValues]:
+def _ending_values(grouping: Ending, catalog: Catalog, certain: bool) -> Iterator[EndingValues]:
     """The aggregates that keep values which end sooner than their groups: by the value, too."""
     node = grouping.input
     assert isinstance(node, Aggregate)
@@ -91,14 +91,14 @@ def _ending_values(grouping: Ending, catalog: Catalog) -> Iterator[EndingValues]
         if aggregation.argument is not None and keeps_values(aggregation):
             column = replace(aggregation.column, type=aggregation.argument.type)
             finer = Aggregate(node.input, (*node.keys, Output(column, aggregation.argument)), ())
-            groups = _ending_groups(finer, catalog)
+            groups = _ending_groups(finer, catalog, certain)
             if (groups.closers, groups.after_join) != (grouping.closers, grouping.after_join):
                 yield EndingValues(number, groups)
 
 
-def _ending_sides(node: SetOp, catalog: Catalog) -> Relation:
+def _ending_sides(node: SetOp, catalog: Catalog, certain: bool) -> Relation:
     """A set operation whose rows end: both sides are closed for all their values."""
-    closers, evidence = _closed(node, node.schema, catalog, is_there=False)
+    closers, evidence = _closed(node, node.schema, catalog, certain, is_there=False)
     is_kept = not (node.op is SetOperator.UNION and node.all)
     return Ending(node, closers, (), evidence) if closers and is_kept else node
 
@@ -107,31 +107,33 @@ def _ending_sides(node: SetOp, catalog: Catalog) -> Relation:
 _Closed = tuple[tuple[tuple[Closer, ...], ...], tuple[Scan, ...]]
 
 
-def _closed(relation: Relation, keys: tuple[Expr, ...], catalog: Catalog, is_there: bool) -> _Closed:
+def _closed(relation: Relation, keys: tuple[Expr, ...], catalog: Catalog, certain: bool, *, is_there: bool) -> _Closed:
     """What closes a relation for values of expressions; `is_there`: it has a row with them.
 
     What is filtered, renamed or made distinct changes only with what it is made of.
     """
     match relation:
         case Select(below) | Keep(below) | Distinct(below) | Ending(below):
-            return _closed(below, keys, catalog, is_there)
+            return _closed(below, keys, catalog, certain, is_there=is_there)
         case Project(below, outputs):
             inside = {output.column: output.expr for output in outputs}
-            return _closed(below, tuple(substitute(key, inside) for key in keys), catalog, is_there)
+            keys = tuple(substitute(key, inside) for key in keys)
+            return _closed(below, keys, catalog, certain, is_there=is_there)
         case SetOp():
-            return _closed_sides(relation, keys, catalog)
-    found = _Closers(relation, keys, catalog)
+            return _closed_sides(relation, keys, catalog, certain)
+    found = _Closers(relation, keys, catalog, certain)
     closers = found.complete(is_there)
     return closers, tuple(found.evidence) if closers else ()
 
 
-def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog) -> _Closed:
+def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> _Closed:
     """A row may be of one side alone."""
     closers: list[tuple[Closer, ...]] = []
     evidence: list[Scan] = []
     for side in node.inputs:
         inside: dict[Column, Expr] = dict(zip(node.schema, side.schema, strict=True))
-        own, told = _closed(side, tuple(substitute(key, inside) for key in keys), catalog, is_there=False)
+        own_keys = tuple(substitute(key, inside) for key in keys)
+        own, told = _closed(side, own_keys, catalog, certain, is_there=False)
         if not own and not isinstance(side, Table):
             return (), ()
         closers += [tuple(_renumbered(c, len(closers), len(evidence)) for c in each) for each in own]
@@ -163,12 +165,12 @@ def _after_join(join: Relation, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
 class _Closers:
     """What closes the inputs of what is grouped by these keys."""
 
-    def __init__(self, grouped: Relation, keys: tuple[Expr, ...], catalog: Catalog) -> None:
+    def __init__(self, grouped: Relation, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> None:
         self._catalog = catalog
         self.evidence: list[Scan] = []
         self._operands = grouped.operands if isinstance(grouped, Join) else (grouped,)
         self._variables = join_variables(grouped) if isinstance(grouped, Join) else []
-        self._rules: tuple[Rule, ...] = rules_of(grouped, catalog)[0] if isinstance(grouped, Join) else ()
+        self._rules: tuple[Rule, ...] = rules_of(grouped, catalog, certain) if isinstance(grouped, Join) else ()
         self._inside = {o.column: widened(o.expr) for scan in self._scans().values() for o in scan.outputs}
         #: Of each key all that is equal to it, over columns of streams.
         self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]

@@ -3,6 +3,9 @@
 An *eager* purge looks after each part of a step, a *lazy* one when enough has come since the last: that keeps more and
 costs less. Results do not depend on it. Punctuations may be lost. A row that waits longer than `give_up` for one is
 given up: it is dropped and counted, and joins nothing that comes later than that after it, whenever it is dropped.
+
+Rows that go only because a k says so are *probably unnecessary* (thesis 6.1.6). They are lost if the data breaks the
+constraint. With `spill` they go to disk instead, and come back when something joins them: results stay exact.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ class Forgetting:
     rows: int | None = None
     time: int | None = None
     give_up: int | None = None
+    spill: bool = False
 
     @property
     def is_lazy(self) -> bool:

@@ -95,7 +95,7 @@ class Plan:
 def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, forgetting: Forgetting = EAGER) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
     kind = query.root.kind if isinstance(query.root, ToStream) else None
-    relation = ready(query.relation, catalog)
+    relation = ready(query.relation, catalog, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = in_panes(emitting(relation) if kind is StreamKind.ON_CLOSE else relation)
     once = comes_once(relation, catalog)
     if cells == 1:
@@ -112,10 +112,14 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
     return Plan(query, tuple(cutter.fragments), kind, once, forgetting)
 
 
-def ready(relation: Relation, catalog: Catalog) -> Relation:
-    """The physical form of a relation in normal form, with all that lets it forget."""
+def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: bool = False) -> Relation:
+    """The physical form of a relation in normal form, with all that lets it forget.
+
+    Where rows spill, groups end by nothing that leans on a k, unless what is declared says when they show (`emits`).
+    """
     counted = with_constant_synopses(physical(relation), relation, catalog)
-    return with_endings(with_passing(with_purging(counted, catalog)), catalog)
+    purging = with_passing(with_purging(counted, catalog, spill))
+    return with_endings(purging, catalog, certain=spill and not emits)
 
 
 def _leaves(relation: Relation) -> tuple[Leaf, ...]:

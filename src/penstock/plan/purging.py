@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import product
 
 from penstock.algebra.expressions import Cast, Column, Comparator, Compare, Expr
@@ -62,27 +63,32 @@ from penstock.register.declarations import constraint_text
 from penstock.types import BIGINT, Kind
 
 
-def with_purging(relation: Relation, catalog: Catalog) -> Relation:
-    """The physical relation with joins that forget what they can, in place of those that would not."""
-    return rewrite_relation(relation, lambda node: _forgetting(node, catalog))
+def with_purging(relation: Relation, catalog: Catalog, spill: bool = False) -> Relation:
+    """The physical relation with joins that forget what they can, in place of those that would not.
+
+    With `spill` the joins know which of their rules are probable only.
+    """
+    return rewrite_relation(relation, lambda node: _forgetting(node, catalog, spill))
 
 
-def _forgetting(node: Relation, catalog: Catalog) -> Relation:
+def _forgetting(node: Relation, catalog: Catalog, spill: bool) -> Relation:
     if type(node) not in (Join, SemiJoin, AntiJoin):
         return node  # joins of other kinds keep little as they are
     match node:
         case Join():
-            return _purging(_with_own_equalities(node), catalog)
+            return _purging(_with_own_equalities(node), catalog, spill)
         case SemiJoin(left, Distinct(right)):
-            join = _purging_sides(left, right, node.on, catalog)
+            join = _purging_sides(left, right, node.on, catalog, spill)
             return node if join is None else PurgingSemiJoin(left, right, node.on, join)
         case AntiJoin(left, Distinct(right)):
-            join = _purging_sides(left, right, node.on, catalog)
+            join = _purging_sides(left, right, node.on, catalog, spill)
             return node if join is None else PurgingAntiJoin(left, right, node.on, join)
     return node
 
 
-def _purging_sides(left: Relation, right: Relation, on: tuple[Expr, ...], catalog: Catalog) -> PurgingJoin | None:
+def _purging_sides(
+    left: Relation, right: Relation, on: tuple[Expr, ...], catalog: Catalog, spill: bool
+) -> PurgingJoin | None:
     """The join of a semi-join's sides, if rows only come and all go in the end.
 
     It has all rows of the right side: a value that comes again has to be waited with anew.
@@ -90,23 +96,27 @@ def _purging_sides(left: Relation, right: Relation, on: tuple[Expr, ...], catalo
     if not isinstance(left, Scan) or not isinstance(right, Scan):
         return None
     is_endless = isinstance(left.spec, Unbounded) and isinstance(right.spec, Unbounded)
-    join = _purging(Join((left, right), on), catalog) if is_endless else None
+    join = _purging(Join((left, right), on), catalog, spill) if is_endless else None
     if not isinstance(join, PurgingJoin):
         return None
     # A left row that is in no result of the join may show all the same, and no monitor watches here.
-    rules = (rule for rule in join.rules if not isinstance(rule, ByNo) and not isinstance(k_of(rule), Estimate))
-    plain = replace(join, rules=tuple(rules), monitors=())
+    rules, probable = (
+        tuple(rule for rule in some if not isinstance(rule, ByNo) and not isinstance(k_of(rule), Estimate))
+        for some in (join.rules, join.probable)
+    )
+    plain = replace(join, rules=rules, monitors=(), probable=probable)
     return plain if all(always_forgets(plain, number) for number in (0, 1)) else None
 
 
-def rules_of(join: Join, catalog: Catalog) -> tuple[tuple[Rule, ...], tuple[Scan, ...]]:
-    """All rules of a join, whether it forgets by them or not, and the evidence that they read."""
-    found = _Rules(join, catalog)
-    return tuple(dict.fromkeys(found.all())), tuple(found.evidence)
+def rules_of(join: Join, catalog: Catalog, certain: bool = False) -> tuple[Rule, ...]:
+    """All rules of a join, whether it forgets by them or not; or only those that lean on no k."""
+    found = _Rules(join, catalog, spill=certain)
+    rules = tuple(dict.fromkeys(found.all()))
+    return tuple(rule for rule in rules if not found.is_probable(rule)) if certain else rules
 
 
-def _purging(join: Join, catalog: Catalog) -> Relation:
-    found = _Rules(join, catalog)
+def _purging(join: Join, catalog: Catalog, spill: bool) -> Relation:
+    found = _Rules(join, catalog, spill)
     rules = tuple(dict.fromkeys(found.all()))
     rules += tuple(found.no_components(rules))
     # First those of inputs with keys, which at most one row of joins.
@@ -120,7 +130,8 @@ def _purging(join: Join, catalog: Catalog) -> Relation:
     # No components alone are not worth a purge; where there is one, they help it.
     helped = {n for n, operand in enumerate(join.operands) if _is_helped(n, operand, rules, found)}
     forgets = tuple(sorted({*forgets, *helped}))
-    return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets, tuple(found.monitors))
+    probable = tuple(rule for rule in rules if found.is_probable(rule)) if spill else ()
+    return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets, tuple(found.monitors), probable)
 
 
 def _with_own_equalities(join: Join) -> Join:
@@ -232,8 +243,8 @@ def _stops(rule: Rule, asking: int, key: ByKey) -> bool:
 class _Rules:
     """The rules of one join. Evidence that several of them read is there once."""
 
-    def __init__(self, join: Join, catalog: Catalog) -> None:
-        self._join, self._catalog = join, catalog
+    def __init__(self, join: Join, catalog: Catalog, spill: bool = False) -> None:
+        self._join, self._catalog, self._spill = join, catalog, spill
         self.variables = join_variables(join)
         self._classes = join_classes(join)
         self.evidence: list[Scan] = []
@@ -241,10 +252,21 @@ class _Rules:
         self.monitors: list[Monitor] = []
         self._scans = {n: operand for n, operand in enumerate(join.operands) if isinstance(operand, Scan)}
 
+    def is_probable(self, rule: Rule) -> bool:
+        """Whether a rule leans on a k: that of a constraint, not of a window or of the query itself."""
+        return k_of(rule) is not None and rule not in self._certain_times
+
+    @cached_property
+    def _certain_times(self) -> list[InTime]:
+        """What windows and the query say about times, whatever is declared."""
+        return list(self._by_time(self._differences()))
+
     def all(self) -> Iterator[Rule]:
         """Those that hold soonest first."""
         yield from (Static(n) for n, operand in enumerate(self._join.operands) if isinstance(operand, Table))
-        yield from self._by_time()
+        yield from self._by_time([*self._differences(), *self._times_of_references()])
+        if self._spill:
+            yield from self._certain_times
         yield from self._by_references()
         for number, scan in self._scans.items():
             # Rows that have come, but are not yet in their window, are not there to be joined.
@@ -379,14 +401,17 @@ class _Rules:
             stops = _text(self._definition(scan), scheme) if scheme.on_violation is OnViolation.ERROR else None
             yield ByPunctuation(number, variables, self._evidence(punctuations), stops)
 
-    def _by_time(self) -> Iterator[InTime]:
-        """How much later than a row of one input those of another come that join it: along the shortest paths."""
+    def _by_time(self, differences: Iterable[tuple[int, int, int]]) -> Iterator[InTime]:
+        """How much later than a row of one input those of another come that join it: along the shortest paths.
+
+        Each of the differences is a number of an input, that of another, and how much later its rows are at most.
+        """
         timed = {n: scan for n, scan in self._scans.items() if _is_plain(scan)}
         reach: dict[tuple[int, int], int] = {}
         for (one, scan), other in product(timed.items(), self._scans):
             if one != other and isinstance(scan.spec, Range):
                 reach[one, other] = scan.spec.width
-        for later, earlier, by in (*self._differences(), *self._times_of_references()):
+        for later, earlier, by in differences:
             if earlier in timed:
                 reach[earlier, later] = min(by, reach.get((earlier, later), by))
         for middle, one, other in product(self._scans, self._scans, self._scans):

@@ -134,6 +134,8 @@ class PurgingJoin(Join):
     evidence: tuple[Relation, ...]
     forgets: tuple[int, ...]
     monitors: tuple[Monitor, ...] = ()
+    #: The rules that lean on a k, if rows that go by them alone are spilled (thesis 6.1.6).
+    probable: tuple[Rule, ...] = ()
 
     @property
     def inputs(self) -> tuple[Relation, ...]:

@@ -1,4 +1,4 @@
-"""What monitors say of constraints, for who asks how a run goes."""
+"""What monitors say of constraints, and what is spilled, for who asks how a run goes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,21 @@ class Watched:
     def broken(self) -> int:
         """How many rows of all cells broke it, where this is the sum over all cells."""
         return -(-self.violations // self.copies)
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """What of a join lies on disk, and how many rows were brought back from there, since the start."""
+
+    rows: int = 0
+    bytes: int = 0
+    brought_back: int = 0
+
+    def __add__(self, other: OnDisk) -> OnDisk:
+        return OnDisk(self.rows + other.rows, self.bytes + other.bytes, self.brought_back + other.brought_back)
+
+
+NOTHING_ON_DISK = OnDisk()
 
 
 def together(watched: Iterable[Watched]) -> list[Watched]:

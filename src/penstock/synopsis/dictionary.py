@@ -9,6 +9,7 @@ McCarthy 1960). Sweeps wait until so much is new that they cost each new value a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from sys import getsizeof
 from typing import ClassVar, cast
 
@@ -27,6 +28,12 @@ PAGE_CODES = 1024
 
 #: What a value costs besides itself, about: an entry of a hash table and one of a list.
 _ENTRY_BYTES = 100
+
+
+def stable_hash(value: Interned) -> int:
+    """A hash of a value that is the same in every process."""
+    data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little", signed=True)
 
 
 class Marks:
@@ -63,6 +70,9 @@ class Dictionary:
         self._orders: dict[type, list[int]] = {}
         self._ranks: Ints = np.zeros(0, np.int64)
         self._unranked: list[int] = []
+        self._hashes: Ints = np.zeros(0, np.int64)
+        #: The codes whose values are not hashed yet; None before anybody asks.
+        self._unhashed: list[int] | None = None
         self.encode(values)
 
     def __len__(self) -> int:
@@ -103,6 +113,17 @@ class Dictionary:
         if self._unranked:
             self._rank()
         return self._ranks
+
+    def hashes(self) -> Ints:
+        """For each code the hash of its value, which other dictionaries have as well; of a free code means nothing."""
+        codes = list(self._codes.values()) if self._unhashed is None else self._unhashed
+        if len(self._hashes) < len(self._values):
+            self._hashes = np.concatenate((self._hashes, np.zeros(len(self._values), np.int64)))
+        for code in codes:
+            if code < len(self._values) and (value := self._values[code]) is not None:
+                self._hashes[code] = stable_hash(value)
+        self._unhashed = []
+        return self._hashes
 
     @property
     def is_sweep_due(self) -> bool:
@@ -171,6 +192,8 @@ class Dictionary:
         self._bytes += sum(map(getsizeof, values)) + _ENTRY_BYTES * len(values)
         self._changed.update([1 + code // PAGE_CODES for code in codes])
         self._unranked += codes
+        if self._unhashed is not None:
+            self._unhashed += codes
 
     def _rank(self) -> None:
         new: dict[type, list[int]] = {}

@@ -68,6 +68,15 @@ class SlotQueue:
         self._registers[3:5] = 0
         self.push(held[stays[held]])
 
+    def insert(self, slots: Ints, keys: Ints) -> None:
+        """Puts slots where they belong in a queue that is in the order of their keys, in a pass over it."""
+        if not len(slots):
+            return
+        held = np.concatenate((self.slots(self.left, self.right), slots))
+        self._registers[2] = self.left
+        self._registers[3:5] = 0
+        self.push(held[np.argsort(keys[held], kind="stable")])
+
     def slots(self, start: int, end: int) -> Ints:
         """The slots at positions from `start` up to `end`."""
         if end <= start:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -23,6 +24,7 @@ from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.sink import _Unpack
 from penstock.engines.spark.source import _PATH, _START, _PackControl, _PackStream
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
+from penstock.plan.forgetting import Forgetting
 from tests.engines.comparing import Log, logged, table
 from tests.generators import Case
 
@@ -66,8 +68,10 @@ class _State:
         return _State(_Value(self.head.value), _Map(dict(self.pages.pages)))
 
 
-def pretended(case: Case, query: Query, catalog: Catalog, cells: int, random: Random) -> Log:
-    work = make_work(query, catalog, cells, case.horizon)
+def pretended(case: Case, query: Query, catalog: Catalog, cells: int, random: Random, spill: Path | None = None) -> Log:
+    """`spill`: the folder for rows that are put on disk."""
+    work = make_work(query, catalog, cells, case.horizon, Forgetting(spill=spill is not None))
+    work = replace(work, spill=None if spill is None else str(spill))
     contents = {t.name: table(t, case.data.get(t.name, ())) for t in tables_of(work, catalog)}
     return PretendedSpark(with_tables(work, contents), random).run(case)
 

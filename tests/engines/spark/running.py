@@ -15,6 +15,7 @@ from penstock.catalog import Catalog, Connector, StreamDef, TableDef
 from penstock.engines.spark.listing import ListedFiles, listed_files
 from penstock.engines.spark.query import Frames, RunningQuery, start
 from penstock.engines.spark.types import result_type, spark_type
+from penstock.plan.forgetting import EAGER, Forgetting
 from tests.engines.comparing import Log, logged, table
 from tests.generators import Case
 
@@ -73,6 +74,7 @@ def begin(
     until_done: bool = True,
     given: Frames | None = None,
     out: str = "out.parquet",
+    forgetting: Forgetting = EAGER,
 ) -> RunningQuery:
     return start(
         query,
@@ -85,6 +87,7 @@ def begin(
         cells=cells,
         horizon=case.horizon,
         until_done=until_done,
+        forgetting=forgetting,
     )
 
 

@@ -22,7 +22,7 @@ from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of
 from penstock.engines.spark.clock import Clock
 from penstock.operators.machine import Machine
 from penstock.plan.physical import Scan
-from penstock.plan.watched import Watched
+from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 
 _NOTES = "penstock"
 
@@ -55,6 +55,8 @@ class QueryProgress:
     constraints: tuple[Watched, ...] = ()
     #: Rows that were dropped because they waited too long for a punctuation.
     given_up: int = 0
+    #: What is put on disk.
+    on_disk: OnDisk = NOTHING_ON_DISK
 
 
 def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
@@ -67,7 +69,17 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
         of = (gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell)
         lost = gauge.given_up_rows()
         watched = tuple(gauge.watched())
-        lines.append(made(*of, *rows, *state, violations=gauge.violations(), given_up=lost, constraints=watched))
+        lines.append(
+            made(
+                *of,
+                *rows,
+                *state,
+                violations=gauge.violations(),
+                given_up=lost,
+                constraints=watched,
+                on_disk=gauge.spilled(),
+            )
+        )
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
     told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
@@ -133,8 +145,9 @@ class History:
         violations = sum(line["violations"] for line in lines)
         watched = tuple(constraints_of(_operator_metrics(batch, line) for line in lines))
         given_up = sum(line["given_up"] for line in lines)
+        on_disk = sum((OnDisk(**line["on_disk"]) for line in lines), NOTHING_ON_DISK)
         speed = report.rows_per_second
-        return QueryProgress(batch, speed, watermark, rows, size, streams, violations, watched, given_up)
+        return QueryProgress(batch, speed, watermark, rows, size, streams, violations, watched, given_up, on_disk)
 
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator and stream did in each micro-batch."""
@@ -157,7 +170,8 @@ class _Report:
 
 def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
     watched = tuple(Watched(**each) for each in line["constraints"])
-    return OperatorMetrics(**{**line, "step": batch, "constraints": watched})
+    on_disk = OnDisk(**line["on_disk"])
+    return OperatorMetrics(**{**line, "step": batch, "constraints": watched, "on_disk": on_disk})
 
 
 def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:

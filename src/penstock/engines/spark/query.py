@@ -31,7 +31,7 @@ from penstock.engines.spark.sink import unpacked
 from penstock.engines.spark.source import PACKETS, packed_control, packed_files, packed_stream, reads_files
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
-from penstock.engines.spark.written import ResultsLog, folder_of_cells
+from penstock.engines.spark.written import ResultsLog, folder_of_cells, local_folder
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
 
@@ -59,6 +59,9 @@ def build(
     """
     for frame in frames.values():
         check_session((frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession)
+    if forgetting.spill:
+        message = "rows are spilled to the checkpoint folder, which a DataFrame does not know"
+        raise PenstockError(message, "start the query with start(), or leave spill out")
     return _build(_work(query, catalog, tables or {}, cells, horizon, forgetting), frames, control)
 
 
@@ -82,7 +85,8 @@ def start(
     """
     check_session(spark)
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting)
-    work = replace(work, out=folder_of_cells(spark, out, work.schema))
+    spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
+    work = replace(work, out=folder_of_cells(spark, out, work.schema), spill=spill)
     kept = Checkpoint(spark, checkpoint)
     kept.claim(work, out)
     result = _build(work, frames, kept.control())
@@ -90,6 +94,15 @@ def start(
     running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files)
     running.begin()
     return running
+
+
+def _spill_folder(spark: SparkSession, checkpoint: str) -> str:
+    """Where cells put rows on disk: beside their state, so that both are there after a restart."""
+    folder = local_folder(spark, f"{checkpoint.rstrip('/')}/spill")
+    if folder is None:
+        message = f"{checkpoint}: rows are spilled to the checkpoint folder, and workers cannot write files there"
+        raise PenstockError(message, "choose a folder that is a local one to all workers, or leave spill out")
+    return folder
 
 
 class RunningQuery:

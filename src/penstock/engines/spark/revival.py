@@ -125,4 +125,5 @@ def _private(path: str, flags: int) -> int:
 
 def _machine(work: Work, address: int, memory: Memory, dictionary: Dictionary) -> Machine:
     number, _ = work.addresses.cells[address]
-    return Machine(work.plan, work.plan.fragments[number], memory, dictionary)
+    spill = None if work.spill is None else Path(work.spill) / str(address)
+    return Machine(work.plan, work.plan.fragments[number], memory, dictionary, spill=spill)

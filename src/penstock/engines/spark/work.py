@@ -46,6 +46,8 @@ class Work:
     tables: Mapping[int, tuple[bytes, ...]]
     #: The folder that cells write results to; None if they hand them on.
     out: str | None = None
+    #: The folder under which cells put rows on disk.
+    spill: str | None = None
 
     @cached_property
     def addresses(self) -> Addresses:

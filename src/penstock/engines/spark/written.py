@@ -40,12 +40,17 @@ def folder_of_cells(spark: SparkSession, out: str, schema: Schema) -> str | None
     """
     if not out.rstrip("/").lower().endswith(".parquet") or any(column.type.kind is Kind.NULL for column in schema):
         return None
+    return local_folder(spark, out)
+
+
+def local_folder(spark: SparkSession, folder: str) -> str | None:
+    """The path of a folder as workers write to it, or None if it is not one of the machine's."""
     context = spark.sparkContext
     assert context._jvm is not None
-    path = context._jvm.org.apache.hadoop.fs.Path(out)
+    path = context._jvm.org.apache.hadoop.fs.Path(folder)
     files = path.getFileSystem(context._jsc.hadoopConfiguration())
-    folder = local_path(str(files.makeQualified(path).toUri()))
-    return None if folder is None else str(folder)
+    found = local_path(str(files.makeQualified(path).toUri()))
+    return None if found is None else str(found)
 
 
 def write_results(results: pa.Table, folder: str, name: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from pathlib import Path
 
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.relations import (
@@ -56,10 +57,13 @@ class Builder:
         only_coming: Join | None,
         shared: SharedStores | None,
         forgetting: Forgetting = EAGER,
+        spill: Path | None = None,
     ) -> None:
         self.memory = memory
         self.dictionary = dictionary
         self.forgetting = forgetting
+        #: The folder for rows that are put on disk.
+        self.spill = spill
         self.routes, self.shares = fragment.routes, fragment.shares
         #: The join of whose results nobody wants to know when they go.
         self.only_coming = only_coming

@@ -25,6 +25,7 @@ from penstock.operators.passing import PassingInput, joined, matched, shown
 from penstock.operators.purge import Purge, looked_up
 from penstock.operators.rows import rows_of
 from penstock.operators.scalars import compile_predicate
+from penstock.operators.spill import with_leaving
 from penstock.operators.stretches import Stretches
 from penstock.operators.totals import BucketTotals, Summed
 from penstock.operators.windows import ForgettingWindow
@@ -70,14 +71,18 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     retracts = not only_coming and not is_monotone(node)
     copies = [_copies(build, node, monitor) for monitor in node.monitors]
     name = build.name("purge")
-    purge = Purge(build.memory, name, node, core, forgetting, retracts, build.dictionary, copies, build.forgetting)
-    doors = Doors(node, core, forgetting)
+    purge = Purge(
+        build.memory, name, node, core, forgetting, retracts, build.dictionary, copies, build.forgetting, build.spill
+    )
+    # What a row joins may be on disk: then all rows are let in.
+    doors = Doors(node, core, forgetting if purge.spill is None else ())
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
     build.gauges.top.ruled_out.append(purge.violations)
     build.gauges.top.given_up.append(purge.given_up)
     build.gauges.top.monitors.append(purge.watched)
+    _measure_disk(build, purge)
 
     def join(step: Step) -> Deltas:
         arrived = {number: own.arrivals(step) for number, own in windows.items()}
@@ -89,6 +94,9 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
                 came[number] = windows[number].step(step, doors.let_in(number, arrived[number]))
             entered[number] = core.enter(number, purge.allowed(number, came[number]))
         events = [entered[number] for number in range(len(parts))]
+        for number, leaving in purge.bring_back(events, step.until).items():
+            came[number] = with_leaving(came[number], leaving)
+            events[number] = core.follow(number, with_leaving(events[number], leaving))
         purge.wake(events)
         found, times, signs, rows = core.step(events)
         results = Deltas(times, signs, rows).take(purge.in_time(found, times))
@@ -97,6 +105,11 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         return results.in_order()
 
     return join
+
+
+def _measure_disk(build: Builder, purge: Purge) -> None:
+    if purge.spill is not None:
+        build.gauges.top.on_disk.append(purge.spill.on_disk)
 
 
 def _copies(build: Builder, node: PurgingJoin, monitor: Monitor) -> int:
@@ -215,6 +228,11 @@ class _Settled:
         self._operator.forget(slots)
         self._window.forget(slots)
 
+    def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
+        slots, leaving = self._window.bring_back(rows, starts, until)
+        self._operator.bring_back(slots)
+        return slots, leaving
+
 
 def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJoin) -> DeltaNode:
     """Rows of both sides go when they match nothing new, and a left row as soon as it has a match, which it keeps."""
@@ -225,9 +243,11 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
     wants_match = isinstance(relation, SemiJoin)
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
     forgetting = {0: _Settled(windows[0].window, operator), 1: windows[1].window}
+    name = build.name("purge")
     purge = Purge(
-        build.memory, build.name("purge"), node, core, forgetting, False, build.dictionary, (), build.forgetting
+        build.memory, name, node, core, forgetting, False, build.dictionary, (), build.forgetting, build.spill
     )
+    _measure_disk(build, purge)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
@@ -239,6 +259,7 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
         came = [own.step(step, own.arrivals(step)) for own in windows]
         allowed = [purge.allowed(number, events) for number, events in enumerate(came)]
         entered = [core.enter(number, events) for number, events in enumerate(allowed)]
+        purge.bring_back(entered, step.until)
         purge.wake(entered)
         found, times, signs, _ = core.step(entered)
         kept = purge.in_time(found, times)
