@@ -7,8 +7,7 @@ from random import Random
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators import machine, purge
-from penstock.synopsis import firsts
+from penstock.operators import machine, monitors, purge
 from tests.engines.comparing import Log, batch, bound, embedded, expected, logged
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
@@ -50,8 +49,8 @@ def test_slices_of_a_step_do_not_matter(seed: int, monkeypatch: pytest.MonkeyPat
 
 
 #: Five clusters come in a step, and are looked through when there are more than eight. Besides, the monitor remembers
-#: the four of the last eight rows, which is 2 c k, and a sample of at most eight; it is looked through at twice that.
-CLUSTERS, MONITORED = 8 + 5, 2 * (4 + 8) + 5
+#: at most sixteen.
+CLUSTERS, MONITORED = 8 + 5, 16
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ CLUSTERS, MONITORED = 8 + 5, 2 * (4 + 8) + 5
 def test_clusters_that_are_done_are_forgotten(then: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each value of t comes twice in a row, and its row of s before it; s waits for nothing else."""
     monkeypatch.setattr(purge, "FEW_CLUSTERS", 8)
-    monkeypatch.setattr(firsts, "FEW", 8)
+    monkeypatch.setattr(monitors, "MOST_TO_WARN", MONITORED)
     ddl = f"""
     CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
     CREATE STREAM t (a BIGINT, ts BIGINT, CLUSTERED BY a WITHIN 3 ROWS{then}) TIMESTAMP BY ts;

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.hashing import prefix_hash, row_hashes
-from penstock.kernels.index import first, following, link
-from penstock.kernels.jit import kernel, lean
+from penstock.kernels.index import FAR, LOW, NEAR, first, following, link
+from penstock.kernels.jit import lean
+from penstock.kernels.pointers import peek, prefetch
 
 Ints = NDArray[np.int64]
+Halves = NDArray[np.int32]
 
 
 @lean
@@ -187,23 +189,19 @@ def holds(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: i
             slot = following(links, slot)
 
 
-@kernel
-def rows_with(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int) -> Ints:
-    """The slots of an indexed store's rows that have one of these keys in its columns. Some may come twice."""
-    found = np.empty(len(keys) + 64, np.int64)
-    count, width = 0, keys.shape[1]
+@lean
+def mark_rows(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int, marks: Halves) -> None:
+    """Marks the slots of an indexed store's rows that have one of these keys in its columns and no mark."""
+    width = keys.shape[1]
     for i in range(len(keys)):
+        if i + FAR < len(keys):
+            prefetch(heads + 8 * (prefix_hash(keys, i + FAR, width) & mask))
+            prefetch(links + 8 * (peek(heads + 8 * (prefix_hash(keys, i + NEAR, width) & mask)) & LOW))
         slot = first(heads, mask, prefix_hash(keys, i, width))
         while slot >= 0:
             same = True
             for c in range(width):
                 same &= rows[slot, columns[c]] == keys[i, c]
-            if same:
-                if count == len(found):
-                    larger = np.empty(2 * count, np.int64)
-                    larger[:count] = found
-                    found = larger
-                found[count] = slot
-                count += 1
+            if same and marks[slot] == 0:
+                marks[slot] = 1
             slot = following(links, slot)
-    return found[:count]

@@ -23,9 +23,10 @@ from penstock.kernels.bloom import may_have
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
 from penstock.kernels.jit import inlined, kernel, lean
-from penstock.kernels.pointers import peek, peek_half, poke
+from penstock.kernels.pointers import peek, poke
 
 Ints = NDArray[np.int64]
+Halves = NDArray[np.int32]
 
 #: Columns of the table of stores: addresses of rows and of starts, words per row.
 ROWS, STARTS, WIDTH = range(3)
@@ -50,9 +51,12 @@ IN_NO = 7  # ... with the values of a key of which the row came, and can be in n
 #: The clock of time. Its value is the first instant that is not closed.
 TIME = 0
 NEVER = (1 << 63) - 1
-#: What a row waits for: how many hashes of values, and of each clock the value that it has to reach.
-WATCHED, FIRST_CLOCK = range(2)
-#: Rows that are looked at for one row before it is left alone until a partner of it goes.
+#: What a row waits for: how many hashes of values, and of each clock the value that it has to reach. Where an input is
+#: closed by its key, the row with that key, else -1.
+WATCHED, KEYED, FIRST_CLOCK = range(3)
+#: In place of how long rows are in a window: for ever, and until something else happens than time.
+ALWAYS, NOT_KNOWN = -1, -2
+#: Rows that are looked at for one row before it is left alone for a while.
 EFFORT = 4096
 
 
@@ -60,7 +64,8 @@ class Tables(NamedTuple):
     """The stores and indexes of a join, and what their columns are.
 
     `index_columns` and `index_variables` have of each index its columns and the variables that they hold, `columns` of
-    each input the column that holds a variable, or -1, and `has`, as bits, which it has.
+    each input the column that holds a variable, or -1, and `has`, as bits, which it has. Its indexes are those of
+    `indexes_of` from its place in `firsts` up to the next one's: those of more columns first.
     """
 
     stores: Ints
@@ -69,15 +74,23 @@ class Tables(NamedTuple):
     index_variables: Ints
     columns: Ints
     has: Ints
+    firsts: Ints
+    indexes_of: Ints
 
 
 class Rules(NamedTuple):
-    """The rules, the variables that they want, the clocks, and how long rows of each input are in its window, or -1."""
+    """The rules, the variables that they want, the clocks, and how long rows of each input are in its window.
+
+    Which rules may say something of a binding is known from the inputs that it has rows of, which as bits are a number:
+    those of `steps` from its place in `begins` up to the next one's. Where there are too many inputs, all may.
+    """
 
     lines: Ints
     variables: Ints
     clocks: Ints
     reaches: Ints
+    begins: Ints
+    steps: Ints
 
 
 class Spilled(NamedTuple):
@@ -95,9 +108,11 @@ ALL_HERE = Spilled(np.zeros((0, 2), np.int64), np.zeros(0, np.int64))
 
 
 class Scratch(NamedTuple):
-    """Room to work in: a binding, the inputs that were joined to it and how, a key, and what a row waits for."""
+    """Room to work in: a binding and the values of its variables, the inputs that were joined to it and how, a key, and
+    what a row waits for."""
 
     bound: Ints
+    values: Ints
     path: Ints
     key: Ints
     waits: Ints
@@ -106,92 +121,76 @@ class Scratch(NamedTuple):
 
 #: As many things a row watches for at most, beside clocks.
 MOST_WATCHED = 16
-#: The lines of a path: at each depth the input that is joined next, by which index, and its next row.
-JOINED, BY, NEXT = range(3)
+#: The lines of a path: at each depth the variables that are known, as bits, the input that is joined next, by which
+#: index, and its next row.
+KNOWN, JOINED, BY, NEXT = range(4)
 
 
 def scratch(tables: Tables, clocks: int) -> Scratch:
     width, most = len(tables.columns), tables.index_columns.shape[1] + 2
     return Scratch(
         np.full(width, -1, np.int64),
-        np.zeros((3, width), np.int64),
+        np.zeros(tables.columns.shape[1], np.int64),
+        np.zeros((4, width), np.int64),
         np.zeros((1, most), np.int64),
         np.zeros(FIRST_CLOCK + clocks, np.int64),
         np.zeros(MOST_WATCHED, np.int64),
     )
 
 
-@lean
-def value_of(variable: int, bound: Ints, tables: Tables) -> int:
-    """The value of a variable in a binding; it must be known."""
-    stores, columns = tables.stores, tables.columns
-    for n in range(len(bound)):
-        if bound[n] >= 0 and columns[n, variable] >= 0:
-            return peek(stores[n, ROWS] + 8 * (bound[n] * stores[n, WIDTH] + columns[n, variable]))
-    return 0
+@inlined
+def bind(source: int, slot: int, known: int, tables: Tables, values: Ints) -> int:
+    """Takes the values of a row's variables that are not known. Gives those that are then, as bits."""
+    row = tables.stores[source, ROWS] + 8 * slot * tables.stores[source, WIDTH]
+    for v in range(len(values)):
+        if ((tables.has[source] & ~known) >> v) & 1:
+            values[v] = peek(row + 8 * tables.columns[source, v])
+    return int(known | tables.has[source])
 
 
-@lean
-def known_variables(bound: Ints, has: Ints) -> int:
-    """As bits, the variables of which a binding has values; `has` are those of each input."""
-    known = 0
-    for n in range(len(bound)):
-        if bound[n] >= 0:
-            known |= has[n]
-    return known
-
-
-@lean
-def joins(target: int, slot: int, bound: Ints, tables: Tables) -> bool:
+@inlined
+def joins(target: int, slot: int, known: int, tables: Tables, values: Ints) -> bool:
     """Whether a row agrees with a binding on all variables that both have."""
-    stores, columns = tables.stores, tables.columns
-    row = stores[target, ROWS] + 8 * slot * stores[target, WIDTH]
-    for v in range(columns.shape[1]):
-        if columns[target, v] >= 0:
-            word = peek(row + 8 * columns[target, v])
-            for n in range(len(bound)):
-                if bound[n] >= 0 and columns[n, v] >= 0:
-                    if peek(stores[n, ROWS] + 8 * (bound[n] * stores[n, WIDTH] + columns[n, v])) != word:
-                        return False
-                    break
+    row = tables.stores[target, ROWS] + 8 * slot * tables.stores[target, WIDTH]
+    for v in range(len(values)):
+        if ((tables.has[target] & known) >> v) & 1 and peek(row + 8 * tables.columns[target, v]) != values[v]:
+            return False
     return True
 
 
-@lean
-def usable_index(target: int, known: int, indexes: Ints) -> int:
+@inlined
+def usable_index(target: int, known: int, tables: Tables) -> int:
     """The index of an input whose columns hold known variables, the one of the most columns; -1 if there is none."""
-    best = -1
-    for i in range(len(indexes)):
-        is_better = best < 0 or indexes[i, COLUMNS] > indexes[best, COLUMNS]
-        if is_better and indexes[i, STORE] == target and indexes[i, VARIABLES] & ~known == 0:
-            best = i
-    return best
+    for i in range(tables.firsts[target], tables.firsts[target + 1]):
+        if tables.indexes[tables.indexes_of[i], VARIABLES] & ~known == 0:
+            return int(tables.indexes_of[i])
+    return -1
 
 
-@lean
-def first_by(index: int, bound: Ints, tables: Tables, key: Ints) -> int:
+@inlined
+def first_by(index: int, tables: Tables, values: Ints, key: Ints) -> int:
     """The first slot of an input that may join a binding."""
     line = tables.indexes[index]
     for c in range(line[COLUMNS]):
-        key[0, c] = value_of(tables.index_variables[index, c], bound, tables)
+        key[0, c] = values[tables.index_variables[index, c]]
     return first(line[HEADS], line[MASK], prefix_hash(key, 0, line[COLUMNS]))
 
 
-@lean
-def may_be_spilled(index: int, bound: Ints, tables: Tables, spilled: Spilled, key: Ints) -> bool:
+@inlined
+def may_be_spilled(index: int, tables: Tables, spilled: Spilled, values: Ints, key: Ints) -> bool:
     """Whether a row that joins a binding may lie elsewhere."""
     if len(spilled.filters) == 0 or spilled.filters[index, 0] == 0:
         return False
     count = tables.indexes[index, COLUMNS]
     for c in range(count):
         variable = tables.index_variables[index, c]
-        key[0, c] = value_of(variable, bound, tables)
+        key[0, c] = values[variable]
         if spilled.words[variable] != 0:
             key[0, c] = peek(spilled.words[variable] + 8 * key[0, c])
     return may_have(spilled.filters[index, 0], spilled.filters[index, 1], prefix_hash(key, 0, count))
 
 
-@lean
+@inlined
 def find(index: int, count: int, tables: Tables, key: Ints) -> int:
     """The slot whose columns of the index hold the key, or -1."""
     line, store = tables.indexes[index], tables.stores[tables.indexes[index, STORE]]
@@ -207,79 +206,107 @@ def find(index: int, count: int, tables: Tables, key: Ints) -> int:
     return -1
 
 
-@lean
+@inlined
 def _wait_for_nothing(waits: Ints) -> None:
     """Neither for a clock nor for something that comes."""
-    waits[WATCHED] = 0
+    waits[WATCHED], waits[KEYED] = 0, -1
     for clock in range(FIRST_CLOCK, len(waits)):
         waits[clock] = NEVER
 
 
-@lean
+@inlined
 def _wait_for(clock: int, value: int, waits: Ints) -> None:
     """Notes what a clock has to reach; the sooner, if there are several such values."""
     waits[FIRST_CLOCK + clock] = min(waits[FIRST_CLOCK + clock], value)
 
 
 @lean
-def _watch(rule: int, count: int, key: Ints, waits: Ints, watched: Ints) -> None:
-    """Notes that something of the key's values is waited for."""
-    if waits[WATCHED] < len(watched):
-        for c in range(count, 0, -1):
-            key[0, c] = key[0, c - 1]
-        key[0, 0] = rule
-        watched[waits[WATCHED]] = prefix_hash(key, 0, count + 1)
-        waits[WATCHED] += 1
+def _watch(rule: int, count: int, room: Scratch) -> bool:
+    """Notes that something of the key's values is waited for, if there is room for that."""
+    key, waits, watched = room.key, room.waits, room.watched
+    if waits[WATCHED] == len(watched):
+        return False
+    for c in range(count, 0, -1):
+        key[0, c] = key[0, c - 1]
+    key[0, 0] = rule
+    watched[waits[WATCHED]] = prefix_hash(key, 0, count + 1)
+    waits[WATCHED] += 1
+    return True
 
 
 @inlined
-def closed_input(own: int, tables: Tables, rules: Rules, room: Scratch) -> int:
-    """An input that is not in the binding and of which no more row joins it; -1 if there is none, and what to wait for.
+def _leave_alone(start: int, now: int, waits: Ints) -> None:
+    """It is not known all that a row waits for: it is looked at again when it is twice as old."""
+    age = now - start + 1
+    _wait_for(TIME, now + age if age < NEVER - now else NEVER, waits)
+
+
+@inlined
+def _wait_for_windows(source: int, since: int, tables: Tables, rules: Rules, room: Scratch) -> None:
+    """Notes when a row of the binding, but for that of the source, leaves its window."""
+    for n in range(len(room.bound)):
+        if n == source or room.bound[n] < 0:
+            continue
+        if rules.reaches[n] >= 0:
+            came = peek(tables.stores[n, STARTS] + 8 * room.bound[n])
+            _wait_for(TIME, came + rules.reaches[n] + 1, room.waits)
+        elif rules.reaches[n] == NOT_KNOWN:
+            _leave_alone(since, rules.clocks[TIME], room.waits)
+
+
+@inlined
+def closing_rule(source: int, since: int, inputs: int, known: int, tables: Tables, rules: Rules, room: Scratch) -> int:
+    """A rule by which no more row of an input that is not in the binding joins it; -1 if there is none.
 
     `waits` has then how many hashes are in `watched`, and from FIRST_CLOCK on what each clock has to reach. A row that
-    waits for values that it has itself, in its `own` variables, need not watch for them: the join's indexes find it.
+    is there `since` an instant, and waits for values that it has itself need not watch for them: the join's
+    indexes find it.
     """
-    bound, key, waits = room.bound, room.key, room.waits
+    bound, values, key, waits = room.bound, room.values, room.key, room.waits
     _wait_for_nothing(waits)
-    known = known_variables(bound, tables.has)
-    for r in range(len(rules.lines)):
+    program = inputs & (len(rules.begins) - 2)
+    for step in range(rules.begins[program], rules.begins[program + 1]):
+        r = rules.steps[step]
         rule = rules.lines[r]
-        target, source, kind = rule[TARGET], rule[SOURCE], rule[KIND]
-        if bound[target] >= 0 or rule[NEEDS] & ~known != 0:
+        kind = rule[KIND]
+        if bound[rule[TARGET]] >= 0 or rule[NEEDS] & ~known != 0:
             continue
         if kind == STATIC:
-            if usable_index(target, known, tables.indexes) >= 0:
-                return int(target)
+            if usable_index(rule[TARGET], known, tables) >= 0:
+                return int(r)
             continue
         if kind <= AFTER_ROWS:
-            if bound[source] < 0:
+            by = rule[SOURCE]
+            if bound[by] < 0:
                 continue
-            noted = peek((tables.stores[source, STARTS] if kind == IN_TIME else rule[STAMPS]) + 8 * bound[source])
+            noted = peek((tables.stores[by, STARTS] if kind == IN_TIME else rule[STAMPS]) + 8 * bound[by])
             if rules.clocks[rule[CLOCK]] >= noted + rule[LIMIT]:
-                return int(target)
+                return int(r)
             _wait_for(rule[CLOCK], noted + rule[LIMIT], waits)
             continue
         count = rule[KEYS]
         for c in range(count):
-            key[0, c] = value_of(rules.variables[r, c], bound, tables)
+            key[0, c] = values[rules.variables[r, c]]
         if kind == ORDERED:
             if key[0, 0] < rules.clocks[rule[CLOCK]]:
-                return int(target)
+                return int(r)
             _wait_for(rule[CLOCK], key[0, 0] + 1, waits)
             continue
         slot = find(rule[INDEX], count, tables, key)
         if slot < 0:
             # Who waits for a key watches for it already.
-            if kind != IN_NO and rule[NEEDS] & ~own != 0:
-                _watch(r, count, key, waits, room.watched)
+            if kind != IN_NO and rule[NEEDS] & ~tables.has[source] != 0 and not _watch(r, count, room):
+                _leave_alone(since, rules.clocks[TIME], waits)
         elif kind == CLUSTERED:
             store = tables.stores[tables.indexes[rule[INDEX], STORE]]
             due = peek(store[ROWS] + 8 * (slot * store[WIDTH] + count)) + rule[LIMIT]
             if rules.clocks[rule[CLOCK]] >= due:
-                return int(target)
+                return int(r)
             _wait_for(rule[CLOCK], due, waits)
         else:
-            return int(target)
+            if kind == BY_KEY:
+                waits[KEYED] = slot
+            return int(r)
     return -1
 
 
@@ -291,50 +318,60 @@ def is_purgeable(
 
     Where results are taken back, a row that is in one stays until a row of it leaves its window, after `reaches`.
     """
-    bound, path, waits = room.bound, room.path, room.waits
+    bound, values, path, waits = room.bound, room.values, room.path, room.waits
     width = len(bound)
     for n in range(width):
         bound[n] = -1
     bound[source] = slot
+    path[KNOWN, 0] = bind(source, slot, 0, tables, values)
+    start = peek(tables.stores[source, STARTS] + 8 * slot)
+    inputs = 1 << source
     depth, entering, looked = 0, True, 0
     while depth >= 0:
         if entering:
             if depth + 1 == width:
                 if retracts:
                     _wait_for_nothing(waits)
-                    for n in range(width):
-                        if rules.reaches[n] >= 0:
-                            start = peek(tables.stores[n, STARTS] + 8 * bound[n])
-                            _wait_for(TIME, start + rules.reaches[n] + 1, waits)
+                    _wait_for_windows(source, start, tables, rules, room)
                     return False
                 depth -= 1
                 entering = False
                 continue
-            target = closed_input(tables.has[source], tables, rules, room)
-            if target < 0:
+            rule = closing_rule(source, start, inputs, path[KNOWN, depth], tables, rules, room)
+            if rule < 0:
+                if depth > 0:
+                    _wait_for_windows(source, start, tables, rules, room)
                 return False
             if depth + 2 == width and not retracts:
                 # With whatever row of the last input, the binding would hold one of each.
                 depth -= 1
                 entering = False
                 continue
+            target = rules.lines[rule, TARGET]
+            candidate = waits[KEYED]
             path[JOINED, depth] = target
-            path[BY, depth] = usable_index(target, known_variables(bound, tables.has), tables.indexes)
-            if may_be_spilled(path[BY, depth], bound, tables, spilled, room.key):
+            if candidate >= 0:
+                path[BY, depth] = rules.lines[rule, INDEX]
+            else:
+                path[BY, depth] = usable_index(target, path[KNOWN, depth], tables)
+                candidate = first_by(path[BY, depth], tables, values, room.key)
+            if may_be_spilled(path[BY, depth], tables, spilled, values, room.key):
                 _wait_for_nothing(waits)
+                _leave_alone(start, rules.clocks[TIME], waits)
                 return False
-            candidate = first_by(path[BY, depth], bound, tables, room.key)
         else:
             target = path[JOINED, depth]
             bound[target] = -1
+            inputs &= ~(1 << target)
             candidate = path[NEXT, depth]
         links = tables.indexes[path[BY, depth], LINKS]
-        while candidate >= 0 and not joins(target, candidate, bound, tables):
+        while candidate >= 0 and not joins(target, candidate, path[KNOWN, depth], tables, values):
             candidate = following(links, candidate)
             looked += 1
         looked += 1
         if looked > EFFORT:
             _wait_for_nothing(waits)
+            _leave_alone(start, rules.clocks[TIME], waits)
             return False
         if candidate < 0:
             depth -= 1
@@ -342,7 +379,9 @@ def is_purgeable(
         else:
             path[NEXT, depth] = following(links, candidate)
             bound[target] = candidate
+            inputs |= 1 << target
             depth += 1
+            path[KNOWN, depth] = bind(target, candidate, path[KNOWN, depth - 1], tables, values)
             entering = True
     return True
 
@@ -397,29 +436,12 @@ def _examine(
     return goers, watching
 
 
-class Neighbours(NamedTuple):
-    """By which index rows of one input find those of another, or -1; and of each input the columns to probe it with."""
-
-    by: Ints
-    places: Ints
-
-
-def neighbours(wanted: Ints, tables: Tables) -> Neighbours:
-    """Between all inputs; only rows of the wanted ones are found."""
-    width = len(tables.columns)
-    by = np.full((width, width), -1, np.int64)
-    for n, target in np.ndindex(width, width):
-        if n != target and wanted[target]:
-            by[n, target] = usable_index(target, int(tables.has[n]), tables.indexes)
-    return Neighbours(by, np.take(tables.columns, np.maximum(tables.index_variables, 0), axis=1))
-
-
-def partners(inputs: Ints, slots: Ints, near: Neighbours, tables: Tables) -> tuple[Ints, Ints]:
-    """The rows that join one of these rows directly. Some may come twice."""
+def partners(inputs: Ints, slots: Ints, tables: Tables) -> tuple[Ints, Ints]:
+    """The rows that join one of these rows directly, and share a variable with it. Some may come twice."""
     room = scratch(tables, 0)
     found, count, start = np.empty((2, max(64, len(slots))), np.int64), 0, 0
     while start < len(slots):
-        start, count = _partners(inputs, slots, start, near, tables, room, found, count)
+        start, count = _partners(inputs, slots, start, tables, room, found, count)
         if start < len(slots):
             found = np.concatenate((found, np.empty_like(found)), axis=1)
     return found[0, :count], found[1, :count]
@@ -427,70 +449,41 @@ def partners(inputs: Ints, slots: Ints, near: Neighbours, tables: Tables) -> tup
 
 @lean
 def _partners(
-    inputs: Ints,
-    slots: Ints,
-    start: int,
-    near: Neighbours,
-    tables: Tables,
-    room: Scratch,
-    found: Ints,
-    count: int,
+    inputs: Ints, slots: Ints, start: int, tables: Tables, room: Scratch, found: Ints, count: int
 ) -> tuple[int, int]:
     """Goes on with the row at `start`. Gives the row for which there was no room, and how many were found before it."""
-    bound, key = room.bound, room.key
     for i in range(start, len(slots)):
         source, before = inputs[i], count
-        row = tables.stores[source, ROWS] + 8 * slots[i] * tables.stores[source, WIDTH]
-        bound[source] = slots[i]
-        for target in range(len(near.by)):
-            index = near.by[source, target]
-            if index < 0 or tables.indexes[index, COLUMNS] == 0:
+        known = bind(source, slots[i], 0, tables, room.values)
+        for target in range(len(tables.columns)):
+            index = usable_index(target, known, tables)
+            if target == source or index < 0 or tables.indexes[index, COLUMNS] == 0:
                 continue
-            line = tables.indexes[index]
-            for c in range(line[COLUMNS]):
-                key[0, c] = peek(row + 8 * near.places[source, index, c])
-            slot = first(line[HEADS], line[MASK], prefix_hash(key, 0, line[COLUMNS]))
+            slot = first_by(index, tables, room.values, room.key)
             while slot >= 0:
-                if joins(target, slot, bound, tables):
+                if joins(target, slot, known, tables, room.values):
                     if count == found.shape[1]:
-                        bound[source] = -1
                         return i, before
                     found[0, count], found[1, count] = target, slot
                     count += 1
-                slot = following(line[LINKS], slot)
-        bound[source] = -1
+                slot = following(tables.indexes[index, LINKS], slot)
     return len(slots), count
 
 
 @kernel
-def each_once(inputs: Ints, slots: Ints, notes: Ints, turn: int) -> tuple[Ints, Ints]:
-    """The rows that are in the join, each once.
+def marked_or_awake(marks: Halves, lives: Halves, waits: Ints, clocks: Ints) -> Ints:
+    """The slots of rows that are marked, or wait for a value that a clock has reached. No mark is left.
 
-    Of each input `notes` has two addresses: of its rows' lives, and of the turns in which they were last chosen.
-    An input without them is not wanted.
+    `waits` has a column for each clock.
     """
-    chosen_inputs, chosen = np.empty(len(slots), np.int64), np.empty(len(slots), np.int64)
-    count = 0
-    for i in range(len(slots)):
-        lives, turns = notes[inputs[i], 0], notes[inputs[i], 1]
-        if lives != 0 and peek_half(lives + 4 * slots[i]) != 0 and peek(turns + 8 * slots[i]) != turn:
-            poke(turns + 8 * slots[i], turn)
-            chosen_inputs[count], chosen[count] = inputs[i], slots[i]
-            count += 1
-    return chosen_inputs[:count], chosen[:count]
-
-
-@kernel
-def awake(values: Ints, lives: NDArray[np.int32], clocks: Ints) -> Ints:
-    """The slots of rows for which a clock has reached what they wait for; `values` has a column for each clock."""
-    count = min(len(values), len(lives))
-    found = np.empty(count, np.int64)
+    found = np.empty(len(lives), np.int64)
     size = 0
-    for slot in range(count):
+    for slot in range(len(lives)):
         if lives[slot] != 0:
+            is_due = marks[slot] != 0
             for clock in range(len(clocks)):
-                if values[slot, clock] <= clocks[clock]:
-                    found[size] = slot
-                    size += 1
-                    break
+                is_due |= waits[slot, clock] <= clocks[clock]
+            found[size] = slot
+            size += is_due
+        marks[slot] = 0
     return found[:size].copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.jit import lean
+from penstock.kernels.jit import kernel, lean
 
 Ints = NDArray[np.int64]
 
@@ -17,6 +17,16 @@ def scatter(rows: Ints, starts: Ints, slots: Ints, stored: Ints, stored_starts: 
         for c in range(rows.shape[1]):
             stored[slots[i], c] = rows[i, c]
         stored_starts[slots[i]] = starts[i]
+
+
+@kernel
+def gather(rows: Ints, some: Ints, columns: Ints) -> Ints:
+    """Those columns of some rows."""
+    found = np.empty((len(some), len(columns)), np.int64)
+    for i in range(len(some)):
+        for c in range(len(columns)):
+            found[i, c] = rows[some[i], columns[c]]
+    return found
 
 
 @lean

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.evidence import holds, rows_with
+from penstock.kernels.evidence import holds, mark_rows
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
@@ -30,6 +30,7 @@ from penstock.kernels.mjoin import (
 )
 from penstock.kernels.nulls import has_null
 from penstock.kernels.pointers import address
+from penstock.kernels.rows import gather
 from penstock.operators.events import Events, Some, one_after_the_other
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks, row_width
 from penstock.synopsis.index import Index
@@ -274,7 +275,7 @@ class JoinCore:
 
     def keys(self, number: int, variables: tuple[int, ...], slots: Ints) -> Ints:
         """The values that rows of an input have of variables."""
-        return np.ascontiguousarray(self.inputs[number].store.rows[slots][:, self._positions(number, variables)])
+        return gather(self.inputs[number].store.rows, slots, self.places(number, variables))
 
     def holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
         """Whether an input has a row with each key."""
@@ -285,12 +286,12 @@ class JoinCore:
             holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
         return found.astype(np.bool_)
 
-    def rows_with(self, number: int, variables: tuple[int, ...], keys: Ints) -> Ints:
-        """The rows of an input that have one of these keys. Some may come twice."""
+    def mark_rows(self, number: int, variables: tuple[int, ...], keys: Ints, marks: Halves) -> None:
+        """Marks the rows of an input that have one of these keys, by slot."""
         index = self.index_on(number, variables)
-        if index.mask < 0 or not len(keys):
-            return np.zeros(0, np.int64)
-        return rows_with(keys, self.inputs[number].store.rows, index.columns, index.heads, index.mask, index.links)
+        if index.mask >= 0:
+            rows = self.inputs[number].store.rows
+            mark_rows(keys, rows, index.columns, index.heads, index.mask, index.links, marks)
 
     def _positions(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
         columns = (self.inputs[number].variables[variable] for variable in variables)

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from penstock.kernels import purge as kernel
+from penstock.kernels.ranks import ranks
+from penstock.kernels.rising import STAMP, VALUE, rise
 from penstock.plan.rules import ByCluster, ByNo, ByOrder, ByPunctuation, PurgingJoin
 from penstock.synopsis.deltas import Deltas, is_null
 from penstock.synopsis.evidence import Evidence
@@ -62,14 +64,14 @@ class Knowledge:
         if ticks is None:
             return ts
         before, times = self._counted[ticks]
-        return before + np.searchsorted(times, ts, side="right")
+        return ranks(times, ts, before, after=True)
 
     def clock_before(self, ticks: int | None, ts: Ints) -> Ints:
         """The same when they began."""
         if ticks is None:
             return ts
         before, times = self._counted[ticks]
-        return before + np.searchsorted(times, ts, side="left")
+        return ranks(times, ts, before, after=False)
 
     def clock(self, ticks: int | None) -> int:
         """What that clock says now."""
@@ -88,22 +90,23 @@ class Knowledge:
         clock = self.clock_of(number)
         size = self._memory.array(f"{self._name}.passing{number}", 1)
         waiting = self._memory.array(f"{self._name}.order{number}", int(size[0]) + len(ts), 2)
-        stamps = self.clock_after(rule.ticks, ts)
-        lines = np.concatenate((waiting[: size[0]], np.column_stack((stamps, values[:, 0]))))
-        highest = np.maximum.accumulate(np.concatenate(([self.clocks[clock]], lines[:, 1])))
-        lines = lines[lines[:, 1] > highest[:-1]]
+        highest = waiting[size[0] - 1, VALUE] if size[0] else self.clocks[clock]
+        stamps, below = self.clock_after(rule.ticks, ts), np.empty(len(ts) + 1, np.int64)
+        end, _ = rise(stamps, values[:, 0], int(highest), waiting, int(size[0]), below)
         # Rows up to this one, or this time, have nothing smaller to come.
         oldest = self.clock(rule.ticks) - k - (1 if rule.ticks is None else 0)
-        old = int(np.searchsorted(lines[:, 0], oldest, side="right"))
+        old = int(np.searchsorted(waiting[:end, STAMP], oldest, side="right"))
         if old:
-            self.clocks[clock] = lines[old - 1, 1]
-        size[0] = len(lines) - old
-        waiting[: size[0]] = lines[old:]
+            self.clocks[clock] = waiting[old - 1, VALUE]
+            waiting[: end - old] = waiting[old:end].copy()
+        size[0] = end - old
 
 
 def without_nulls(deltas: Deltas, columns: int) -> tuple[Ints, Ints]:
     """Times and values of rows; a row with a NULL speaks of no other."""
     null = np.zeros(len(deltas), np.bool_)
-    for column in range(columns):
-        null |= is_null(deltas.rows, column, columns)
-    return deltas.ts[~null], np.ascontiguousarray(deltas.rows[~null, :columns])
+    if deltas.rows[:, columns:].any():
+        for column in range(columns):
+            null |= is_null(deltas.rows, column, columns)
+    some = ~null if null.any() else slice(None)
+    return deltas.ts[some], np.ascontiguousarray(deltas.rows[some, :columns])

@@ -139,7 +139,7 @@ class Machine:
 #: A part of a step: what comes in it, and its end.
 Part = tuple[Sequence[Deltas], int]
 #: Rows in a part of a step, where rows are forgotten within it.
-SLICE = 1 << 13
+SLICE = 1 << 15
 
 
 def slices(inputs: Sequence[Deltas], until: int, size: int, streams: Sequence[object]) -> list[Part]:

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from penstock.algebra.relations import Schema
 from penstock.errors import PenstockError
+from penstock.kernels.hashing import row_hashes
 from penstock.kernels.nulls import has_null
+from penstock.kernels.rising import STAMP, VALUE, rise
+from penstock.kernels.rows import gather
 from penstock.operators.estimation import Estimation
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
@@ -28,12 +31,12 @@ from penstock.synopsis.codes import decode_column
 from penstock.synopsis.deltas import Deltas, null_masks
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING
-from penstock.synopsis.firsts import Firsts, Keys
+from penstock.synopsis.firsts import ALL, THIN, WHOLE, Firsts, Keys
 from penstock.synopsis.memory import Ints, Memory
 
 _LEAST = -(1 << 63)
 #: So many values are remembered, whatever k is; and where they only serve to count who broke what is declared.
-MOST, MOST_TO_WARN = 1 << 18, 1 << 12
+MOST, MOST_TO_WARN = 1 << 18, 1 << 11
 
 
 #: Of each input of a join the rows that come in a step: as they arrive, or as they go into its window.
@@ -45,25 +48,47 @@ class Coming:
 
     def __init__(self, rows: Rows, core: JoinCore) -> None:
         self._rows, self.core = rows, core
-        self._known: dict[tuple[int, tuple[int, ...]], tuple[Keys, Ints]] = {}
+        self._hashes: dict[tuple[int, tuple[int, ...]], Ints] = {}
+        self._known: dict[tuple[int, tuple[int, ...], int], tuple[Keys, Ints]] = {}
+        self._stored: dict[int, Ints] = {}
 
-    def of(self, number: int, variables: tuple[int, ...]) -> tuple[Keys, Ints]:
-        """The values that rows of an input have that come, and their times."""
-        if (number, variables) not in self._known:
-            values, times = self._find(number, variables)
-            self._known[number, variables] = Keys.of(values), times
-        return self._known[number, variables]
+    def count(self, number: int) -> int:
+        """How many rows of an input come."""
+        own = self._rows[number]
+        return len(self._slots(number, own)) if isinstance(own, Events) else len(own)
 
-    def _find(self, number: int, variables: tuple[int, ...]) -> tuple[Ints, Ints]:
+    def of(self, number: int, variables: tuple[int, ...], below: int = ALL) -> tuple[Keys, Ints]:
+        """The values that rows of an input have that come, if their hashes are below that, and their times."""
+        sought = number, variables, below
+        if sought not in self._known:
+            self._known[sought] = self._find(*sought)
+        return self._known[sought]
+
+    def _find(self, number: int, variables: tuple[int, ...], below: int) -> tuple[Keys, Ints]:
         own, source = self._rows[number], self.core.inputs[number]
-        if isinstance(own, Events):
-            own = self.core.without_nulls(number, own)
-            slots = own.slots[own.signs > 0]
-            return self.core.keys(number, variables, slots), source.store.starts[slots]
         places = self.core.places(number, variables)
-        keys, times = np.ascontiguousarray(own.rows[:, places]), own.ts
-        null = has_null(own.rows, np.arange(len(own)), *null_masks(places.tolist(), source.columns))
-        return (keys[~null], times[~null]) if null.any() else (keys, times)
+        if isinstance(own, Events):
+            rows, times, which = source.store.rows, source.store.starts, self._slots(number, own)
+        else:
+            rows, times, which = own.rows, own.ts, np.arange(len(own))
+        if (number, variables) not in self._hashes:
+            self._hashes[number, variables] = row_hashes(rows, which, places)
+        hashes = self._hashes[number, variables]
+        if below != ALL:
+            some = np.flatnonzero(hashes < below)
+            which, hashes = which[some], hashes[some]
+        if not isinstance(own, Events):
+            null = has_null(rows, which, *null_masks(places.tolist(), source.columns))
+            if null.any():
+                which, hashes = which[~null], hashes[~null]
+        return Keys(gather(rows, which, places), hashes), times[which]
+
+    def _slots(self, number: int, own: Events) -> Ints:
+        """Of rows that come, those that have no NULL."""
+        if number not in self._stored:
+            whole = self.core.without_nulls(number, own)
+            self._stored[number] = whole.slots[whole.signs > 0]
+        return self._stored[number]
 
 
 class Observed(NamedTuple):
@@ -175,7 +200,8 @@ class Monitors:
         if monitor.declared is None:
             return
         broken = np.flatnonzero(seen.required > monitor.declared)
-        self._violations[number] += len(broken)
+        weights = self._watchers[number].weights(seen.keys[broken], seen.since[broken])
+        self._violations[number] += round(float(weights.sum()))
         if len(broken) and monitor.stops:
             first = int(broken[0])
             values = values_text(self._columns(monitor), seen.keys[first], self._dictionary)
@@ -245,8 +271,8 @@ class _OfFirsts:
     """A watcher that remembers the first rows of values."""
 
     def __init__(self, memory: Memory, name: str, monitor: Monitor) -> None:
-        most = MOST if monitor.varies or monitor.stops else MOST_TO_WARN
-        self.firsts = Firsts(memory, name, len(monitor.variables), monitor.parameters.p, most)
+        share, most = (monitor.parameters.p, MOST) if is_needed(monitor) else (None, MOST_TO_WARN)
+        self.firsts = Firsts(memory, name, len(monitor.variables), share, most)
 
     def __len__(self) -> int:
         return len(self.firsts)
@@ -271,8 +297,10 @@ class _ReferenceWatcher(_OfFirsts):
 
     def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         monitor = self._monitor
-        keys, times = rows.of(monitor.source, monitor.variables)
-        targets, target_times = rows.of(monitor.target, monitor.variables)
+        count = rows.count(monitor.target)
+        self.firsts.see(count)
+        keys, times = rows.of(monitor.source, monitor.variables, self.firsts.seen)
+        targets, target_times = rows.of(monitor.target, monitor.variables, self.firsts.seen)
         words = knows.clock_after(monitor.ticks, times)
         found = self.firsts.refer(keys, words, targets, monitor.is_key, oldest)
         values, words = keys.values[found.kept], words[found.kept]
@@ -284,8 +312,8 @@ class _ReferenceWatcher(_OfFirsts):
         since = found.words != MISSING
         some = found.places[since]
         clocks = knows.clock_before(monitor.ticks, target_times[some])
-        seen = _Since(some, clocks, found.words[since], found.partners[since])
-        return _observed(targets.values, target_times, seen, monitor.ticks is not None)
+        what = _Since(some, clocks, found.words[since], found.partners[since])
+        return _observed(count, targets.values, target_times, what, monitor.ticks is not None)
 
 
 class _ClusterWatcher(_OfFirsts):
@@ -298,10 +326,16 @@ class _ClusterWatcher(_OfFirsts):
     def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         monitor = self._monitor
         times, keys = without_nulls(came[monitor.evidence], len(monitor.variables))
+        count = len(times)
+        self.firsts.see(count)
+        if self.firsts.seen != ALL:
+            chosen = np.flatnonzero(Keys.of(keys).hashes < self.firsts.seen)
+            keys, times = keys[chosen], times[chosen]
         words = self.firsts.meet(keys, knows.clock_after(monitor.ticks, times), again=1)
         some = np.flatnonzero(words != MISSING)
         clocks = knows.clock_before(monitor.ticks, times[some])
-        return _observed(keys, times, _Since(some, clocks, words[some], np.ones_like(some)), counts_itself=False)
+        since = _Since(some, clocks, words[some], np.ones_like(some))
+        return _observed(count, keys, times, since, counts_itself=False)
 
 
 class _OrderWatcher:
@@ -309,7 +343,8 @@ class _OrderWatcher:
 
     def __init__(self, memory: Memory, name: str, monitor: OfOrder) -> None:
         self._memory, self._name, self._monitor = memory, name, monitor
-        self._size = memory.array(f"{name}.size", 1)
+        #: [records, rows that were seen]
+        self._size = memory.array(f"{name}.size", 2)
 
     def __len__(self) -> int:
         return int(self._size[0])
@@ -317,24 +352,33 @@ class _OrderWatcher:
     def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         ticks = self._monitor.ticks
         times, keys = without_nulls(came[self._monitor.evidence], 1)
-        values, known = keys[:, 0], self._records(0)
-        start = known[-1:, 1] if len(known) else np.array([_LEAST])
-        highest = np.maximum.accumulate(np.concatenate((start, values)))[:-1]
-        rises = values > highest
+        self._size[1] += len(times)
+        size, below = len(self), np.empty(len(times) + 1, np.int64)
+        records = self._records(size + len(times))
+        highest = records[size - 1, VALUE] if size else _LEAST
         stamps = knows.clock_after(ticks, times)
-        records = np.concatenate((known, np.column_stack((stamps[rises], values[rises]))))
-        self._keep(records)
+        self._size[0], count = rise(stamps, keys[:, 0], int(highest), records, size, below)
+        some = self._chosen(below[:count], keys)
         # The records go up in value, and the first one above a row that is below the highest came before it.
-        some = np.flatnonzero(values < highest)
-        words = records[np.searchsorted(records[:, 1], values[some], side="right"), 0]
+        records = records[: self._size[0]]
+        words = records[np.searchsorted(records[:, VALUE], keys[some, 0], side="right"), STAMP]
         clocks = knows.clock_before(ticks, times[some])
-        return _observed(keys, times, _Since(some, clocks, words, np.ones_like(some)), ticks is not None)
+        since = _Since(some, clocks, words, np.ones_like(some))
+        return _observed(len(times), keys, times, since, ticks is not None)
+
+    def _chosen(self, some: Ints, keys: Ints) -> Ints:
+        """Those of the rows that are looked at: as in `Firsts`, not all where they only serve to count."""
+        return some[Keys.of(keys[some]).hashes < ALL >> THIN] if self._is_thinned else some
+
+    @property
+    def _is_thinned(self) -> bool:
+        return not is_needed(self._monitor) and bool(self._size[1] > WHOLE)
 
     def passed(self, clock: int) -> int:
         """The largest value of rows up to there."""
-        records = self._records(0)
-        old = int(np.searchsorted(records[:, 0], clock, side="right"))
-        return int(records[old - 1, 1]) if old else _LEAST
+        records = self._records(0)[: len(self)]
+        old = int(np.searchsorted(records[:, STAMP], clock, side="right"))
+        return int(records[old - 1, VALUE]) if old else _LEAST
 
     @property
     def is_large(self) -> bool:
@@ -342,21 +386,22 @@ class _OrderWatcher:
 
     def forget_before(self, clock: int, at_once: bool) -> None:
         """The last of the old ones stays: a row that is smaller than it requires too much to be measured."""
-        records = self._records(0)
-        old = int(np.searchsorted(records[:, 0], clock, side="left"))
+        records = self._records(0)[: len(self)]
+        old = int(np.searchsorted(records[:, STAMP], clock, side="left"))
         if old > 1:
-            self._keep(records[old - 1 :].copy())
+            self._size[0] -= old - 1
+            records[: len(self)] = records[old - 1 :].copy()
 
     def weights(self, keys: Ints, since: Ints) -> NDArray[np.float64]:
-        return np.ones(len(since))
-
-    def _keep(self, records: Ints) -> None:
-        self._size[0] = len(records)
-        self._records(len(records))[:] = records
+        return np.full(len(since), float(1 << THIN) if self._is_thinned else 1.0)
 
     def _records(self, room: int) -> Ints:
-        size = int(self._size[0])
-        return self._memory.array(f"{self._name}.records", max(room, size), 2)[:size]
+        return self._memory.array(f"{self._name}.records", room, 2)
+
+
+def is_needed(monitor: Monitor) -> bool:
+    """Whether something is done by what a monitor sees; else it only counts."""
+    return monitor.varies or monitor.stops
 
 
 def _watcher(memory: Memory, name: str, monitor: Monitor) -> _Watcher:
@@ -379,11 +424,14 @@ class _Since(NamedTuple):
     partners: Ints
 
 
-def _observed(keys: Ints, times: Ints, since: _Since, counts_itself: bool) -> Observed:
-    """Of rows with these keys and times some require the distance to what is there since a clock stood so."""
+def _observed(rows: int, keys: Ints, times: Ints, since: _Since, counts_itself: bool) -> Observed:
+    """Of so many rows those with these keys and times are seen.
+
+    Some of them require the distance to what is there since a clock stood so.
+    """
     places, clocks, words, partners = since
     required = np.maximum(clocks - words + int(counts_itself), 0)
-    return Observed(len(keys), keys[places], times[places], required, clocks, words, partners)
+    return Observed(rows, keys[places], times[places], required, clocks, words, partners)
 
 
 def values_text(columns: Schema, key: Ints, dictionary: Dictionary) -> str:

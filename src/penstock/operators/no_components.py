@@ -95,8 +95,8 @@ class NoComponents:
         for number, rule in self._rules.items():
             if rule.target == target and len(slots):
                 keys = self._core.keys(target, rule.variables, slots)
-                self._knows.evidence[number].note(keys, self._core.inputs[target].store.starts[slots])
-                self._passing.append((number, keys))
+                new = self._knows.evidence[number].note(keys, self._core.inputs[target].store.starts[slots])
+                self._passing.append((number, new))
 
     def gone(self, target: int, slots: Ints) -> None:
         """Notes the keys of an input's rows that are forgotten now, for those who wait for them, and who will."""
@@ -110,7 +110,7 @@ class NoComponents:
     def forget(self) -> None:
         """Drops keys that nobody will ask for, when there are many more than were left the last time."""
         for number, keys in self._passing:
-            self._knows.evidence[number].forget_keys(np.unique(keys, axis=0))
+            self._knows.evidence[number].forget_keys(keys)
         self._passing = []
         for number in self._rules:
             kept, left = self._knows.evidence[number], self._left[number]

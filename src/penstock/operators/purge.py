@@ -1,13 +1,13 @@
 """Purge: a join forgets the rows of its inputs that can join nothing new, and what told it so.
 
-A row is looked at when it comes, when a partner of it went, and when what it waits for has happened: a clock has
-reached a value, or something with certain values has come. So the work follows what happens, not what is stored. The
-rules are those of `plan/rules.py`, and `kernels/purge.py` chains them.
+A row is looked at when it comes, and when what it waits for has happened: a clock has reached a value, or something
+with certain values has come. So the work follows what happens, not what is stored. The rules are those of
+`plan/rules.py`, and `kernels/purge.py` chains them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,16 +18,17 @@ from numpy.typing import NDArray
 from penstock.kernels import purge as kernel
 from penstock.kernels.evidence import watch_hashes
 from penstock.kernels.pointers import address
-from penstock.operators.events import Events
+from penstock.operators.events import Events, Some
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
 from penstock.operators.monitors import Coming, Monitors, values_text, violation
 from penstock.operators.no_components import NoComponents
 from penstock.operators.punctuation_purge import PunctuationPurge
 from penstock.operators.purge_tables import PurgeTables, wanted_variables
-from penstock.operators.rows import Rows, rows_of
+from penstock.operators.rows import Rows, in_one, rows_of
 from penstock.operators.spill import Spill, counted
 from penstock.operators.sweep import Holder, RowsHolder
+from penstock.operators.todo import Todo
 from penstock.operators.windows import ForgettingWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import holders_of
@@ -52,9 +53,6 @@ from penstock.synopsis.watch_list import WatchList
 
 #: Rules for which rows wait until something with certain values comes.
 OfKeys = ByKey | ByNo | ByPunctuation | ByCluster
-#: What is put off until the next purge.
-_LOOK_AT, _DONE_WITH = 1, 2
-
 #: So few clusters are not looked through.
 FEW_CLUSTERS = 1024
 
@@ -88,12 +86,11 @@ class Purge:
         self._punctuations = PunctuationPurge(node, core, self._knows, self._holds)
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors)
         self._held = holders_of(node)
-        self._tables = PurgeTables(node, core, self._knows, self._monitors, windows, self._stamps)
-        self._turn = memory.array(f"{name}.turn", 1)
+        self._tables = PurgeTables(node, core, self._knows, self._monitors, self._stamps)
+        self._todo = Todo(memory, name, core, windows)
         self._forgetting = forgetting
         #: The rows that came since the last purge, and its instant.
         self._since = memory.array(f"{name}.since", 2)
-        self._woken: list[Rows] = []
 
     def __len__(self) -> int:
         """Entries of evidence, of who waits for more of it, and of what is monitored."""
@@ -136,10 +133,9 @@ class Purge:
 
     def learn(self, came: Sequence[Deltas], rows: Mapping[int, Deltas | Events], until: int) -> None:
         """Takes evidence, and sees the rows that come, or may come where not all are let in."""
-        self._woken = []
         for number, keys, new in self._knows.learn(came, until):
             self._punctuations.came(number, keys)
-            self._woken += self._waiting_for(self._no.watched_as(number), new)
+            self._wake(self._no.watched_as(number), new)
         coming = Coming(rows, self._core)
         self._monitors.observe(came, coming)
         self._no.choose(coming)
@@ -179,7 +175,7 @@ class Purge:
                 if self.spill is not None:
                     slots = np.concatenate((slots, self.spill.back(rule.target)))
                 if len(slots):
-                    self._woken += self._waiting_for(number, self._core.keys(rule.target, rule.variables, slots))
+                    self._wake(number, self._core.keys(rule.target, rule.variables, slots))
 
     def bring_back(self, events: Sequence[Events], until: int) -> Mapping[int, Events]:
         """Brings back what is on disk and may be in a result with a row that comes; all of these have entered.
@@ -189,18 +185,19 @@ class Purge:
         if self.spill is None:
             return {}
         leaving = self.spill.bring_back(events, until)
-        self._woken += [rows_of(number, self.spill.back(number)) for number in self._windows]
+        for number in self._windows:
+            self._todo.look_at(rows_of(number, self.spill.back(number)))
         return leaving
 
-    def _waiting_for(self, number: int, keys: Ints) -> Iterator[Rows]:
-        """The rows that may wait for keys by a rule: those that have them, and those that watch for them."""
+    def _wake(self, number: int, keys: Ints) -> None:
+        """Rows that may wait for keys by a rule are looked at: those that have them, and those that watch for them."""
         rule = self.node.rules[number]
         assert isinstance(rule, OfKeys)
         for holder in self._windows:
             if holder != rule.target and self._core.has_variables(holder, rule.variables):
-                yield rows_of(holder, self._core.rows_with(holder, rule.variables, keys))
+                self._todo.look_at_those_with(holder, rule.variables, keys)
         if len(self._watches):
-            yield Rows(*self._watches.waiting_for(watch_hashes(number, keys)))
+            self._todo.look_at(Rows(*self._watches.waiting_for(watch_hashes(number, keys))))
 
     def step(self, events: Sequence[Events], done_with: Rows | None = None) -> None:
         """Forgets what can go after these events, all that came.
@@ -210,26 +207,21 @@ class Purge:
         self._stamp(events)
         for number, own in enumerate(events):
             self._no.left(number, own.slots[own.signs < 0])
-        todo = list(self._woken)
         for number in self._windows:
-            came = events[number].slots[events[number].signs > 0]
-            todo.append(rows_of(number, came))
+            self._todo.came(number, events[number].slots[events[number].signs > 0])
         self._forget_outsiders(events)
-        done = [] if done_with is None else [done_with]
-        if self._forgetting.is_lazy:
-            if self._monitors.lets_go:
-                todo += [rows_of(number, self._waiting(number)) for number in self._windows]
-            self._put_off(todo, _LOOK_AT)
-            self._put_off(done, _DONE_WITH)
-            if not self._is_due(sum(map(len, events))):
-                self._punctuations.put_off()
-                self._no.forget()
-                return
-            todo, done = self._was_put_off()
-        todo += [rows_of(number, self._waiting(number)) for number in self._windows]
-        if done:
-            self._drop(self._alive(done))
-        self._purge(todo)
+        if done_with is not None:
+            self._todo.drop(done_with)
+        if self._monitors.lets_go:
+            # A k has become smaller, and anybody may have waited for more.
+            self._todo.look_at_all()
+        if self._forgetting.is_lazy and not self._is_due(sum(map(len, events))):
+            self._punctuations.put_off()
+            self._no.forget()
+            return
+        if done_with is not None:
+            self._drop(self._todo.to_drop())
+        self._purge()
         if self.spill is not None:
             self._put_back(self.spill)
         self._give_up()
@@ -249,26 +241,6 @@ class Purge:
             return True
         return False
 
-    def _put_off(self, rows: Sequence[Rows], what: int) -> None:
-        for some in rows:
-            for number in self._windows:
-                marks = self._put_off_marks(number)
-                slots = some.of(number)
-                marks[slots] = np.maximum(marks[slots], what)
-
-    def _was_put_off(self) -> tuple[list[Rows], list[Rows]]:
-        """The rows to look at, and those that somebody is done with, since the last purge."""
-        found: tuple[list[Rows], list[Rows]] = ([], [])
-        for number in self._windows:
-            marks = self._put_off_marks(number)
-            for rows, what in zip(found, (_LOOK_AT, _DONE_WITH), strict=True):
-                rows.append(rows_of(number, np.flatnonzero(marks == what)))
-            marks[:] = 0
-        return found
-
-    def _put_off_marks(self, number: int) -> Ints:
-        return self._memory.array(f"{self._name}.put_off{number}", self._core.inputs[number].store.capacity)
-
     def _give_up(self) -> None:
         """Drops the rows that have waited too long, if results are never taken back."""
         if self._forgetting.give_up is None or self._retracts:
@@ -280,13 +252,14 @@ class Purge:
             self._memory.array(f"{self._name}.given_up", 1)[0] += len(late)
             self._drop(rows_of(number, late))
 
-    def in_time(self, found: Ints, times: Ints) -> NDArray[np.bool_]:
+    def in_time(self, found: Ints, times: Ints) -> Some:
         """Which results are of rows none of which was given up before: no row of an input waits longer than that."""
+        if self._forgetting.give_up is None or self._retracts:
+            return slice(None)
         kept = np.ones(len(found), np.bool_)
-        if self._forgetting.give_up is not None and not self._retracts:
-            for number in self._windows:
-                starts = self._core.inputs[number].store.starts[found[:, number]]
-                kept &= times - starts <= self._forgetting.give_up
+        for number in self._windows:
+            starts = self._core.inputs[number].store.starts[found[:, number]]
+            kept &= times - starts <= self._forgetting.give_up
         return kept
 
     def given_up(self) -> int:
@@ -298,14 +271,18 @@ class Purge:
         self._watches.drop(*gone, self._capacities())
         self._forget(gone)
 
-    def _purge(self, todo: Sequence[Rows]) -> None:
-        chosen, tables, near = self._alive(todo), self._tables.tables(), self._tables.neighbours
-        while len(chosen.slots):
+    def _purge(self) -> None:
+        """Looks at the rows that are to be looked at, and forgets those that can go.
+
+        None need be looked at again because another went. Had one kept it there, a binding of both waits for what lets
+        the other go, by the same rules and at the same time; and so does the row itself.
+        """
+        chosen, tables = self._todo.to_look_at(self._waits, self._tables.clocks()), self._tables.tables()
+        if len(chosen.slots):
             gone = self._examine(chosen, tables)
             if self.spill is not None:
                 self._keep_probable(gone, tables, self.spill)
             self._forget(gone)
-            chosen = self._alive([Rows(*kernel.partners(*gone, near, tables))])
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
@@ -318,14 +295,6 @@ class Purge:
 
     def _stamps(self, number: int, rule: AfterRows) -> Ints:
         return self._memory.array(f"{self._name}.stamps{number}", self._core.inputs[rule.source].store.capacity)
-
-    def _waiting(self, number: int) -> Ints:
-        """The rows to look at again: those whose clock has come, or all, if a k has become smaller."""
-        return np.flatnonzero(self._core.lives(number)) if self._monitors.lets_go else self._awake(number)
-
-    def _awake(self, number: int) -> Ints:
-        """The rows whose clock has come."""
-        return kernel.awake(self._waits(number), self._core.lives(number), self._tables.clocks())
 
     def _waits(self, number: int) -> Ints:
         """By slot what each clock has to reach for a row to be looked at."""
@@ -341,20 +310,11 @@ class Purge:
             if len(outside):
                 window.forget(np.setdiff1d(outside, own.slots[own.signs < 0]))
 
-    def _alive(self, todo: Sequence[Rows]) -> Rows:
-        """Each row once, of those that are in the join and may be forgotten."""
-        self._turn[0] += 1
-        notes = np.zeros((len(self._core.inputs), 2), np.int64)
-        for number in self._windows:
-            turns = self._memory.array(f"{self._name}.turns{number}", self._core.inputs[number].store.capacity)
-            notes[number] = address(self._core.lives(number)), address(turns)
-        inputs, slots = (np.concatenate(parts) for parts in zip(*todo, strict=True))
-        return Rows(*kernel.each_once(inputs, slots, notes, int(self._turn[0])))
-
     def _examine(self, chosen: Rows, tables: kernel.Tables) -> Rows:
         capacities = self._capacities()
         self._watches.drop(*chosen, capacities)
-        found = kernel.examine(*chosen, self._retracts, tables, self._tables.rules(), self._wakes())
+        rules = self._tables.rules()
+        found = kernel.examine(*chosen, self._retracts, tables, rules, self._wakes())
         gone, watching, hashes = found
         self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
         return Rows(chosen.inputs[gone], chosen.slots[gone])
@@ -367,7 +327,7 @@ class Purge:
     def _keep_probable(self, gone: Rows, tables: kernel.Tables, spill: Spill) -> None:
         """Spills those of the rows that go that other rules than the probable ones would not let go."""
         rules = self._tables.rules(without=self.node.probable)
-        certain, _, _ = kernel.examine(*gone, self._retracts, tables, rules, self._wakes(), spill.filters())
+        certain, *_ = kernel.examine(*gone, self._retracts, tables, rules, self._wakes(), spill.filters())
         is_probable = np.ones(len(gone.slots), np.bool_)
         is_probable[certain] = False
         for number in self._windows:
@@ -381,12 +341,18 @@ class Purge:
         limits = (self._monitors.limit(k) for rule in self.node.probable if (k := k_of(rule)) is not None)
         if self._retracts or None in limits:
             return
-        back = self._alive([rows_of(number, spill.back(number)) for number in self._windows])
+        back = in_one([rows_of(number, self._alive(number, spill.back(number))) for number in self._windows])
         if len(back.slots):
             for number in self._windows:
                 spill.keep(number, back.of(number))
             self._drop(back)
-            self._purge([Rows(*kernel.partners(*back, self._tables.neighbours, self._tables.tables()))])
+            self._todo.look_at(Rows(*kernel.partners(*back, self._tables.tables())))
+            self._purge()
+
+    def _alive(self, number: int, slots: Ints) -> Ints:
+        """Those of the rows that are in the join."""
+        alive: Ints = slots[self._core.lives(number)[slots] != 0]
+        return alive
 
     def _holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
         """Whether an input has a row with each key, or may have one on disk."""

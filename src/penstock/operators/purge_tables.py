@@ -6,11 +6,13 @@ so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from operator import or_
 
 import numpy as np
 
-from penstock.algebra.relations import Range, Relation
+from penstock.algebra.relations import Range, Relation, Unbounded
 from penstock.kernels import purge as kernel
 from penstock.kernels.pointers import address
 from penstock.operators.join import JoinCore
@@ -47,10 +49,12 @@ _KINDS = {
 
 #: More than can be known, so that a rule never applies.
 _OFF = -1
+#: Of joins of up to so many inputs it is noted for each set of them which rules apply.
+MOST_PLANNED = 8
 
 
 class PurgeTables:
-    """`forgets`: the inputs whose rows may go. `stamps`: what is noted with the rows of the source of a rule."""
+    """`stamps`: what is noted with the rows of the source of a rule."""
 
     def __init__(
         self,
@@ -58,7 +62,6 @@ class PurgeTables:
         core: JoinCore,
         knows: Knowledge,
         monitors: Monitors,
-        forgets: Collection[int],
         stamps: Callable[[int, AfterRows], Ints],
     ) -> None:
         self._node, self._core, self._knows, self._monitors, self._stamps = node, core, knows, monitors, stamps
@@ -71,8 +74,6 @@ class PurgeTables:
         self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
         self._lay_out_indexes()
         self._lay_out_rules()
-        wanted = np.array([number in forgets for number in range(len(core.inputs))], np.int64)
-        self.neighbours = kernel.neighbours(wanted, self.tables())
 
     def _lay_out_indexes(self) -> None:
         """The indexes on the inputs, and then those on evidence."""
@@ -93,7 +94,11 @@ class PurgeTables:
         # Of a variable that nobody has, where there is none.
         of_inputs = np.array([line or [-1] for line in lines], np.int64)
         has = np.array([sum(1 << v for v, c in enumerate(line) if c >= 0) for line in lines], np.int64)
-        self._of_columns = (columns, variables, of_inputs, has)
+        by_input = [
+            sorted((n for n, (store, _, _) in enumerate(own) if store == number), key=lambda n: -len(own[n][1]))
+            for number in range(count)
+        ]
+        self._of_columns = (columns, variables, of_inputs, has, *_in_one(by_input))
 
     def _lay_out_rules(self) -> None:
         rules = self._node.rules
@@ -111,6 +116,30 @@ class PurgeTables:
                 line[kernel.INDEX] = self._index_number(number, rule)
             if isinstance(rule, InTime | AfterRows):
                 line[kernel.SOURCE] = rule.source
+        self._programs = _in_one(list(self._applicable()))
+
+    def _applicable(self) -> Iterator[list[int]]:
+        """For each set of inputs, as bits, the rules that may say something of a binding of their rows."""
+        width, has = len(self._core.inputs), self._of_columns[3]
+        if width > MOST_PLANNED:
+            yield [number for number, rule in enumerate(self._node.rules) if not self._is_idle(rule)]
+            return
+        for inputs in range(1 << width):
+            known = reduce(or_, (int(bits) for n, bits in enumerate(has) if inputs >> n & 1), 0)
+            yield [
+                number
+                for number, (rule, line) in enumerate(zip(self._node.rules, self._lines.tolist(), strict=True))
+                if not self._is_idle(rule)
+                and not inputs >> rule.target & 1
+                and not line[kernel.NEEDS] & ~known
+                and (not isinstance(rule, InTime | AfterRows) or inputs >> rule.source & 1)
+            ]
+
+    def _is_idle(self, rule: Rule) -> bool:
+        """Whether a rule says nothing as long as the row that it goes by is in its window."""
+        if not isinstance(rule, InTime) or not isinstance(rule.reach, int):
+            return False
+        return 0 <= int(self._reaches[rule.source]) <= rule.reach
 
     def tables(self) -> kernel.Tables:
         inputs = [source.store for source in self._core.inputs]
@@ -124,6 +153,8 @@ class PurgeTables:
         """The rules, but for some."""
         lines = self._lines.copy()
         for number, rule in enumerate(self._node.rules):
+            if isinstance(rule, ByNo) and not len(self._knows.evidence[number]):
+                lines[number, kernel.NEEDS] = _OFF
             if (k := k_of(rule)) is None:
                 continue
             line, limit = lines[number], self._monitors.limit(k)
@@ -134,7 +165,7 @@ class PurgeTables:
             line[kernel.LIMIT] = limit if isinstance(rule, AfterRows) else limit + 1
             if isinstance(rule, AfterRows):
                 line[kernel.STAMPS] = address(self._stamps(number, rule))
-        return kernel.Rules(lines, self._variables, self.clocks(), self._reaches)
+        return kernel.Rules(lines, self._variables, self.clocks(), self._reaches, *self._programs)
 
     def clocks(self) -> Ints:
         clocks: Ints = self._knows.clocks[self._clock_numbers]
@@ -145,6 +176,12 @@ class PurgeTables:
             return self._core.index_number(rule.target, rule.variables)
         count = len(self._core.indexes())
         return count + list(self._knows.evidence).index(number) if number in self._knows.evidence else 0
+
+
+def _in_one(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """Lists one behind the other: where each begins, and the last one ends; and what is in them."""
+    begins = np.cumsum([0, *map(len, lists)])
+    return begins, np.array([each for own in lists for each in own], np.int64)
 
 
 def wanted_variables(rule: Rule, held: Sequence[set[int]]) -> tuple[int, ...]:
@@ -158,6 +195,10 @@ def wanted_variables(rule: Rule, held: Sequence[set[int]]) -> tuple[int, ...]:
 
 
 def _reach(operand: Relation) -> int:
-    """How long after its time a row leaves its window; -1 if it does not, or not in time."""
-    is_timed = isinstance(operand, Scan) and isinstance(operand.spec, Range) and operand.spec.slide is None
-    return operand.spec.width if isinstance(operand, Scan) and isinstance(operand.spec, Range) and is_timed else -1
+    """How long after its time a row leaves its window."""
+    match operand:
+        case Scan(spec=Range(width=width, slide=None)):
+            return width
+        case Scan(spec=Unbounded()):
+            return kernel.ALWAYS
+    return kernel.NOT_KNOWN

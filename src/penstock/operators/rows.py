@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,3 +23,7 @@ class Rows(NamedTuple):
 
 def rows_of(number: int, slots: Ints) -> Rows:
     return Rows(np.full(len(slots), number, np.int64), slots)
+
+
+def in_one(rows: Sequence[Rows]) -> Rows:
+    return Rows(*map(np.concatenate, zip(*rows, strict=True)))

@@ -119,9 +119,10 @@ def _purging(join: Join, catalog: Catalog, spill: bool) -> Relation:
     found = _Rules(join, catalog, spill)
     rules = tuple(dict.fromkeys(found.all()))
     rules += tuple(found.no_components(rules))
-    # First those of inputs with keys, which at most one row of joins.
+    # First those of inputs with keys, which at most one row of joins; and of each those that look for nothing.
     keyed = {rule.target for rule in rules if isinstance(rule, ByKey)}
-    rules = tuple(sorted(rules, key=lambda rule: rule.target not in keyed))
+    looks = ByPunctuation | ByKey | ByNo | ByCluster
+    rules = tuple(sorted(rules, key=lambda rule: (rule.target not in keyed, isinstance(rule, looks))))
     forgets = tuple(
         number for number, operand in enumerate(join.operands) if _may_forget(number, operand, rules, found)
     )
