@@ -64,8 +64,8 @@ class Firsts(Evidence):
         self._share, self._most = share, most
         #: [values that were left when it was last looked through, before when only the sample is there, if that is so]
         self._registers = memory.array(f"{name}.registers", 3)
-        #: [rows that were seen, how often the values that are remembered were halved]
-        self._thinned = memory.array(f"{name}.thinned", 2)
+        #: [rows that were seen, how often their values were halved, whether more came than can be remembered]
+        self._thinned = memory.array(f"{name}.thinned", 3)
 
     def meet(self, keys: Ints, words: Ints, again: int = 0) -> Ints:
         """Notes rows with these keys. Gives the word that each key had before its row, or MISSING.
@@ -87,8 +87,8 @@ class Firsts(Evidence):
     def see(self, rows: int) -> None:
         """So many rows come now."""
         self._thinned[0] += rows
-        if self._thins and self._thinned[0] > WHOLE and self._thinned[1] < THIN:
-            self._halve(THIN - int(self._thinned[1]))
+        if self._thins and self._thinned[0] > WHOLE and (self._thinned[1] < THIN or self._thinned[2]):
+            self._halve(max(1, THIN - int(self._thinned[1])))
 
     def _halve(self, times: int = 1) -> None:
         """Forgets each value but one in 2 ** times."""
@@ -120,6 +120,7 @@ class Firsts(Evidence):
             known = slots[:some][firsts[:some] == np.arange(some)]
             self._forget(known[known >= 0])
         last = kept[max(0, count - self._room) : count]
+        self._thinned[2] = count > self._room
         return Reference(places[:some], since[firsts[:some]], partners[firsts[:some]], last)
 
     @property
