@@ -2,9 +2,10 @@
 
 The network join is run plain, with its constraints declared, and with constraints that nobody checks, with the streams
 side by side in time, so that no row waits for another stream. Beside them stands the least that any plan could hold:
-the rows that still take part in a change of the result, found afterwards from the whole data. The auctions have no
-window at all; their state is shown over a run ten times as long. `ROWS` in the environment sets the size. Times are CPU
-times of this process.
+the rows that still take part in a change of the result, found afterwards from the whole data. That is done with steps of
+two sizes: what a step costs, however few rows it has, is more where rows are forgotten. The auctions have no window at
+all; their state is shown over a run ten times as long. `ROWS` in the environment sets the size. Times are CPU times of
+this process.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from penstock.workloads import auction, network
 
 ROWS = int(os.environ.get("ROWS", "2000000"))
 WINDOW = 600 * SECOND
-#: Rows that are pushed at a time.
-PUSHED = 12_000
+#: Rows that are pushed at a time; 12,000 are those of a second.
+PUSHED = (12_000, 32_768)
 #: Times are medians of so many runs.
 ROUNDS = int(os.environ.get("RUNS", "5"))
 
@@ -56,15 +57,22 @@ def of_network(folder: Path) -> None:
     print(f"network join of {ROWS:,} rows, windows of ten minutes, SUM over the join")
     for declared in (False, True):  # compiles what is not compiled yet
         run(network.ddl(folder, constrained=declared) + network.QUERY, folder, 100_000)
-    plain, declared = (network.ddl(folder, constrained=c) for c in (False, True))
-    plain, purged, believed = rounds([ddl + network.QUERY for ddl in (plain, declared, believing(declared))], folder)
     least = clairvoyant(folder)
+    print(f"  {'clairvoyant':12} {least:>10,} rows at most")
+    for pushed in PUSHED:
+        print(f"  by {pushed:,} rows at a time")
+        compared(folder, least, pushed)
+
+
+def compared(folder: Path, least: int, pushed: int) -> None:
+    plain, declared = (network.ddl(folder, constrained=c) for c in (False, True))
+    scripts = [ddl + network.QUERY for ddl in (plain, declared, believing(declared))]
+    plain, purged, believed = rounds(scripts, folder, pushed)
     for title, found in (("plain", plain), ("constrained", purged), ("believed", believed)):
         print(
             f"  {title:12} {found.peak_rows:>10,} rows and {found.peak_bytes / 1e6:7.1f} MB at most, "
             f"{found.seconds / ROWS * 1e9:5.0f} ns per row, {found.results:,} changes"
         )
-    print(f"  {'clairvoyant':12} {least:>10,} rows at most")
     print(
         f"  with constraints 1/{plain.peak_rows / purged.peak_rows:.0f} of the rows, "
         f"1/{plain.peak_bytes / purged.peak_bytes:.0f} of the bytes, {purged.peak_rows / least:.2f} times the least, "
@@ -73,9 +81,9 @@ def of_network(folder: Path) -> None:
     )
 
 
-def rounds(scripts: list[str], folder: Path) -> list[Run]:
+def rounds(scripts: list[str], folder: Path, pushed: int) -> list[Run]:
     """Runs scripts in turn, several times, and gives of each the run with the median time."""
-    runs = [[run(script, folder) for script in scripts] for _ in range(ROUNDS)]
+    runs = [[run(script, folder, pushed=pushed) for script in scripts] for _ in range(ROUNDS)]
     return [sorted(own, key=lambda each: each.seconds)[ROUNDS // 2] for own in zip(*runs, strict=True)]
 
 
@@ -95,12 +103,12 @@ def of_auctions(folder: Path) -> None:
         print(f"  state rows after each tenth: {tenths}; {found.peak_bytes / 1e6:.1f} MB at most")
 
 
-def run(script: str, folder: Path, limit: int | None = None) -> Run:
+def run(script: str, folder: Path, limit: int | None = None, pushed: int = PUSHED[0]) -> Run:
     """Pushes all streams side by side."""
     bound = bind_text(script).checked()
     engine = EmbeddedEngine(bound.queries[0], bound.catalog)
     found = Run()
-    seconds = list(side_by_side(folder, list(engine.streams), limit))
+    seconds = list(side_by_side(folder, list(engine.streams), limit, pushed))
     for number, batches in enumerate(seconds, start=1):
         start = time.process_time()
         for stream, batch in batches.items():
@@ -118,11 +126,13 @@ def run(script: str, folder: Path, limit: int | None = None) -> Run:
     return found
 
 
-def side_by_side(folder: Path, streams: list[str], limit: int | None) -> Iterator[dict[str, pa.RecordBatch | None]]:
+def side_by_side(
+    folder: Path, streams: list[str], limit: int | None, pushed: int
+) -> Iterator[dict[str, pa.RecordBatch | None]]:
     """Some thousand rows of all streams at a time, of the same stretch of time; None when a stream has no more."""
     tables = {stream: pq.read_table(folder / stream).slice(0, limit).combine_chunks() for stream in streams}
     times = {stream: table.column("ts").to_numpy() for stream, table in tables.items()}
-    cuts = np.sort(np.concatenate(list(times.values())))[PUSHED::PUSHED].tolist()
+    cuts = np.sort(np.concatenate(list(times.values())))[pushed::pushed].tolist()
     starts = dict.fromkeys(streams, 0)
     for cut in [*cuts, None]:
         piece = {}
