@@ -204,12 +204,13 @@ class Purge:
 
         Rows that somebody is `done_with` go, whatever may join them.
         """
-        self._stamp(events)
-        for number, own in enumerate(events):
-            self._no.left(number, own.slots[own.signs < 0])
-        for number in self._windows:
-            self._todo.came(number, events[number].slots[events[number].signs > 0])
-        self._forget_outsiders(events)
+        came, left = ([own.slots[is_so] for own, is_so in zip(events, some, strict=True)] for some in _signs(events))
+        self._stamp(came)
+        for number, slots in enumerate(left):
+            self._no.left(number, slots)
+        for number, window in self._windows.items():
+            self._todo.came(number, came[number])
+            self._forget_outsiders(number, window, came[number], left[number])
         if done_with is not None:
             self._todo.drop(done_with)
         if self._monitors.lets_go:
@@ -284,12 +285,11 @@ class Purge:
                 self._keep_probable(gone, tables, self.spill)
             self._forget(gone)
 
-    def _stamp(self, events: Sequence[Events]) -> None:
+    def _stamp(self, came: Sequence[Ints]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
         for number, rule in enumerate(self.node.rules):
             if isinstance(rule, AfterRows):
-                own = events[rule.source]
-                slots = own.slots[own.signs > 0]
+                slots = came[rule.source]
                 starts = self._core.inputs[rule.source].store.starts[slots]
                 self._stamps(number, rule)[slots] = self._knows.clock_after(rule.ticks, starts)
 
@@ -301,14 +301,11 @@ class Purge:
         capacity = self._core.inputs[number].store.capacity
         return self._memory.array(f"{self._name}.waits{number}", capacity, self._tables.clock_count)
 
-    def _forget_outsiders(self, events: Sequence[Events]) -> None:
+    def _forget_outsiders(self, number: int, window: ForgettingWindow, came: Ints, left: Ints) -> None:
         """Rows that came and are not in the join: with a NULL where they would join, or ruled out."""
-        for number, window in self._windows.items():
-            own = events[number]
-            came = own.slots[own.signs > 0]
-            outside = came[self._core.lives(number)[came] == 0]
-            if len(outside):
-                window.forget(np.setdiff1d(outside, own.slots[own.signs < 0]))
+        outside = came[self._core.lives(number)[came] == 0]
+        if len(outside):
+            window.forget(np.setdiff1d(outside, left))
 
     def _examine(self, chosen: Rows, tables: kernel.Tables) -> Rows:
         capacities = self._capacities()
@@ -389,6 +386,13 @@ class Purge:
 
     def _capacities(self) -> list[int]:
         return [source.store.capacity for source in self._core.inputs]
+
+
+def _signs(events: Sequence[Events]) -> tuple[list[Some], list[Some]]:
+    """Which events are of rows that come, and which of rows that go."""
+    everyone, nobody = slice(None), slice(0)
+    come: list[Some] = [everyone if (own.signs > 0).all() else own.signs > 0 for own in events]
+    return come, [nobody if isinstance(some, slice) else ~some for some in come]
 
 
 def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
