@@ -26,7 +26,7 @@ from penstock.register.arithmetic.solution import Solution, solve
 TRIED_ON, COMBINATIONS = 3, 2_000
 
 #: How often a dense family is made anew when `<>` happens to exclude one of its members.
-ATTEMPTS = 8
+ATTEMPTS = 32
 
 
 def witness(query: Query, closure: Closure, finding: Finding, written: Query) -> Witness | None:
@@ -123,9 +123,10 @@ class _Maker:
     def _members(self, size: int) -> list[Solution] | None:
         """As many solutions of the query as asked for, linked as the pattern says. The last one is a spare."""
         closure, aparts = self.closure, list(self.closure.aparts)
-        if self.finding.pattern is Pattern.HOLES:
-            aparts = [apart for apart in aparts if apart != self.finding.cause]
         matrix = closed(len(closure.matrix), [*closure.limits(), *self._extra()])
+        if self.finding.pattern is Pattern.HOLES and matrix is not None:
+            # But for the cause, and what says the same in other words.
+            aparts = [apart for apart in aparts if not _is_broken(apart, matrix)]
         start = None if matrix is None else solve(matrix, aparts, closure.steps, closure.one)
         if matrix is None or start is None:
             return None
@@ -168,7 +169,7 @@ def _stretch(closure: Closure, matrix: Matrix, members: list[Solution], links: S
     flat: Matrix = [[None if limit is None else 0 for limit in row] for row in matrix]
     nodes = [node for node in range(1, len(matrix)) if not closure.is_dense(node)]
     steps = [_Link(link.low, link.low_at, link.high, link.high_at, -1) for link in links]
-    found = _chain(flat, nodes, len(members), steps, None)
+    found = _chain(flat, nodes, len(members), steps, 1)
     if found is None:
         return False
     sizes = [abs(value) for value in members[0].values()] + [abs(link.limit) for link in links]
@@ -189,9 +190,10 @@ def _spread(
     nodes = [node for node in range(1, len(matrix)) if closure.is_dense(node)]
     dense = [apart for apart in aparts if closure.is_dense(apart.left) or closure.is_dense(apart.right)]
     for attempt in range(ATTEMPTS):
-        for space in (closure.one, closure.one // (4 * len(members)), WHOLE // (1 << 16), 1):
+        for least in (closure.one, closure.one // (4 * len(members)), WHOLE // (1 << 16), 1):
+            space = least + attempt * least // 7
             wide = [_Link(link.low, link.low_at, link.high, link.high_at, link.limit + 1 - space) for link in links]
-            found = _chain(matrix, nodes, len(members), wide, Random(attempt) if attempt else None)
+            found = _chain(matrix, nodes, len(members), wide, WHOLE << attempt if attempt else 1)
             if found is not None:
                 break
         else:
@@ -203,20 +205,28 @@ def _spread(
     return False
 
 
+def _is_broken(apart: Apart, matrix: Matrix) -> bool:
+    """Whether both sides of a `<>` are equal in all solutions of a closed matrix."""
+    return matrix[apart.left][apart.right] == apart.value and matrix[apart.right][apart.left] == -apart.value
+
+
 def _apart(values: Solution, apart: Apart) -> bool:
     return values[apart.left] - values[apart.right] != apart.value
 
 
 def _chain(
-    matrix: Matrix, nodes: Sequence[int], size: int, links: Sequence[_Link], random: Random | None
+    matrix: Matrix, nodes: Sequence[int], size: int, links: Sequence[_Link], reach: int
 ) -> list[Solution] | None:
     """Solve a matrix taken `size` times with links from each copy to the next, by Bellman and Ford's algorithm.
+
+    It finds the largest values that are not above those it starts from, which are random down to the reach.
 
     Passing over the copies forth and back (Yen) makes it take a few passes only, however many copies there are.
     """
     all_nodes = [ZERO, *nodes]
     edges = [(u, v, limit) for u in all_nodes for v in all_nodes if u != v and (limit := matrix[u][v]) is not None]
-    copies = [{node: -random.randrange(WHOLE // 4) if random else 0 for node in all_nodes} for _ in range(size)]
+    random = Random(reach)
+    copies = [{node: -random.randrange(reach) for node in all_nodes} for _ in range(size)]
     order = list(range(size))
     for _ in range(4 * len(all_nodes) + 16):
         before = [dict(copy) for copy in copies]
