@@ -2,8 +2,8 @@
 
 The network join is run plain, with its constraints declared, and with constraints that nobody checks, with the streams
 side by side in time, so that no row waits for another stream. Beside them stands the least that any plan could hold:
-the rows that still take part in a change of the result, found afterwards from the whole data. That is done with steps of
-two sizes: what a step costs, however few rows it has, is more where rows are forgotten. The auctions have no window at
+the rows that still take part in a change of the result, found afterwards from the whole data. Steps are of two sizes,
+since each costs something, however few rows it has, and more where rows are forgotten. The auctions have no window at
 all; their state is shown over a run ten times as long. `ROWS` in the environment sets the size. Times are CPU times of
 this process.
 """
