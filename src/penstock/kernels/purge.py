@@ -176,7 +176,7 @@ def first_by(index: int, tables: Tables, values: Ints, key: Ints) -> int:
     return first(line[HEADS], line[MASK], prefix_hash(key, 0, line[COLUMNS]))
 
 
-@inlined
+@lean
 def may_be_spilled(index: int, tables: Tables, spilled: Spilled, values: Ints, key: Ints) -> bool:
     """Whether a row that joins a binding may lie elsewhere."""
     if len(spilled.filters) == 0 or spilled.filters[index, 0] == 0:
@@ -234,7 +234,7 @@ def _watch(rule: int, count: int, room: Scratch) -> bool:
     return True
 
 
-@inlined
+@lean
 def _leave_alone(start: int, now: int, waits: Ints) -> None:
     """It is not known all that a row waits for: it is looked at again when it is twice as old."""
     age = now - start + 1
