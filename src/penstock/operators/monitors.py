@@ -184,7 +184,7 @@ class Monitors:
             watcher = self._watchers[n]
             seen = watcher.observe(came, rows, self._knows, clock - estimation.remembered)
             self._rows[n] += seen.rows
-            if len(seen.required):
+            if len(seen.required) and (is_needed(monitor) or seen.required.max() > before):
                 self._count(n, seen)
                 self._miss(n, seen, rows)
             estimation.observe(seen.required, seen.rows, clock)
