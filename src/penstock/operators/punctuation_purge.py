@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kernels.sets import among, distinct
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
 from penstock.operators.rows import Rows
@@ -68,9 +69,10 @@ class PunctuationPurge:
         others = [n for n in holders if n != rule.target]
         keys = [self._gone_keys(n, rule.variables) for n in holders]
         keys += [k for n, same in self._rules.items() if same.variables == rule.variables for k in self._came[n]]
-        candidates = np.unique(np.concatenate([np.zeros((0, len(rule.variables)), np.int64), *keys]), axis=0)
+        candidates = np.concatenate([np.zeros((0, len(rule.variables)), np.int64), *keys])
         if not others or not len(candidates):
             return candidates[:0]
+        candidates = candidates[distinct(candidates)]
         unneeded = np.ones(len(candidates), np.bool_)
         here = self._holds(rule.target, rule.variables, candidates)
         for other in others:
@@ -92,9 +94,7 @@ class PunctuationPurge:
         )
         if not is_key:
             return np.zeros(len(keys), np.bool_)
-        gone = self._gone_keys(number, rule.variables)
-        known = set(map(tuple, gone.tolist()))
-        return np.array([tuple(key) in known for key in keys.tolist()], np.bool_)
+        return among(keys, self._gone_keys(number, rule.variables))
 
     def _is_punctuated(self, number: int, rule: ByPunctuation, keys: Ints) -> NDArray[np.bool_]:
         found = np.zeros(len(keys), np.bool_)
