@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernels.sets import among, distinct
+from penstock.kernels.sets import among, distinct, first_equals
 
 WIDTHS = st.integers(1, 3)
 VALUES = st.one_of(st.integers(0, 3), st.sampled_from([-(1 << 63), (1 << 63) - 1]))
@@ -25,7 +25,8 @@ def matrix(lines: list[tuple[int, ...]], like: list[tuple[int, ...]]) -> np.ndar
 @given(keys(1))
 def test_each_is_found_once(drawn: list[list[tuple[int, ...]]]) -> None:
     lines, like = drawn
-    assert [lines[place] for place in distinct(matrix(lines, like))] == list(dict.fromkeys(lines))
+    assert first_equals(matrix(lines, like)).tolist() == [lines.index(line) for line in lines]
+    assert [tuple(line) for line in distinct(matrix(lines, like)).tolist()] == list(dict.fromkeys(lines))
 
 
 @given(keys(2))

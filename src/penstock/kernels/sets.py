@@ -32,16 +32,21 @@ def _table(size: int) -> Ints:
 
 
 @kernel
-def distinct(keys: Ints) -> Ints:
-    """The places of the keys that none before them is equal to."""
-    table, places, count = _table(len(keys)), np.empty(len(keys), np.int64), 0
+def first_equals(keys: Ints) -> Ints:
+    """Of each key the place of the first one that is equal to it."""
+    table, places = _table(len(keys)), np.empty(len(keys), np.int64)
     for i in range(len(keys)):
         place = _enter(keys, i, keys, table)
         if table[place] == 0:
             table[place] = i + 1
-            places[count] = i
-            count += 1
-    return places[:count]
+        places[i] = table[place] - 1
+    return places
+
+
+def distinct(keys: Ints) -> Ints:
+    """Each key once."""
+    once: Ints = keys[first_equals(keys) == np.arange(len(keys))]
+    return once
 
 
 @kernel

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from penstock.kernels.sets import among
 from penstock.operators.knowledge import without_nulls
 from penstock.operators.scalars import compile_scalar
 from penstock.operators.sweep import Holder, RowsHolder
@@ -125,8 +126,7 @@ class Endings:
         rows[:, end.keys] = keys
         is_done = self._done[end].words(keys) != MISSING
         if is_done.any():
-            asked = set(map(tuple, left[:, end.keys].tolist()))
-            is_done &= np.array([tuple(key) not in asked for key in keys.tolist()], np.bool_)
+            is_done &= ~among(keys, np.ascontiguousarray(left[:, end.keys]))
         is_done |= self._closing(rows, until, end.keys, seen=False) != NEVER
         return np.ascontiguousarray(keys[is_done])
 

@@ -72,7 +72,7 @@ class PunctuationPurge:
         candidates = np.concatenate([np.zeros((0, len(rule.variables)), np.int64), *keys])
         if not others or not len(candidates):
             return candidates[:0]
-        candidates = candidates[distinct(candidates)]
+        candidates = distinct(candidates)
         unneeded = np.ones(len(candidates), np.bool_)
         here = self._holds(rule.target, rule.variables, candidates)
         for other in others:

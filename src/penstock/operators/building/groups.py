@@ -10,6 +10,7 @@ import numpy as np
 from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
 from penstock.kernels import counting
 from penstock.kernels.aggregation import ORDERED
+from penstock.kernels.sets import first_equals
 from penstock.operators.aggregate import AggregateOperator, AggregationSpec, DistinctValues, InputShape, own_keys
 from penstock.operators.building.joins import build_totals
 from penstock.operators.building.nodes import DeltaNode, Step, measured
@@ -86,7 +87,7 @@ def _after_changes(closed: Deltas, changes: Deltas, keys: int, columns: int) -> 
     rows = np.concatenate((closed.rows, changed.rows))
     own = np.empty((len(rows), row_width(keys)), np.int64)
     own_keys(rows, keys, columns, own)
-    _, groups = np.unique(own, axis=0, return_inverse=True)
+    groups = first_equals(own)
     last = np.zeros(len(rows), np.int64)
     np.maximum.at(last, groups, np.concatenate((closed.ts, changed.ts)))
     return Deltas(last[groups[: len(closed)]], closed.weight, closed.rows).in_order()
