@@ -39,8 +39,11 @@ class Knowledge:
     def __len__(self) -> int:
         return sum(map(len, self.evidence.values()))
 
-    def learn(self, came: Sequence[Deltas], until: int) -> Iterator[tuple[int, Ints, Ints]]:
-        """Takes the evidence of the instants before `until`. Gives by rule the keys that came, and the new of them."""
+    def learn(self, came: Sequence[Deltas], until: int) -> Iterator[tuple[int, Ints, Ints, Ints]]:
+        """Takes the evidence of the instants before `until`.
+
+        Gives by rule the times and keys that came, and the new keys of them.
+        """
         self._counted = [(int(self.clocks[1 + n]), deltas.ts) for n, deltas in enumerate(came)]
         self.clocks[kernel.TIME] = until
         self.clocks[1 : 1 + len(came)] += np.array([len(deltas) for deltas in came], np.int64)
@@ -51,11 +54,11 @@ class Knowledge:
             match rule:
                 case ByPunctuation(evidence=source) | ByNo(evidence=int(source)):
                     ts, keys = whole[source]
-                    yield number, keys, self.evidence[number].note(keys, ts)
+                    yield number, ts, keys, self.evidence[number].note(keys, ts)
                 case ByCluster(evidence=source, ticks=ticks):
                     ts, keys = whole[source]
                     since = self.clock_after(ticks, ts)
-                    yield number, keys, self.evidence[number].note(keys, since, again=int(ticks is not None))
+                    yield number, ts, keys, self.evidence[number].note(keys, since, again=int(ticks is not None))
                 case ByOrder(k=int(k)):
                     self._pass(number, rule, k, *whole[rule.evidence])
 

@@ -11,10 +11,13 @@ from penstock.kernels.sets import among, distinct
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
 from penstock.operators.rows import Rows
+from penstock.operators.sweep import Holder, RowsHolder
 from penstock.plan.rules import ByKey, ByPunctuation, PurgingJoin
-from penstock.synopsis.evidence import MISSING
-from penstock.synopsis.memory import Ints
+from penstock.synopsis.evidence import MISSING, Evidence
+from penstock.synopsis.memory import Ints, Memory
 
+#: So few punctuations are not looked through.
+FEW = 1024
 #: Says whether an input has a row with each key of some variables.
 Holds = Callable[[int, tuple[int, ...], Ints], NDArray[np.bool_]]
 
@@ -23,13 +26,24 @@ class PunctuationPurge:
     """Drops punctuations that nobody will ask for again (004, section 5.1).
 
     A row asks for a punctuation of its values. None will if, in each input with those values, none is stored and none
-    comes: because the input's own punctuation says so, or its one row with that key has just gone. Where two
-    punctuations are each other's evidence, they go together. To drop too many would lose no result, only space.
+    comes: because the input's own punctuation says so, its one row with that key has just gone, or the punctuation
+    refers to that row, which has come by then. Where two punctuations are each other's evidence, they go together. To
+    drop too many would lose no result, only space.
     """
 
-    def __init__(self, node: PurgingJoin, core: JoinCore, knows: Knowledge, holds: Holds) -> None:
+    def __init__(
+        self, memory: Memory, name: str, node: PurgingJoin, core: JoinCore, knows: Knowledge, holds: Holds
+    ) -> None:
         self._node, self._core, self._knows, self._holds = node, core, knows, holds
         self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByPunctuation)}
+        #: By rule, and what its punctuations refer to, how many rows of that had come, where they are counted.
+        self._counted = {
+            (n, referred): Evidence(memory, f"{name}.referred{n}.{referred.target}", len(rule.variables))
+            for n, rule in self._rules.items()
+            for referred in rule.referred
+            if referred.ticks is not None
+        }
+        self._left = {n: memory.array(f"{name}.punctuations{n}", 1) for n in self._rules}
         #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
         self.ended: dict[int, Ints] = {}
         self._begin()
@@ -38,9 +52,24 @@ class PunctuationPurge:
         self._came: dict[int, list[Ints]] = {number: [] for number in self._rules}
         self._gone: dict[int, list[Ints]] = {number: [] for number in range(len(self._core.inputs))}
 
-    def came(self, rule: int, keys: Ints) -> None:
+    def __len__(self) -> int:
+        return sum(map(len, self._counted.values()))
+
+    @property
+    def holders(self) -> list[Holder]:
+        """What holds codes of interned values."""
+        return [
+            RowsHolder(counted.store.held_column, self._node.keys_of(rule.target, rule.variables))
+            for (number, _), counted in self._counted.items()
+            for rule in [self._rules[number]]
+        ]
+
+    def came(self, rule: int, times: Ints, keys: Ints) -> None:
         if rule in self._came:
             self._came[rule].append(keys)
+        for (number, referred), counted in self._counted.items():
+            if number == rule:
+                counted.note(keys, self._knows.clock_after(referred.ticks, times))
 
     def gone(self, rows: Rows) -> None:
         """Rows are forgotten; their values are still there until the step ends."""
@@ -55,12 +84,20 @@ class PunctuationPurge:
 
     def forget(self, all_that_came: bool = False) -> None:
         """Drops what is needless, of what something happened to; or of all, where that was not noted."""
-        if all_that_came:
-            self._came = {number: [self._knows.evidence[number].entries()[0]] for number in self._rules}
+        known = {number: self._knows.evidence[number] for number in self._rules}
+        many = [
+            n for n, rule in self._rules.items() if rule.referred and len(known[n]) > 2 * max(FEW, self._left[n][0])
+        ]
+        for number in self._rules if all_that_came else many:
+            self._came[number] = [known[number].entries()[0]]
         self.ended = {number: self._needless(number, rule) for number, rule in self._rules.items()}
         for number, keys in self.ended.items():
             if len(keys):
-                self._knows.evidence[number].forget_keys(keys)
+                known[number].forget_keys(keys)
+        for number in many:
+            self._left[number][0] = len(known[number])
+        for (number, _), counted in self._counted.items():
+            counted.forget_keys(self.ended[number])
         self._begin()
 
     def _needless(self, number: int, rule: ByPunctuation) -> Ints:
@@ -78,7 +115,11 @@ class PunctuationPurge:
         for other in others:
             by_key = self._has_gone(other, rule, candidates)
             unneeded &= ~self._holds(other, rule.variables, candidates)
-            unneeded &= by_key | (self._is_punctuated(other, rule, candidates) & ~here)
+            unneeded &= (
+                by_key
+                | self._has_come(other, number, candidates)
+                | (self._is_punctuated(other, rule, candidates) & ~here)
+            )
         unneeded &= self._knows.evidence[number].words(candidates) != MISSING
         return candidates[unneeded]
 
@@ -95,6 +136,19 @@ class PunctuationPurge:
         if not is_key:
             return np.zeros(len(keys), np.bool_)
         return among(keys, self._gone_keys(number, rule.variables))
+
+    def _has_come(self, number: int, rule: int, keys: Ints) -> NDArray[np.bool_]:
+        """Whether the one row of an input to which each punctuation refers has come, if it ever does."""
+        found = np.zeros(len(keys), np.bool_)
+        for referred in self._rules[rule].referred:
+            if referred.target != number:
+                continue
+            if referred.ticks is None:
+                since, now = self._knows.evidence[rule].words(keys), self._knows.clock(None) - 1
+            else:
+                since, now = self._counted[rule, referred].words(keys), self._knows.clock(referred.ticks)
+            found |= (since != MISSING) & (now >= since + referred.k)
+        return found
 
     def _is_punctuated(self, number: int, rule: ByPunctuation, keys: Ints) -> NDArray[np.bool_]:
         found = np.zeros(len(keys), np.bool_)

@@ -83,7 +83,7 @@ class Purge:
         self._dictionary = dictionary
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self.spill = self._spills(folder) if node.probable else None
-        self._punctuations = PunctuationPurge(node, core, self._knows, self._holds)
+        self._punctuations = PunctuationPurge(memory, name, node, core, self._knows, self._holds)
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors)
         self._held = holders_of(node)
         self._tables = PurgeTables(node, core, self._knows, self._monitors, self._stamps)
@@ -94,17 +94,21 @@ class Purge:
 
     def __len__(self) -> int:
         """Entries of evidence, of who waits for more of it, and of what is monitored."""
-        return len(self._knows) + len(self._watches) + len(self._monitors)
+        return len(self._knows) + len(self._watches) + len(self._monitors) + len(self._punctuations)
 
     @property
     def holders(self) -> list[Holder]:
         """What holds codes of interned values."""
-        return self._monitors.holders + [
-            RowsHolder(entries.store.held_column, self.node.keys_of(rule.target, rule.variables))
-            for number, rule in enumerate(self.node.rules)
-            if isinstance(rule, ByPunctuation | ByNo | ByCluster)
-            for entries in [self._knows.evidence[number]]
-        ]
+        return (
+            self._monitors.holders
+            + self._punctuations.holders
+            + [
+                RowsHolder(entries.store.held_column, self.node.keys_of(rule.target, rule.variables))
+                for number, rule in enumerate(self.node.rules)
+                if isinstance(rule, ByPunctuation | ByNo | ByCluster)
+                for entries in [self._knows.evidence[number]]
+            ]
+        )
 
     @property
     def ended(self) -> Mapping[int, Ints]:
@@ -133,8 +137,8 @@ class Purge:
 
     def learn(self, came: Sequence[Deltas], rows: Mapping[int, Deltas | Events], until: int) -> None:
         """Takes evidence, and sees the rows that come, or may come where not all are let in."""
-        for number, keys, new in self._knows.learn(came, until):
-            self._punctuations.came(number, keys)
+        for number, times, keys, new in self._knows.learn(came, until):
+            self._punctuations.came(number, times, keys)
             self._wake(self._no.watched_as(number), new)
         coming = Coming(rows, self._core)
         self._monitors.observe(came, coming)

@@ -36,6 +36,7 @@ from penstock.catalog import (
     StreamDef,
     Unique,
     Within,
+    WithinRows,
     WithinTime,
 )
 from penstock.plan.evidence import refused_by, rows_of, values_of
@@ -55,6 +56,7 @@ from penstock.plan.rules import (
     PurgingAntiJoin,
     PurgingJoin,
     PurgingSemiJoin,
+    Referred,
     Rule,
     Static,
     k_of,
@@ -400,7 +402,20 @@ class _Rules:
         # After a lifespan values come again, and join what is stored.
         if punctuations is not None and scheme.lifespan is None:
             stops = _text(self._definition(scan), scheme) if scheme.on_violation is OnViolation.ERROR else None
-            yield ByPunctuation(number, variables, self._evidence(punctuations), stops)
+            referred = () if scheme.when is None else tuple(self._referred(number, variables))
+            yield ByPunctuation(number, variables, self._evidence(punctuations), stops, referred)
+
+    def _referred(self, number: int, variables: tuple[int, ...]) -> Iterator[Referred]:
+        """What rows of an input with these values refer to, if it is a key and how far is declared."""
+        for source, target, reference in self._references():
+            own = self._named(source, reference.columns)
+            if source != number or own is None or not set(own) <= set(variables) or not self._is_key(target, own):
+                continue
+            match reference.within:
+                case WithinTime(microseconds=time):
+                    yield Referred(target, time + self._entering(target), None)
+                case WithinRows(k):
+                    yield Referred(target, k, self._ticks(self._definition(self._scans[target]), reference.within))
 
     def _by_time(self, differences: Iterable[tuple[int, int, int]]) -> Iterator[InTime]:
         """How much later than a row of one input those of another come that join it: along the shortest paths.

@@ -53,6 +53,15 @@ class AfterRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Referred:
+    """RIDS(k) of a punctuation: the one row of the target with its values is one of the next k, or comes in time."""
+
+    target: int
+    k: int
+    ticks: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ByPunctuation:
     """After a punctuation, one of the rows of `evidence`, its values do not come again."""
 
@@ -61,6 +70,8 @@ class ByPunctuation:
     evidence: int
     #: The declaration, if a row that it had ruled out stops the run.
     stops: str | None = None
+    #: What a punctuation refers to that is a row of the target's own stream: later nobody asks for it.
+    referred: tuple[Referred, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
