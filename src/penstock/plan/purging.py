@@ -402,7 +402,9 @@ class _Rules:
         # After a lifespan values come again, and join what is stored.
         if punctuations is not None and scheme.lifespan is None:
             stops = _text(self._definition(scan), scheme) if scheme.on_violation is OnViolation.ERROR else None
-            referred = () if scheme.when is None else tuple(self._referred(number, variables))
+            # With spill nothing that a k says is taken for certain.
+            is_sure = scheme.when is not None and not self._spill
+            referred = tuple(self._referred(number, variables)) if is_sure else ()
             yield ByPunctuation(number, variables, self._evidence(punctuations), stops, referred)
 
     def _referred(self, number: int, variables: tuple[int, ...]) -> Iterator[Referred]:
@@ -410,6 +412,8 @@ class _Rules:
         for source, target, reference in self._references():
             own = self._named(source, reference.columns)
             if source != number or own is None or not set(own) <= set(variables) or not self._is_key(target, own):
+                continue
+            if reference.on_violation is OnViolation.WIDEN:
                 continue
             match reference.within:
                 case WithinTime(microseconds=time):

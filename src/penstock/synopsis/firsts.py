@@ -3,7 +3,8 @@
 A value that is older than what has to be remembered is forgotten, unless it is one of a sample: then it stays, to say
 that more should be remembered (thesis 6.6.3). Where values only serve to count who broke what is declared, they are
 *thinned*: of many rows those of one value in 16 are seen, and of fewer, if these are too many to be remembered
-(distinct sampling, Gibbons 2001). Either is by hash, so it does not depend on how rows are cut.
+(distinct sampling, Gibbons 2001). Either is by hash, so who is chosen does not depend on how rows are cut; how many are
+seen may, since fewer are where more come in a step than can be remembered.
 """
 
 from __future__ import annotations
