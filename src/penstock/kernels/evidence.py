@@ -190,8 +190,10 @@ def holds(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: i
 
 
 @lean
-def mark_rows(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int, marks: Halves) -> None:
-    """Marks the slots of an indexed store's rows that have one of these keys in its columns and no mark."""
+def mark_rows(
+    keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int, marks: Halves, as_what: int
+) -> None:
+    """Marks the slots of an indexed store's rows that have one of these keys in its columns, if not as more."""
     width = keys.shape[1]
     for i in range(len(keys)):
         if i + FAR < len(keys):
@@ -202,6 +204,6 @@ def mark_rows(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, link
             same = True
             for c in range(width):
                 same &= rows[slot, columns[c]] == keys[i, c]
-            if same and marks[slot] == 0:
-                marks[slot] = 1
+            if same and marks[slot] < as_what:
+                marks[slot] = as_what
             slot = following(links, slot)

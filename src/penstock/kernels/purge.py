@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from penstock.kernels.bloom import may_have
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
-from penstock.kernels.jit import inlined, kernel, lean
+from penstock.kernels.jit import inlined, lean
 from penstock.kernels.pointers import peek, poke
 
 Ints = NDArray[np.int64]
-Halves = NDArray[np.int32]
 
 #: Columns of the table of stores: addresses of rows and of starts, words per row.
 ROWS, STARTS, WIDTH = range(3)
@@ -468,22 +467,3 @@ def _partners(
                     count += 1
                 slot = following(tables.indexes[index, LINKS], slot)
     return len(slots), count
-
-
-@kernel
-def marked_or_awake(marks: Halves, lives: Halves, waits: Ints, clocks: Ints) -> Ints:
-    """The slots of rows that are marked, or wait for a value that a clock has reached. No mark is left.
-
-    `waits` has a column for each clock.
-    """
-    found = np.empty(len(lives), np.int64)
-    size = 0
-    for slot in range(len(lives)):
-        if lives[slot] != 0:
-            is_due = marks[slot] != 0
-            for clock in range(len(clocks)):
-                is_due |= waits[slot, clock] <= clocks[clock]
-            found[size] = slot
-            size += is_due
-        marks[slot] = 0
-    return found[:size].copy()

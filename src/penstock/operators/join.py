@@ -239,6 +239,11 @@ class JoinCore:
         self._hashes[number] = row_hashes(self.inputs[number].store.rows, events.slots, columns)
         return events
 
+    @property
+    def has_test(self) -> bool:
+        """Whether there are predicates that the indexes do not see to."""
+        return self._test is not None
+
     def indexes(self) -> list[tuple[tuple[int, tuple[int, ...]], Index]]:
         """The indexes, each with its input and columns."""
         return list(zip(self._index_keys, self._indexes, strict=True))
@@ -286,12 +291,12 @@ class JoinCore:
             holds(keys, rows, index.columns, index.heads, index.mask, index.links, found)
         return found.astype(np.bool_)
 
-    def mark_rows(self, number: int, variables: tuple[int, ...], keys: Ints, marks: Halves) -> None:
-        """Marks the rows of an input that have one of these keys, by slot."""
+    def mark_rows(self, number: int, variables: tuple[int, ...], keys: Ints, marks: Halves, as_what: int) -> None:
+        """Marks the rows of an input that have one of these keys, by slot, if they are not marked as more."""
         index = self.index_on(number, variables)
         if index.mask >= 0:
             rows = self.inputs[number].store.rows
-            mark_rows(keys, rows, index.columns, index.heads, index.mask, index.links, marks)
+            mark_rows(keys, rows, index.columns, index.heads, index.mask, index.links, marks, as_what)
 
     def _positions(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
         columns = (self.inputs[number].variables[variable] for variable in variables)

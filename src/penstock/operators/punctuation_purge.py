@@ -74,8 +74,8 @@ class PunctuationPurge:
     def gone(self, rows: Rows) -> None:
         """Rows are forgotten; their values are still there until the step ends."""
         if self._rules:
-            for number in set(rows.inputs.tolist()):
-                self._gone[number].append(rows.of(number))
+            for number, slots in rows.items():
+                self._gone[number].append(slots)
 
     def put_off(self) -> None:
         """Nothing is forgotten this time."""

@@ -7,7 +7,7 @@ with certain values has come. So the work follows what happens, not what is stor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from penstock.kernels import purge as kernel
 from penstock.kernels.evidence import watch_hashes
 from penstock.kernels.pointers import address
+from penstock.kernels.star import look
 from penstock.operators.events import Events, Some
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
@@ -25,7 +26,7 @@ from penstock.operators.monitors import Coming, Monitors, values_text, violation
 from penstock.operators.no_components import NoComponents
 from penstock.operators.punctuation_purge import PunctuationPurge
 from penstock.operators.purge_tables import PurgeTables, wanted_variables
-from penstock.operators.rows import Rows, in_one, rows_of
+from penstock.operators.rows import Rows, by_input, in_one
 from penstock.operators.spill import Spill, counted
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.todo import Todo
@@ -41,6 +42,7 @@ from penstock.plan.rules import (
     ByPunctuation,
     Estimate,
     PurgingJoin,
+    Rule,
     Static,
     k_of,
 )
@@ -72,8 +74,12 @@ class Purge:
         copies: Sequence[int],
         forgetting: Forgetting = EAGER,
         folder: Path | None = None,
+        once: Collection[int] = (),
     ) -> None:
-        """`folder`: where rows are spilled to, if some of the rules are probable only."""
+        """`folder`: where rows are spilled to, if some of the rules are probable only.
+
+        `once`: inputs whose rows go as soon as they are in a result, whatever may join them.
+        """
         self._memory, self._name, self._core, self._windows = memory, name, core, windows
         self.node = node
         #: Whether results are taken back, so that rows that are in one must stay.
@@ -87,7 +93,16 @@ class Purge:
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors)
         self._held = holders_of(node)
         self._tables = PurgeTables(node, core, self._knows, self._monitors, self._stamps)
-        self._todo = Todo(memory, name, core, windows)
+        #: Inputs whose rows may go, and those of them that are the middle of a star, if no row of a result must stay.
+        self._looked_at = [number for number in windows if self._tables.may_go(number)]
+        stars = {number: self._tables.star(number) for number in self._looked_at if not retracts}
+        self._stars = {number: star for number, star in stars.items() if star is not None}
+        #: Inputs whose rows are in one result at most, or need be in one only, and then go.
+        self._once = set(once) | (set() if core.has_test else set(filter(self._tables.are_all_keyed, self._stars)))
+        self._todo = Todo(memory, name, core, {*self._looked_at, *once})
+        #: By rule the inputs whose rows may wait for values that they have, and those of them that need not hear of it.
+        self._waiting = {number: set(self._waits_by(rule)) for number, rule in enumerate(node.rules)}
+        self._told = {number: set(self._told_otherwise(rule)) for number, rule in enumerate(node.rules)}
         self._forgetting = forgetting
         #: The rows that came since the last purge, and its instant.
         self._since = memory.array(f"{name}.since", 2)
@@ -123,6 +138,25 @@ class Purge:
         watched = self._monitors.watched() + self._no.watched()
         return watched if self.spill is None else [replace(each, false_negatives=0.0) for each in watched]
 
+    def _waits_by(self, rule: Rule) -> Iterator[int]:
+        """Inputs whose rows may wait for values that they have by a rule."""
+        if isinstance(rule, OfKeys):
+            for number in self._looked_at:
+                if number != rule.target and self._core.has_variables(number, rule.variables):
+                    yield number
+
+    def _told_otherwise(self, rule: Rule) -> Iterator[int]:
+        """Those of them that a key need not wake: a result tells when all is there, and a row leaves before its key's.
+
+        So it is only where nothing but the key must be the same.
+        """
+        if not isinstance(rule, ByKey):
+            return
+        for number in self._once.intersection(self._stars, self._waits_by(rule)):
+            shared = tuple(v for v, held in enumerate(self._held) if {number, rule.target} <= held)
+            if shared == rule.variables and self._tables.leaves_before(number, rule.target):
+                yield number
+
     def _spills(self, folder: Path | None) -> Spill:
         assert folder is not None, "rows are spilled, and nobody says where"
         notes = {
@@ -139,7 +173,7 @@ class Purge:
         """Takes evidence, and sees the rows that come, or may come where not all are let in."""
         for number, times, keys, new in self._knows.learn(came, until):
             self._punctuations.came(number, times, keys)
-            self._wake(self._no.watched_as(number), new)
+            self._wake(self._no.watched_as(number), new, is_no=isinstance(self.node.rules[number], ByNo))
         coming = Coming(rows, self._core)
         self._monitors.observe(came, coming)
         self._no.choose(coming)
@@ -173,7 +207,7 @@ class Purge:
     def wake(self, events: Sequence[Events]) -> None:
         """Wakes who waits for keys that came."""
         for number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByKey):
+            if isinstance(rule, ByKey) and (len(self._watches) or self._waiting[number] - self._told[number]):
                 own = events[rule.target]
                 slots = own.slots[own.signs > 0]
                 if self.spill is not None:
@@ -189,25 +223,26 @@ class Purge:
         if self.spill is None:
             return {}
         leaving = self.spill.bring_back(events, until)
-        for number in self._windows:
-            self._todo.look_at(rows_of(number, self.spill.back(number)))
+        self._todo.look_at({number: self.spill.back(number) for number in self._windows})
         return leaving
 
-    def _wake(self, number: int, keys: Ints) -> None:
-        """Rows that may wait for keys by a rule are looked at: those that have them, and those that watch for them."""
+    def _wake(self, number: int, keys: Ints, *, is_no: bool = False) -> None:
+        """Rows that may wait for keys by a rule are looked at: those that have them, and those that watch for them.
+
+        Where what has the key can be in no result, the first can go, unless something on disk is to go with them.
+        """
         rule = self.node.rules[number]
         assert isinstance(rule, OfKeys)
-        for holder in self._windows:
-            if holder != rule.target and self._core.has_variables(holder, rule.variables):
+        for holder in self._waiting[number]:
+            if is_no and self.spill is None:
+                self._todo.drop_those_with(holder, rule.variables, keys)
+            elif is_no or holder not in self._told[number]:
                 self._todo.look_at_those_with(holder, rule.variables, keys)
         if len(self._watches):
-            self._todo.look_at(Rows(*self._watches.waiting_for(watch_hashes(number, keys))))
+            self._todo.look_at(by_input(*self._watches.waiting_for(watch_hashes(number, keys))))
 
-    def step(self, events: Sequence[Events], done_with: Rows | None = None) -> None:
-        """Forgets what can go after these events, all that came.
-
-        Rows that somebody is `done_with` go, whatever may join them.
-        """
+    def step(self, events: Sequence[Events], found: Ints) -> None:
+        """Forgets what can go after these events, all that came, and the results that were found by them, as slots."""
         came, left = ([own.slots[is_so] for own, is_so in zip(events, some, strict=True)] for some in _signs(events))
         self._stamp(came)
         for number, slots in enumerate(left):
@@ -215,8 +250,8 @@ class Purge:
         for number, window in self._windows.items():
             self._todo.came(number, came[number])
             self._forget_outsiders(number, window, came[number], left[number])
-        if done_with is not None:
-            self._todo.drop(done_with)
+        for number in self._once:
+            self._todo.drop(number, found[:, number])
         if self._monitors.lets_go:
             # A k has become smaller, and anybody may have waited for more.
             self._todo.look_at_all()
@@ -224,8 +259,6 @@ class Purge:
             self._punctuations.put_off()
             self._no.forget()
             return
-        if done_with is not None:
-            self._drop(self._todo.to_drop())
         self._purge()
         if self.spill is not None:
             self._put_back(self.spill)
@@ -255,7 +288,7 @@ class Purge:
             alive = np.flatnonzero(self._core.lives(number) != 0)
             late = alive[self._core.inputs[number].store.starts[alive] < oldest]
             self._memory.array(f"{self._name}.given_up", 1)[0] += len(late)
-            self._drop(rows_of(number, late))
+            self._drop({number: late})
 
     def in_time(self, found: Ints, times: Ints) -> Some:
         """Which results are of rows none of which was given up before: no row of an input waits longer than that."""
@@ -273,7 +306,7 @@ class Purge:
 
     def _drop(self, gone: Rows) -> None:
         """Forgets rows, whatever may join them."""
-        self._watches.drop(*gone, self._capacities())
+        self._watches.drop(*in_one(gone), self._capacities())
         self._forget(gone)
 
     def _purge(self) -> None:
@@ -282,12 +315,31 @@ class Purge:
         None need be looked at again because another went. Had one kept it there, a binding of both waits for what lets
         the other go, by the same rules and at the same time; and so does the row itself.
         """
-        chosen, tables = self._todo.to_look_at(self._waits, self._tables.clocks()), self._tables.tables()
-        if len(chosen.slots):
-            gone = self._examine(chosen, tables)
-            if self.spill is not None:
-                self._keep_probable(gone, tables, self.spill)
-            self._forget(gone)
+        todo = {number: self._take(number) for number in self._todo.numbers}
+        dropped = {number: slots for number, (_, slots) in todo.items() if len(slots)}
+        if dropped:
+            self._drop(dropped)
+        chosen = {number: slots for number, (slots, _) in todo.items() if len(slots) and number in self._looked_at}
+        if not chosen:
+            return
+        tables, rules = self._tables.tables(), self._tables.rules()
+        gone, unsure = {}, {}
+        for number, slots in chosen.items():
+            if number in self._stars:
+                waits = address(self._waits(number))
+                gone[number], unsure[number] = look(slots, self._stars[number], tables, rules, waits)
+            else:
+                unsure[number] = slots
+        for number, slots in self._examine(unsure, tables, rules).items():
+            gone[number] = np.concatenate((gone[number], slots)) if number in gone else slots
+        if self.spill is not None:
+            self._keep_probable(gone, tables, self.spill)
+        self._forget(gone)
+
+    def _take(self, number: int) -> tuple[Ints, Ints]:
+        """The rows of an input that are to be looked at, and those to be dropped."""
+        clocks = self._tables.clocks()
+        return self._todo.take(number, self._waits(number), clocks if number in self._looked_at else clocks[:0])
 
     def _stamp(self, came: Sequence[Ints]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
@@ -311,14 +363,16 @@ class Purge:
         if len(outside):
             window.forget(np.setdiff1d(outside, left))
 
-    def _examine(self, chosen: Rows, tables: kernel.Tables) -> Rows:
+    def _examine(self, chosen: Rows, tables: kernel.Tables, rules: kernel.Rules) -> Rows:
+        """Those of the rows that can go; the others wait."""
+        inputs, slots = in_one(chosen)
+        if not len(slots):
+            return {}
         capacities = self._capacities()
-        self._watches.drop(*chosen, capacities)
-        rules = self._tables.rules()
-        found = kernel.examine(*chosen, self._retracts, tables, rules, self._wakes())
-        gone, watching, hashes = found
-        self._watches.add(hashes, chosen.inputs[watching], chosen.slots[watching], capacities)
-        return Rows(chosen.inputs[gone], chosen.slots[gone])
+        self._watches.drop(inputs, slots, capacities)
+        gone, watching, hashes = kernel.examine(inputs, slots, self._retracts, tables, rules, self._wakes())
+        self._watches.add(hashes, inputs[watching], slots[watching], capacities)
+        return by_input(inputs[gone], slots[gone])
 
     def _wakes(self) -> Ints:
         """The addresses of what clocks have to reach."""
@@ -328,11 +382,10 @@ class Purge:
     def _keep_probable(self, gone: Rows, tables: kernel.Tables, spill: Spill) -> None:
         """Spills those of the rows that go that other rules than the probable ones would not let go."""
         rules = self._tables.rules(without=self.node.probable)
-        certain, *_ = kernel.examine(*gone, self._retracts, tables, rules, self._wakes(), spill.filters())
-        is_probable = np.ones(len(gone.slots), np.bool_)
-        is_probable[certain] = False
-        for number in self._windows:
-            spill.keep(number, gone.slots[is_probable & (gone.inputs == number)])
+        inputs, slots = in_one(gone)
+        certain, *_ = kernel.examine(inputs, slots, self._retracts, tables, rules, self._wakes(), spill.filters())
+        for number, probable in by_input(np.delete(inputs, certain), np.delete(slots, certain)).items():
+            spill.keep(number, probable)
 
     def _put_back(self, spill: Spill) -> None:
         """Spills again what was brought back in this step and is still there: what told it to go may be forgotten.
@@ -342,12 +395,12 @@ class Purge:
         limits = (self._monitors.limit(k) for rule in self.node.probable if (k := k_of(rule)) is not None)
         if self._retracts or None in limits:
             return
-        back = in_one([rows_of(number, self._alive(number, spill.back(number))) for number in self._windows])
-        if len(back.slots):
-            for number in self._windows:
-                spill.keep(number, back.of(number))
+        back = {number: self._alive(number, spill.back(number)) for number in self._windows}
+        if any(map(len, back.values())):
+            for number, slots in back.items():
+                spill.keep(number, slots)
             self._drop(back)
-            self._todo.look_at(Rows(*kernel.partners(*back, self._tables.tables())))
+            self._todo.look_at(by_input(*kernel.partners(*in_one(back), self._tables.tables())))
             self._purge()
 
     def _alive(self, number: int, slots: Ints) -> Ints:
@@ -362,11 +415,11 @@ class Purge:
 
     def _forget(self, gone: Rows) -> None:
         self._punctuations.gone(gone)
-        for number, window in self._windows.items():
-            if len(slots := gone.of(number)):
+        for number, slots in gone.items():
+            if len(slots):
                 self._no.gone(number, slots)
                 self._core.forget(number, slots)
-                window.forget(slots)
+                self._windows[number].forget(slots)
 
     def _forget_clusters(self) -> None:
         """Drops closed clusters that no stored row waits for, when there are twice as many as were left."""

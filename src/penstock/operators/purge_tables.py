@@ -6,7 +6,7 @@ so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import or_
 
@@ -15,6 +15,7 @@ import numpy as np
 from penstock.algebra.relations import Range, Relation, Unbounded
 from penstock.kernels import purge as kernel
 from penstock.kernels.pointers import address
+from penstock.kernels.star import Star
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
 from penstock.operators.monitors import Monitors
@@ -46,6 +47,9 @@ _KINDS = {
     ByCluster: kernel.CLUSTERED,
     ByOrder: kernel.ORDERED,
 }
+
+#: In which order the rules of a star are asked: what costs least first, and what says only when it will be closed last.
+_IN_A_STAR = (Static, InTime, AfterRows, ByOrder, ByKey, ByNo, ByPunctuation, ByCluster)
 
 #: More than can be known, so that a rule never applies.
 _OFF = -1
@@ -116,30 +120,56 @@ class PurgeTables:
                 line[kernel.INDEX] = self._index_number(number, rule)
             if isinstance(rule, InTime | AfterRows):
                 line[kernel.SOURCE] = rule.source
-        self._programs = _in_one(list(self._applicable()))
-
-    def _applicable(self) -> Iterator[list[int]]:
-        """For each set of inputs, as bits, the rules that may say something of a binding of their rows."""
-        width, has = len(self._core.inputs), self._of_columns[3]
+        width = len(self._core.inputs)
         if width > MOST_PLANNED:
-            yield [number for number, rule in enumerate(self._node.rules) if not self._is_idle(rule)]
-            return
-        for inputs in range(1 << width):
-            known = reduce(or_, (int(bits) for n, bits in enumerate(has) if inputs >> n & 1), 0)
-            yield [
-                number
-                for number, (rule, line) in enumerate(zip(self._node.rules, self._lines.tolist(), strict=True))
-                if not self._is_idle(rule)
-                and not inputs >> rule.target & 1
-                and not line[kernel.NEEDS] & ~known
-                and (not isinstance(rule, InTime | AfterRows) or inputs >> rule.source & 1)
-            ]
+            self._programs = _in_one([[number for number, rule in enumerate(rules) if not self._is_idle(rule)]])
+        else:
+            self._programs = _in_one([self._applicable(inputs) for inputs in range(1 << width)])
+
+    def _applicable(self, inputs: int) -> list[int]:
+        """The rules that may say something of a binding of rows of these inputs, which are bits."""
+        has = self._of_columns[3]
+        known = reduce(or_, (int(bits) for n, bits in enumerate(has) if inputs >> n & 1), 0)
+        return [
+            number
+            for number, (rule, line) in enumerate(zip(self._node.rules, self._lines.tolist(), strict=True))
+            if not self._is_idle(rule)
+            and not inputs >> rule.target & 1
+            and not line[kernel.NEEDS] & ~known
+            and (not isinstance(rule, InTime | AfterRows) or inputs >> rule.source & 1)
+        ]
+
+    def may_go(self, number: int) -> bool:
+        """Whether rules say anything of an input's rows. Else they are there until they leave their window."""
+        return bool(self._applicable(1 << number))
+
+    def star(self, number: int) -> Star | None:
+        """The rules of an input, if all that there are about others speak of its rows directly."""
+        own, rules = self._applicable(1 << number), self._node.rules
+        if any(rule.target != number and n not in own and not self._is_idle(rule) for n, rule in enumerate(rules)):
+            return None
+        others = [n for n in range(len(self._core.inputs)) if n != number]
+        by_other = [[n for n in own if rules[n].target == other] for other in others]
+        for steps in by_other:
+            steps.sort(key=lambda n: _IN_A_STAR.index(type(rules[n])))
+        return Star(number, *_in_one(by_other))
+
+    def are_all_keyed(self, number: int) -> bool:
+        """Whether an input's rows have the keys of all others: then each is in one result at most."""
+        own = map(self._node.rules.__getitem__, self._applicable(1 << number))
+        keyed = {rule.target for rule in own if isinstance(rule, ByKey)}
+        return len(keyed) == len(self._core.inputs) - 1
 
     def _is_idle(self, rule: Rule) -> bool:
         """Whether a rule says nothing as long as the row that it goes by is in its window."""
         if not isinstance(rule, InTime) or not isinstance(rule.reach, int):
             return False
         return 0 <= int(self._reaches[rule.source]) <= rule.reach
+
+    def leaves_before(self, number: int, other: int) -> bool:
+        """Whether a row of an input has left its window when one of another that came later leaves its own."""
+        reach, others = int(self._reaches[number]), int(self._reaches[other])
+        return others == kernel.ALWAYS or 0 <= reach <= others
 
     def tables(self) -> kernel.Tables:
         inputs = [source.store for source in self._core.inputs]

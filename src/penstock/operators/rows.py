@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 
 from penstock.synopsis.memory import Ints
 
-
-class Rows(NamedTuple):
-    """Rows of a join's inputs."""
-
-    inputs: Ints
-    slots: Ints
-
-    def of(self, number: int) -> Ints:
-        mine: Ints = self.slots[self.inputs == number]
-        return mine
+#: Of some inputs the slots of rows.
+Rows = Mapping[int, Ints]
 
 
-def rows_of(number: int, slots: Ints) -> Rows:
-    return Rows(np.full(len(slots), number, np.int64), slots)
+def in_one(rows: Rows) -> tuple[Ints, Ints]:
+    """The input and the slot of each row."""
+    inputs = [np.full(len(slots), number, np.int64) for number, slots in rows.items()]
+    nothing = np.zeros(0, np.int64)
+    return np.concatenate((nothing, *inputs)), np.concatenate((nothing, *rows.values()))
 
 
-def in_one(rows: Sequence[Rows]) -> Rows:
-    return Rows(*map(np.concatenate, zip(*rows, strict=True)))
+def by_input(inputs: Ints, slots: Ints) -> Rows:
+    """The same the other way round."""
+    return {number: slots[inputs == number] for number in set(inputs.tolist())}

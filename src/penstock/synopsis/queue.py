@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.kernels.rows import run_begins, unroll
+from penstock.kernels.rows import run_begins, runs_without, unroll
 from penstock.synopsis.memory import Ints, Memory
 
 
@@ -61,12 +61,14 @@ class SlotQueue:
 
         That is a pass over the queue: it is for queues that stay short because slots are taken out.
         """
-        held = self.slots(self.left, self.right)
-        stays = np.ones(capacity, np.bool_)
-        stays[slots] = False
-        self._registers[2] = self.left
-        self._registers[3:5] = 0
-        self.push(held[stays[held]])
+        runs, left, right = self._runs(), self.left, self.right
+        gone = np.zeros(capacity, np.bool_)
+        gone[slots] = True
+        # Each slot that goes cuts a run in two at most.
+        kept = np.empty((min(len(runs) + len(slots), right - left) + 1, 2), np.int64)
+        count, end = runs_without(runs, left, right, gone, kept)
+        self._memory.array(f"{self._name}.runs", count, 2)[:count] = kept[:count]
+        self._registers[2:5] = end, 0, count
 
     def insert(self, slots: Ints, keys: Ints) -> None:
         """Puts slots where they belong in a queue that is in the order of their keys, in a pass over it."""

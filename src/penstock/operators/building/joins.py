@@ -23,7 +23,6 @@ from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
 from penstock.operators.passing import PassingInput, joined, matched, shown
 from penstock.operators.purge import Purge, looked_up
-from penstock.operators.rows import rows_of
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.spill import with_leaving
 from penstock.operators.stretches import Stretches
@@ -101,7 +100,7 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         found, times, signs, rows = core.step(events)
         results = Deltas(times, signs, rows).take(purge.in_time(found, times))
         purge.gave(int((signs > 0).sum()))
-        purge.step([came[number] for number in range(len(parts))])
+        purge.step([came[number] for number in range(len(parts))], found)
         return results.in_order()
 
     return join
@@ -244,9 +243,8 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
     forgetting = {0: _Settled(windows[0].window, operator), 1: windows[1].window}
     name = build.name("purge")
-    purge = Purge(
-        build.memory, name, node, core, forgetting, False, build.dictionary, (), build.forgetting, build.spill
-    )
+    settings = (build.forgetting, build.spill)
+    purge = Purge(build.memory, name, node, core, forgetting, False, build.dictionary, (), *settings, once=(0,))
     _measure_disk(build, purge)
     build.holders += purge.holders
     build.purges.append(purge)
@@ -264,7 +262,7 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
         found, times, signs, _ = core.step(entered)
         kept = purge.in_time(found, times)
         shown = operator.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
-        purge.step(came, done_with=rows_of(0, found[kept, 0]))
+        purge.step(came, found[kept])
         return shown
 
     return build.narrowed(semi_join, windows[0].stored, relation.left.schema)

@@ -1,0 +1,313 @@
+"""The chained purge where no chain is needed: rows of an input that all rules speak of directly.
+
+In a star the rules want only values that the row in the middle has. Then no binding need be followed: a row goes when
+each other input is closed for it, or when one has its partner among those that can be in no result. That is found rule
+by rule for a block of rows, in loops so short that the processor waits for many words of memory at once.
+
+Tables, rules and clocks are those of `kernels/purge.py`, which decides where a star does not: of a row that waits for
+one input, and has another one closed without its key, so that perhaps it has no partner there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kernels.hashing import prefix_hash
+from penstock.kernels.index import first, following
+from penstock.kernels.jit import lean
+from penstock.kernels.pointers import peek, poke, prefetch
+from penstock.kernels.purge import (
+    AFTER_ROWS,
+    BY_KEY,
+    CLOCK,
+    CLUSTERED,
+    COLUMNS,
+    HEADS,
+    IN_NO,
+    IN_TIME,
+    INDEX,
+    KIND,
+    LIMIT,
+    LINKS,
+    MASK,
+    NEEDS,
+    NEVER,
+    NOT_KNOWN,
+    ORDERED,
+    ROWS,
+    STAMPS,
+    STARTS,
+    STATIC,
+    STORE,
+    TARGET,
+    TIME,
+    WIDTH,
+    Rules,
+    Tables,
+)
+
+Ints = NDArray[np.int64]
+
+#: Rows that are looked at together.
+BLOCK = 512
+#: What an input is for a row, if not closed by the key of its row in some slot.
+OPEN, CLOSED, WITHOUT = -1, -2, -3
+
+
+class Star(NamedTuple):
+    """The rules that speak of the rows of one input, those of each other input together.
+
+    Those of the n-th other input are in `steps` from `begins[n]` on; those of clocks come first, clusters last.
+    """
+
+    source: int
+    begins: Ints
+    steps: Ints
+
+
+class Room(NamedTuple):
+    """Room to work in: of each other input what it is for a row; and some rows, their keys, hashes and finds."""
+
+    others: Ints
+    some: Ints
+    keys: Ints
+    hashes: Ints
+    found: Ints
+
+
+def look(slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int) -> tuple[Ints, Ints]:
+    """Which of these rows can go, and which are to be looked at by other means; what the others wait for is noted.
+
+    `waits` is the address of a word per slot and clock.
+    """
+    gone, unsure = np.empty((2, len(slots)), np.int64)
+    room = Room(
+        np.empty((len(star.begins) - 1, BLOCK), np.int64),
+        np.empty(BLOCK, np.int64),
+        np.empty((BLOCK, rules.variables.shape[1]), np.int64),
+        *np.empty((2, BLOCK), np.int64),
+    )
+    goers, doubtful = _look(slots, star, tables, rules, waits, room, gone, unsure)
+    return gone[:goers], unsure[:doubtful]
+
+
+@lean
+def _look(
+    slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int, room: Room, gone: Ints, unsure: Ints
+) -> tuple[int, int]:
+    goers, doubtful = 0, 0
+    for begin in range(0, len(slots), BLOCK):
+        block = slots[begin : begin + BLOCK]
+        _wait_for_nothing(block, waits, len(rules.clocks))
+        for n in range(len(room.others)):
+            _close(n, block, star, tables, rules, waits, room)
+        stuck = 0
+        for i in range(len(block)):
+            is_open, is_closed, is_without = False, False, False
+            for n in range(len(room.others)):
+                is_open |= room.others[n, i] == OPEN
+                is_closed |= room.others[n, i] == CLOSED
+                is_without |= room.others[n, i] == WITHOUT
+            goes = is_without | (not is_open)
+            gone[goers] = block[i]
+            goers += goes
+            unsure[doubtful] = block[i]
+            doubtful += (not goes) & is_closed
+            room.some[stuck] = i
+            stuck += (not goes) & (not is_closed)
+        for n in range(len(room.others)):
+            _wait(n, stuck, block, star, tables, rules, waits, room)
+    return goers, doubtful
+
+
+@lean
+def _wait_for_nothing(block: Ints, waits: int, clocks: int) -> None:
+    for i in range(len(block)):
+        for clock in range(clocks):
+            poke(waits + 8 * (block[i] * clocks + clock), NEVER)
+
+
+@lean
+def _close(n: int, block: Ints, star: Star, tables: Tables, rules: Rules, waits: int, room: Room) -> None:
+    """Says of an input what it is for each row of a block."""
+    for i in range(len(block)):
+        room.others[n, i] = OPEN
+        room.some[i] = i
+    count, has = len(block), tables.has[star.source]
+    for step in range(star.begins[n], star.begins[n + 1]):
+        r = star.steps[step]
+        if rules.lines[r, NEEDS] & ~has != 0:
+            continue
+        if _is_of_clock(rules.lines[r, KIND]):
+            _close_by_clock(n, r, count, block, star.source, tables, rules, room)
+        else:
+            _find(r, count, block, star.source, tables, rules, room)
+            _close_by_value(n, r, count, block, tables, rules, waits, room)
+            if rules.lines[r, KIND] == BY_KEY:
+                _check_the_rest(n, r, count, block, star.source, tables, rules, room)
+        left = 0
+        for j in range(count):
+            i = room.some[j]
+            room.some[left] = i
+            left += room.others[n, i] == OPEN
+        count = left
+
+
+@lean
+def _is_of_clock(kind: int) -> bool:
+    return kind <= AFTER_ROWS or kind == ORDERED
+
+
+@lean
+def _noted(r: int, source: int, tables: Tables, rules: Rules) -> tuple[int, int, int]:
+    """Where the word of a row is to which a rule of a clock adds something: address, bytes from row to row, and what.
+
+    When the clock has reached that, the rule closes its input for the row.
+    """
+    if rules.lines[r, KIND] == ORDERED:
+        rows, width = tables.stores[source, ROWS], tables.stores[source, WIDTH]
+        return rows + 8 * tables.columns[source, rules.variables[r, 0]], 8 * width, 1
+    if rules.lines[r, KIND] == IN_TIME:
+        return tables.stores[source, STARTS], 8, rules.lines[r, LIMIT]
+    return rules.lines[r, STAMPS], 8, rules.lines[r, LIMIT]
+
+
+@lean
+def _close_by_clock(
+    n: int, r: int, count: int, block: Ints, source: int, tables: Tables, rules: Rules, room: Room
+) -> None:
+    now, is_static = rules.clocks[rules.lines[r, CLOCK]], rules.lines[r, KIND] == STATIC
+    at, stride, added = _noted(r, source, tables, rules)
+    if not is_static and now <= -NEVER:
+        return  # a stream that has passed nothing
+    for j in range(count):
+        i = room.some[j]
+        if is_static or peek(at + stride * block[i]) <= now - added:
+            room.others[n, i] = CLOSED
+
+
+@lean
+def _close_by_value(
+    n: int, r: int, count: int, block: Ints, tables: Tables, rules: Rules, waits: int, room: Room
+) -> None:
+    """By what was found of the rows' values."""
+    kind = rules.lines[r, KIND]
+    if kind == CLUSTERED:
+        _close_by_cluster(n, r, count, block, tables, rules, waits, room)
+    elif kind == BY_KEY:
+        for j in range(count):
+            room.others[n, room.some[j]] = room.found[j] if room.found[j] >= 0 else OPEN
+    else:
+        closed = WITHOUT if kind == IN_NO else CLOSED
+        for j in range(count):
+            room.others[n, room.some[j]] = closed if room.found[j] >= 0 else OPEN
+
+
+@lean
+def _close_by_cluster(
+    n: int, r: int, count: int, block: Ints, tables: Tables, rules: Rules, waits: int, room: Room
+) -> None:
+    clock, limit = rules.lines[r, CLOCK], rules.lines[r, LIMIT]
+    now, clocks = rules.clocks[clock], len(rules.clocks)
+    store = tables.stores[tables.indexes[rules.lines[r, INDEX], STORE]]
+    words, stride = store[ROWS] + 8 * tables.indexes[rules.lines[r, INDEX], COLUMNS], 8 * store[WIDTH]
+    for j in range(count):
+        i, slot = room.some[j], room.found[j]
+        if slot >= 0:
+            due = peek(words + stride * slot) + limit
+            room.others[n, i] = CLOSED if now >= due else OPEN
+            where = waits + 8 * (block[i] * clocks + clock)
+            poke(where, min(peek(where), due))
+
+
+@lean
+def _check_the_rest(
+    n: int, r: int, count: int, block: Ints, source: int, tables: Tables, rules: Rules, room: Room
+) -> None:
+    """Where the row that has the key differs in something else, there is no partner at all."""
+    target = rules.lines[r, TARGET]
+    rest = tables.has[source] & tables.has[target] & ~rules.lines[r, NEEDS]
+    own, there = tables.stores[source], tables.stores[target]
+    for v in range(tables.columns.shape[1]):
+        if (rest >> v) & 1 == 0:
+            continue
+        mine, its = own[ROWS] + 8 * tables.columns[source, v], there[ROWS] + 8 * tables.columns[target, v]
+        for j in range(count):
+            partner = room.others[n, room.some[j]]
+            if partner >= 0:
+                here = peek(mine + 8 * own[WIDTH] * block[room.some[j]])
+                if here != peek(its + 8 * there[WIDTH] * partner):
+                    room.others[n, room.some[j]] = WITHOUT
+
+
+@lean
+def _find(r: int, count: int, block: Ints, source: int, tables: Tables, rules: Rules, room: Room) -> None:
+    """Looks with some rows' values of a rule in its index: the slot that has them, or -1."""
+    index = rules.lines[r, INDEX]
+    heads, links, mask = tables.indexes[index, HEADS], tables.indexes[index, LINKS], tables.indexes[index, MASK]
+    width, store = tables.indexes[index, COLUMNS], tables.indexes[index, STORE]
+    rows, stride = tables.stores[store, ROWS], 8 * tables.stores[store, WIDTH]
+    for c in range(width):
+        at = tables.stores[source, ROWS] + 8 * tables.columns[source, rules.variables[r, c]]
+        for j in range(count):
+            room.keys[j, c] = peek(at + 8 * tables.stores[source, WIDTH] * block[room.some[j]])
+    for j in range(count):
+        room.hashes[j] = prefix_hash(room.keys, j, width)
+        prefetch(heads + 8 * (room.hashes[j] & mask))
+    for j in range(count):
+        slot = first(heads, mask, room.hashes[j])
+        room.found[j] = slot
+        if slot >= 0:
+            prefetch(rows + stride * slot)
+    for j in range(count):
+        slot = room.found[j]
+        while slot >= 0:
+            same = True
+            for c in range(width):
+                same &= peek(rows + stride * slot + 8 * tables.index_columns[index, c]) == room.keys[j, c]
+            if same:
+                break
+            slot = following(links, slot)
+        room.found[j] = slot
+
+
+@lean
+def _wait(n: int, stuck: int, block: Ints, star: Star, tables: Tables, rules: Rules, waits: int, room: Room) -> None:
+    """Notes which clocks rows wait for: where an input is open, and else until their partner leaves its window."""
+    source, clocks, begin, end = star.source, len(rules.clocks), star.begins[n], star.begins[n + 1]
+    for step in range(begin, end):
+        r = star.steps[step]
+        if rules.lines[r, NEEDS] & ~tables.has[source] != 0 or not _is_of_clock(rules.lines[r, KIND]):
+            continue
+        at, stride, added = _noted(r, source, tables, rules)
+        for j in range(stuck):
+            i = room.some[j]
+            where, noted = waits + 8 * (block[i] * clocks + rules.lines[r, CLOCK]), peek(at + stride * block[i])
+            due = noted + added if noted < NEVER and room.others[n, i] == OPEN else NEVER
+            poke(where, min(peek(where), due))
+    if begin < end and len(room.others) > 1:
+        target = rules.lines[star.steps[begin], TARGET]
+        _wait_for_windows(n, stuck, block, source, target, tables, rules, waits, room)
+
+
+@lean
+def _wait_for_windows(
+    n: int, stuck: int, block: Ints, source: int, target: int, tables: Tables, rules: Rules, waits: int, room: Room
+) -> None:
+    """Notes when partners leave their windows; where that is not known, that a row is then twice as old."""
+    reach, now, clocks = rules.reaches[target], rules.clocks[TIME], len(rules.clocks)
+    starts, own = tables.stores[target, STARTS], tables.stores[source, STARTS]
+    for j in range(stuck):
+        i, partner = room.some[j], room.others[n, room.some[j]]
+        where, start = waits + 8 * (block[i] * clocks + TIME), own + 8 * block[i]
+        due = NEVER
+        if reach >= 0:
+            came = peek(starts + 8 * partner if partner >= 0 else start)
+            due = came + reach + 1 if partner >= 0 else NEVER
+        elif reach == NOT_KNOWN and partner >= 0:
+            age = now - peek(start) + 1
+            due = now + age if age < NEVER - now else NEVER
+        poke(where, min(peek(where), due))
