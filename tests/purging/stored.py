@@ -59,7 +59,7 @@ class Steps:
         (purge,) = self._purges
         for number, rule in enumerate(purge.node.rules):
             if isinstance(rule, ByNo) and purge.node.operands[rule.target].schema[0].scope == occurrence:
-                return sorted(map(tuple, purge._knows.evidence[number].entries()[0].tolist()))
+                return sorted(map(tuple, purge._knows.evidence[number].entries().keys.tolist()))
         raise AssertionError(occurrence)
 
     def results(self) -> list[tuple[object, ...]]:

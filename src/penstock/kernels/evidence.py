@@ -20,10 +20,14 @@ Halves = NDArray[np.int32]
 def note(keys: Ints, words: Ints, again: int, fresh: Ints, entries: Ints, heads: int, mask: int, links: int) -> int:
     """Puts in an entry for each key that has none, with its word; to the word of one that is there `again` is added.
 
-    Entries take the first of the fresh slots; gives how many.
+    Entries take the first of the fresh slots; gives how many. Where values are clustered, many have the key of the one
+    before them.
     """
-    taken, width = 0, keys.shape[1]
+    taken, width, slot = 0, keys.shape[1], -1
     for i in range(len(keys)):
+        if i > 0 and _same_key(keys, i, keys, i - 1):
+            entries[slot, width] += again
+            continue
         hash_ = prefix_hash(keys, i, width)
         slot = entry_of(keys, i, hash_, entries, heads, mask, links)
         if slot >= 0:

@@ -79,6 +79,16 @@ def row_hashes(rows: Ints, some: Ints, columns: Ints) -> Ints:
 
 
 @lean
+def hashes_below(rows: Ints, some: Ints, columns: Ints, limit: int, chosen: Ints, hashes: Ints) -> int:
+    """Those of some rows of which the hash of those columns is below a limit, with their hashes. Gives how many."""
+    count = 0
+    for i in range(len(some)):
+        hashes[count], chosen[count] = row_hash(rows, some[i], columns), some[i]
+        count += hashes[count] < limit
+    return count
+
+
+@lean
 def _finish(state: np.uint64) -> int:
     state = (state ^ (state >> _30)) * _FIRST
     state = (state ^ (state >> _27)) * _SECOND

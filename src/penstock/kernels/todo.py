@@ -15,6 +15,14 @@ LOOK_AT, DROP = 1, 2
 
 
 @lean
+def mark_new(signs: Ints, slots: Ints, marks: Halves) -> None:
+    """Rows that come are to be looked at, whatever was to be done with those that had their slots."""
+    for i in range(len(slots)):
+        if signs[i] > 0:
+            marks[slots[i]] = LOOK_AT
+
+
+@lean
 def due(marks: Halves, lives: Halves, waits: Ints, clocks: Ints, looked_at: Ints, dropped: Ints) -> tuple[int, int]:
     """How many rows that are there are to be looked at, and how many dropped; no mark is left.
 

@@ -119,7 +119,7 @@ class Endings:
 
         That may be known sooner than that a group with these keys is closed by its own closers, which then needs them.
         """
-        keys, _ = self._closed[end].entries()
+        keys = self._closed[end].entries().keys
         if isinstance(end, AfterJoin) or not len(keys):
             return keys
         rows = np.zeros((len(keys), self._keys + null_words(self._keys)), np.int64)

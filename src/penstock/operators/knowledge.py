@@ -35,6 +35,7 @@ class Knowledge:
         if not self.clocks[kernel.TIME]:
             self.clocks[1 + len(node.evidence) :] = _LEAST
         self._counted: list[tuple[int, Ints]] = []
+        self._whole: list[tuple[Ints, Ints]] = []
 
     def __len__(self) -> int:
         return sum(map(len, self.evidence.values()))
@@ -47,7 +48,7 @@ class Knowledge:
         self._counted = [(int(self.clocks[1 + n]), deltas.ts) for n, deltas in enumerate(came)]
         self.clocks[kernel.TIME] = until
         self.clocks[1 : 1 + len(came)] += np.array([len(deltas) for deltas in came], np.int64)
-        whole = [
+        self._whole = whole = [
             without_nulls(deltas, len(scan.schema)) for deltas, scan in zip(came, self._node.evidence, strict=True)
         ]
         for number, rule in enumerate(self._node.rules):
@@ -61,6 +62,10 @@ class Knowledge:
                     yield number, ts, keys, self.evidence[number].note(keys, since, again=int(ticks is not None))
                 case ByOrder(k=int(k)):
                     self._pass(number, rule, k, *whole[rule.evidence])
+
+    def whole(self, evidence: int) -> tuple[Ints, Ints]:
+        """The times and values of the evidence that came last."""
+        return self._whole[evidence]
 
     def clock_after(self, ticks: int | None, ts: Ints) -> Ints:
         """The clock that counts a stream's rows, or time, when these instants of the last step were over."""

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from penstock.algebra.relations import Schema
 from penstock.errors import PenstockError
-from penstock.kernels.hashing import row_hashes
+from penstock.kernels.hashing import hashes_below, row_hashes
 from penstock.kernels.nulls import has_null
 from penstock.kernels.rising import STAMP, VALUE, rise
 from penstock.kernels.rows import gather
 from penstock.operators.estimation import Estimation
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
-from penstock.operators.knowledge import Knowledge, without_nulls
+from penstock.operators.knowledge import Knowledge
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.plan.joins import join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
@@ -48,7 +48,6 @@ class Coming:
 
     def __init__(self, rows: Rows, core: JoinCore) -> None:
         self._rows, self.core = rows, core
-        self._hashes: dict[tuple[int, tuple[int, ...]], Ints] = {}
         self._known: dict[tuple[int, tuple[int, ...], int], tuple[Keys, Ints]] = {}
         self._stored: dict[int, Ints] = {}
 
@@ -71,12 +70,7 @@ class Coming:
             rows, times, which = source.store.rows, source.store.starts, self._slots(number, own)
         else:
             rows, times, which = own.rows, own.ts, np.arange(len(own))
-        if (number, variables) not in self._hashes:
-            self._hashes[number, variables] = row_hashes(rows, which, places)
-        hashes = self._hashes[number, variables]
-        if below != ALL:
-            some = np.flatnonzero(hashes < below)
-            which, hashes = which[some], hashes[some]
+        which, hashes = _chosen(rows, which, places, below)
         if not isinstance(own, Events):
             null = has_null(rows, which, *null_masks(places.tolist(), source.columns))
             if null.any():
@@ -89,6 +83,15 @@ class Coming:
             whole = self.core.without_nulls(number, own)
             self._stored[number] = whole.slots[whole.signs > 0]
         return self._stored[number]
+
+
+def _chosen(rows: Ints, some: Ints, columns: Ints, below: int) -> tuple[Ints, Ints]:
+    """Those of some rows whose hashes are below that, and their hashes."""
+    if below == ALL:
+        return some, row_hashes(rows, some, columns)
+    chosen, hashes = np.empty((2, len(some) + 1), np.int64)
+    count = hashes_below(rows, some, columns, below, chosen, hashes)
+    return chosen[:count], hashes[:count]
 
 
 class Observed(NamedTuple):
@@ -176,13 +179,13 @@ class Monitors:
         now = self._clock(monitor) - (1 if monitor.ticks is None else 0)
         return _LEAST if limit is None else watcher.passed(now - limit)
 
-    def observe(self, came: Sequence[Deltas], rows: Coming) -> None:
-        """Evidence and rows that came in a step, before anything is purged."""
+    def observe(self, rows: Coming) -> None:
+        """Rows that come in a step, whose evidence is known, before anything is purged."""
         self.lets_go = False
         for n, (monitor, estimation) in enumerate(zip(self._node.monitors, self._estimations, strict=True)):
             before, clock = estimation.limit, self._clock(monitor)
             watcher = self._watchers[n]
-            seen = watcher.observe(came, rows, self._knows, clock - estimation.remembered)
+            seen = watcher.observe(rows, self._knows, clock - estimation.remembered)
             self._rows[n] += seen.rows
             if len(seen.required) and (is_needed(monitor) or seen.required.max() > before):
                 self._count(n, seen)
@@ -253,7 +256,7 @@ class Monitors:
 class _Watcher(Protocol):
     def __len__(self) -> int: ...
 
-    def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
+    def observe(self, rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         """What the rows that came require. What is older than `oldest` need not be remembered."""
 
     @property
@@ -295,10 +298,10 @@ class _ReferenceWatcher(_OfFirsts):
         super().__init__(memory, name, monitor)
         self._monitor = monitor
 
-    def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
+    def observe(self, rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         monitor = self._monitor
         count = rows.count(monitor.target)
-        self.firsts.see(count)
+        self.firsts.see(count + rows.count(monitor.source))
         keys, times = rows.of(monitor.source, monitor.variables, self.firsts.seen)
         targets, target_times = rows.of(monitor.target, monitor.variables, self.firsts.seen)
         words = knows.clock_after(monitor.ticks, times)
@@ -323,13 +326,13 @@ class _ClusterWatcher(_OfFirsts):
         super().__init__(memory, name, monitor)
         self._monitor = monitor
 
-    def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
+    def observe(self, rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         monitor = self._monitor
-        times, keys = without_nulls(came[monitor.evidence], len(monitor.variables))
+        times, keys = knows.whole(monitor.evidence)
         count = len(times)
         self.firsts.see(count)
         if self.firsts.seen != ALL:
-            chosen = np.flatnonzero(Keys.of(keys).hashes < self.firsts.seen)
+            chosen, _ = _chosen(keys, np.arange(count), np.arange(keys.shape[1]), self.firsts.seen)
             keys, times = keys[chosen], times[chosen]
         words = self.firsts.meet(keys, knows.clock_after(monitor.ticks, times), again=1)
         some = np.flatnonzero(words != MISSING)
@@ -349,9 +352,9 @@ class _OrderWatcher:
     def __len__(self) -> int:
         return int(self._size[0])
 
-    def observe(self, came: Sequence[Deltas], rows: Coming, knows: Knowledge, oldest: int) -> Observed:
+    def observe(self, rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         ticks = self._monitor.ticks
-        times, keys = without_nulls(came[self._monitor.evidence], 1)
+        times, keys = knows.whole(self._monitor.evidence)
         self._size[1] += len(times)
         size, below = len(self), np.empty(len(times) + 1, np.int64)
         records = self._records(size + len(times))

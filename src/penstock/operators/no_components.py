@@ -13,7 +13,8 @@ less than the keys, they are not kept, until k doubles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +42,21 @@ Closer = InTime | ByOrder | ByCluster
 
 class NoComponents:
     def __init__(
-        self, memory: Memory, name: str, node: PurgingJoin, core: JoinCore, knows: Knowledge, monitors: Monitors
+        self,
+        memory: Memory,
+        name: str,
+        node: PurgingJoin,
+        core: JoinCore,
+        knows: Knowledge,
+        monitors: Monitors,
+        is_awaited: Callable[[ByKey], bool],
     ) -> None:
+        """`is_awaited`: whether somebody must be told that the row with a key has left its window."""
         self._core, self._knows, self._monitors = core, knows, monitors
         self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByNo)}
         keys = {(rule.target, rule.variables): n for n, rule in enumerate(node.rules) if isinstance(rule, ByKey)}
         self._watched = {n: keys[rule.target, rule.variables] for n, rule in self._rules.items()}
+        self._told = {n for n, key in self._watched.items() if is_awaited(cast(ByKey, node.rules[key]))}
         #: By rule and input that may ask, the rules that say that it will not.
         self._closers = {n: [list(_closers(node, rule, h)) for h in _askers(rule)] for n, rule in self._rules.items()}
         self._names = {n: _name(node, rule) for n, rule in self._rules.items()}
@@ -93,7 +103,7 @@ class NoComponents:
     def left(self, target: int, slots: Ints) -> None:
         """Notes for this step the keys of an input's rows that leave their window now (6.3.2)."""
         for number, rule in self._rules.items():
-            if rule.target == target and len(slots):
+            if rule.target == target and number in self._told:
                 keys = self._core.keys(target, rule.variables, slots)
                 new = self._knows.evidence[number].note(keys, self._core.inputs[target].store.starts[slots])
                 self._passing.append((number, new))
@@ -117,8 +127,8 @@ class NoComponents:
             if not self._keeps(number):
                 kept.clear()
             elif len(kept) > max(FEW_KEYS, MORE_KEYS * int(left[0])):
-                keys, starts = kept.entries()
-                kept.forget_keys(keys[self._is_needless(number, keys, starts)])
+                slots, keys, starts = kept.entries()
+                kept.forget(slots[self._is_needless(number, keys, starts)])
                 left[0] = len(kept)
 
     def asks(self, cluster: ByCluster, keys: Ints) -> Bools:

@@ -89,7 +89,7 @@ class PunctuationPurge:
             n for n, rule in self._rules.items() if rule.referred and len(known[n]) > 2 * max(FEW, self._left[n][0])
         ]
         for number in self._rules if all_that_came else many:
-            self._came[number] = [known[number].entries()[0]]
+            self._came[number] = [known[number].entries().keys]
         self.ended = {number: self._needless(number, rule) for number, rule in self._rules.items()}
         for number, keys in self.ended.items():
             if len(keys):

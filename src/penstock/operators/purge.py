@@ -90,20 +90,21 @@ class Purge:
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self.spill = self._spills(folder) if node.probable else None
         self._punctuations = PunctuationPurge(memory, name, node, core, self._knows, self._holds)
-        self._no = NoComponents(memory, name, node, core, self._knows, self._monitors)
         self._held = holders_of(node)
         self._tables = PurgeTables(node, core, self._knows, self._monitors, self._stamps)
         #: Inputs whose rows may go, and those of them that are the middle of a star, if no row of a result must stay.
         self._looked_at = [number for number in windows if self._tables.may_go(number)]
-        stars = {number: self._tables.star(number) for number in self._looked_at if not retracts}
-        self._stars = {number: star for number, star in stars.items() if star is not None}
+        stars = set() if retracts else set(filter(self._tables.is_star, self._looked_at))
         #: Inputs whose rows are in one result at most, or need be in one only, and then go.
-        self._once = set(once) | (set() if core.has_test else set(filter(self._tables.are_all_keyed, self._stars)))
+        self._once = set(once) | (set() if core.has_test else set(filter(self._tables.are_all_keyed, stars)))
         self._todo = Todo(memory, name, core, {*self._looked_at, *once})
-        #: By rule the inputs whose rows may wait for values that they have, and those of them that need not hear of it.
+        #: By rule the inputs whose rows may wait for values that they have, and those of them whom results tell.
         self._waiting = {number: set(self._waits_by(rule)) for number, rule in enumerate(node.rules)}
-        self._told = {number: set(self._told_otherwise(rule)) for number, rule in enumerate(node.rules)}
+        self._told = {n: set(self._told_by_results(rule, stars)) for n, rule in enumerate(node.rules)}
+        self._no = NoComponents(memory, name, node, core, self._knows, self._monitors, self._untold)
+        self._stars = {n: self._tables.star(n, [r for r, told in self._told.items() if n in told]) for n in stars}
         self._forgetting = forgetting
+        self._begin()
         #: The rows that came since the last purge, and its instant.
         self._since = memory.array(f"{name}.since", 2)
 
@@ -145,17 +146,20 @@ class Purge:
                 if number != rule.target and self._core.has_variables(number, rule.variables):
                     yield number
 
-    def _told_otherwise(self, rule: Rule) -> Iterator[int]:
-        """Those of them that a key need not wake: a result tells when all is there, and a row leaves before its key's.
+    def _told_by_results(self, rule: Rule, stars: Collection[int]) -> Iterator[int]:
+        """Those of them that need not look for a key: when all keys are there, they are in a result, and go.
 
         So it is only where nothing but the key must be the same.
         """
-        if not isinstance(rule, ByKey):
-            return
-        for number in self._once.intersection(self._stars, self._waits_by(rule)):
-            shared = tuple(v for v, held in enumerate(self._held) if {number, rule.target} <= held)
-            if shared == rule.variables and self._tables.leaves_before(number, rule.target):
-                yield number
+        if isinstance(rule, ByKey):
+            for number in self._once.intersection(stars, self._waits_by(rule)):
+                if rule.variables == tuple(v for v, held in enumerate(self._held) if {number, rule.target} <= held):
+                    yield number
+
+    def _untold(self, rule: ByKey) -> bool:
+        """Whether somebody may wait for a key whom results do not tell, by values of his own or of others."""
+        number = self.node.rules.index(rule)
+        return any(not self._tables.is_star(n) or self._waiting[number] - self._told[number] for n in self._looked_at)
 
     def _spills(self, folder: Path | None) -> Spill:
         assert folder is not None, "rows are spilled, and nobody says where"
@@ -175,7 +179,7 @@ class Purge:
             self._punctuations.came(number, times, keys)
             self._wake(self._no.watched_as(number), new, is_no=isinstance(self.node.rules[number], ByNo))
         coming = Coming(rows, self._core)
-        self._monitors.observe(came, coming)
+        self._monitors.observe(coming)
         self._no.choose(coming)
         for number, rule in enumerate(self.node.rules):
             if isinstance(rule, ByOrder) and isinstance(rule.k, Estimate):
@@ -229,27 +233,41 @@ class Purge:
     def _wake(self, number: int, keys: Ints, *, is_no: bool = False) -> None:
         """Rows that may wait for keys by a rule are looked at: those that have them, and those that watch for them.
 
-        Where what has the key can be in no result, the first can go, unless something on disk is to go with them.
+        Where what has the key can be in no result, the first can go.
         """
         rule = self.node.rules[number]
         assert isinstance(rule, OfKeys)
         for holder in self._waiting[number]:
-            if is_no and self.spill is None:
+            if is_no:
                 self._todo.drop_those_with(holder, rule.variables, keys)
-            elif is_no or holder not in self._told[number]:
+            elif holder not in self._told[number]:
                 self._todo.look_at_those_with(holder, rule.variables, keys)
         if len(self._watches):
             self._todo.look_at(by_input(*self._watches.waiting_for(watch_hashes(number, keys))))
 
-    def step(self, events: Sequence[Events], found: Ints) -> None:
-        """Forgets what can go after these events, all that came, and the results that were found by them, as slots."""
-        came, left = ([own.slots[is_so] for own, is_so in zip(events, some, strict=True)] for some in _signs(events))
-        self._stamp(came)
-        for number, slots in enumerate(left):
+    def _leave(self, number: int, events: Events) -> None:
+        """Rows leave their window. Those who wait for more than the key of one go: no result would tell them."""
+        rules = [n for n, rule in enumerate(self.node.rules) if isinstance(rule, ByKey) and rule.target == number]
+        if rules and len(slots := events.slots[events.signs < 0]):
             self._no.left(number, slots)
-        for number, window in self._windows.items():
-            self._todo.came(number, came[number])
-            self._forget_outsiders(number, window, came[number], left[number])
+            for rule_number in rules:
+                rule = self.node.rules[rule_number]
+                assert isinstance(rule, ByKey)
+                keys = self._core.keys(number, rule.variables, slots)
+                for holder in self._told[rule_number]:
+                    self._todo.drop_those_with(holder, rule.variables, keys)
+
+    def step(self, events: Sequence[Events], entered: Sequence[Events], found: Ints) -> None:
+        """Forgets what can go after these events, of which these entered the join.
+
+        `found` are the results that came about, as slots.
+        """
+        self._stamp(events)
+        for number, own in enumerate(events):
+            self._leave(number, own)
+        for number in self._windows:
+            self._todo.came(number, events[number])
+            self._forget_outsiders(number, events[number], entered[number])
         for number in self._once:
             self._todo.drop(number, found[:, number])
         if self._monitors.lets_go:
@@ -266,6 +284,7 @@ class Purge:
         self._punctuations.forget(all_that_came=self._forgetting.is_lazy)
         self._no.forget()
         self._forget_clusters()
+        self._release()
         if self.spill is not None:
             self.spill.write(int(self._knows.clocks[kernel.TIME]))
 
@@ -341,13 +360,13 @@ class Purge:
         clocks = self._tables.clocks()
         return self._todo.take(number, self._waits(number), clocks if number in self._looked_at else clocks[:0])
 
-    def _stamp(self, came: Sequence[Ints]) -> None:
+    def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
         for number, rule in enumerate(self.node.rules):
             if isinstance(rule, AfterRows):
-                slots = came[rule.source]
-                starts = self._core.inputs[rule.source].store.starts[slots]
-                self._stamps(number, rule)[slots] = self._knows.clock_after(rule.ticks, starts)
+                own = events[rule.source]
+                come = slice(None) if (own.signs > 0).all() else own.signs > 0
+                self._stamps(number, rule)[own.slots[come]] = self._knows.clock_after(rule.ticks, own.ts[come])
 
     def _stamps(self, number: int, rule: AfterRows) -> Ints:
         return self._memory.array(f"{self._name}.stamps{number}", self._core.inputs[rule.source].store.capacity)
@@ -357,11 +376,11 @@ class Purge:
         capacity = self._core.inputs[number].store.capacity
         return self._memory.array(f"{self._name}.waits{number}", capacity, self._tables.clock_count)
 
-    def _forget_outsiders(self, number: int, window: ForgettingWindow, came: Ints, left: Ints) -> None:
+    def _forget_outsiders(self, number: int, events: Events, entered: Events) -> None:
         """Rows that came and are not in the join: with a NULL where they would join, or ruled out."""
-        outside = came[self._core.lives(number)[came] == 0]
-        if len(outside):
-            window.forget(np.setdiff1d(outside, left))
+        if len(entered) < len(events):
+            came, left = events.slots[events.signs > 0], events.slots[events.signs < 0]
+            self._windows[number].forget(np.setdiff1d(came[self._core.lives(number)[came] == 0], left))
 
     def _examine(self, chosen: Rows, tables: kernel.Tables, rules: kernel.Rules) -> Rows:
         """Those of the rows that can go; the others wait."""
@@ -419,7 +438,17 @@ class Purge:
             if len(slots):
                 self._no.gone(number, slots)
                 self._core.forget(number, slots)
-                self._windows[number].forget(slots)
+                self._released[number].append(slots)
+
+    def _release(self) -> None:
+        """Takes the rows that were forgotten in this step out of their windows."""
+        for number, slots in self._released.items():
+            if slots:
+                self._windows[number].forget(np.concatenate(slots))
+        self._begin()
+
+    def _begin(self) -> None:
+        self._released: dict[int, list[Ints]] = {number: [] for number in self._windows}
 
     def _forget_clusters(self) -> None:
         """Drops closed clusters that no stored row waits for, when there are twice as many as were left."""
@@ -431,25 +460,19 @@ class Purge:
             if self._monitors.lets_go:
                 left[0] = 0
             if len(clusters) > max(FEW_CLUSTERS, 2 * int(left[0])):
-                keys, since = clusters.entries()
+                slots, keys, since = clusters.entries()
                 limit = self._monitors.limit(rule.k)
                 limit = self._monitors.most(rule.k) if limit is None else limit
-                needless = since + limit < self._knows.clocks[self._knows.clock_of(number)]
+                closed = since + limit < self._knows.clocks[self._knows.clock_of(number)]
+                slots, keys = slots[closed], keys[closed]
+                asked = self._no.asks(rule, keys)
                 for holder in set.intersection(*(self._held[v] for v in rule.variables)) - {rule.target}:
-                    needless &= ~self._core.holds(holder, rule.variables, keys)
-                needless &= ~self._no.asks(rule, keys)
-                clusters.forget_keys(keys[needless])
+                    asked |= self._core.holds(holder, rule.variables, keys)
+                clusters.forget(slots[~asked])
                 left[0] = len(clusters)
 
     def _capacities(self) -> list[int]:
         return [source.store.capacity for source in self._core.inputs]
-
-
-def _signs(events: Sequence[Events]) -> tuple[list[Some], list[Some]]:
-    """Which events are of rows that come, and which of rows that go."""
-    everyone, nobody = slice(None), slice(0)
-    come: list[Some] = [everyone if (own.signs > 0).all() else own.signs > 0 for own in events]
-    return come, [nobody if isinstance(some, slice) else ~some for some in come]
 
 
 def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:

@@ -6,7 +6,7 @@ so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from operator import or_
 
@@ -143,13 +143,16 @@ class PurgeTables:
         """Whether rules say anything of an input's rows. Else they are there until they leave their window."""
         return bool(self._applicable(1 << number))
 
-    def star(self, number: int) -> Star | None:
-        """The rules of an input, if all that there are about others speak of its rows directly."""
+    def is_star(self, number: int) -> bool:
+        """Whether all rules that there are about other inputs speak of an input's rows directly."""
+        own = self._applicable(1 << number)
+        return all(rule.target == number or n in own or self._is_idle(rule) for n, rule in enumerate(self._node.rules))
+
+    def star(self, number: int, without: Collection[int] = ()) -> Star:
+        """The rules of an input that speak of its rows directly, but for some."""
         own, rules = self._applicable(1 << number), self._node.rules
-        if any(rule.target != number and n not in own and not self._is_idle(rule) for n, rule in enumerate(rules)):
-            return None
         others = [n for n in range(len(self._core.inputs)) if n != number]
-        by_other = [[n for n in own if rules[n].target == other] for other in others]
+        by_other = [[n for n in own if rules[n].target == other and n not in without] for other in others]
         for steps in by_other:
             steps.sort(key=lambda n: _IN_A_STAR.index(type(rules[n])))
         return Star(number, *_in_one(by_other))
@@ -165,11 +168,6 @@ class PurgeTables:
         if not isinstance(rule, InTime) or not isinstance(rule.reach, int):
             return False
         return 0 <= int(self._reaches[rule.source]) <= rule.reach
-
-    def leaves_before(self, number: int, other: int) -> bool:
-        """Whether a row of an input has left its window when one of another that came later leaves its own."""
-        reach, others = int(self._reaches[number]), int(self._reaches[other])
-        return others == kernel.ALWAYS or 0 <= reach <= others
 
     def tables(self) -> kernel.Tables:
         inputs = [source.store for source in self._core.inputs]

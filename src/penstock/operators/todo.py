@@ -9,7 +9,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from penstock.kernels.todo import DROP, LOOK_AT, due
+from penstock.kernels.todo import DROP, LOOK_AT, due, mark_new
+from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.rows import Rows
 from penstock.synopsis.memory import Halves, Ints, Memory
@@ -21,10 +22,10 @@ class Todo:
     def __init__(self, memory: Memory, name: str, core: JoinCore, numbers: Collection[int]) -> None:
         self._memory, self._name, self._core, self.numbers = memory, name, core, numbers
 
-    def came(self, number: int, slots: Ints) -> None:
+    def came(self, number: int, events: Events) -> None:
         """Rows are new: whatever was to be done with those that had their slots, they are to be looked at."""
         if number in self.numbers:
-            self._marks(number)[slots] = LOOK_AT
+            mark_new(events.signs, events.slots, self._marks(number))
 
     def look_at(self, rows: Rows) -> None:
         for number, slots in rows.items():

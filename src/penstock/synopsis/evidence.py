@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from penstock.kernels.evidence import note, slots_of
@@ -12,6 +14,14 @@ from penstock.synopsis.store import RowStore
 
 #: The word of a key that has no entry.
 MISSING = -1
+
+
+class Entries(NamedTuple):
+    """Slots, keys and words."""
+
+    slots: Ints
+    keys: Ints
+    words: Ints
 
 
 class Evidence:
@@ -66,18 +76,23 @@ class Evidence:
     def forget_keys(self, keys: Ints) -> None:
         """Drops the entries of these keys, which are all different."""
         slots = self._slots(keys)
-        self._forget(slots[slots >= 0])
+        self.forget(slots[slots >= 0])
 
-    def entries(self) -> tuple[Ints, Ints]:
-        """All keys, and their words."""
-        rows = self.store.rows[np.flatnonzero(self._held())]
-        return np.ascontiguousarray(rows[:, : self.width]), rows[:, self.width]
+    def entries(self) -> Entries:
+        """All that there are."""
+        slots = np.flatnonzero(self._held())
+        rows = self.store.rows[slots]
+        return Entries(slots, np.ascontiguousarray(rows[:, : self.width]), rows[:, self.width])
 
     def clear(self) -> None:
         """Drops all entries."""
-        self._forget(np.flatnonzero(self._held()))
+        if len(self.store):
+            self.index.clear()
+            self._held()[:] = 0
+            self.store.clear()
 
-    def _forget(self, slots: Ints) -> None:
+    def forget(self, slots: Ints) -> None:
+        """Drops the entries in these slots."""
         if len(slots):
             unlink_rows(self.index.heads, self.index.links, slots, np.full(len(slots), -1, np.int64))
             self._held()[slots] = 0

@@ -96,7 +96,7 @@ class Firsts(Evidence):
         self._thinned[1] += times
         slots = np.flatnonzero(self._held())
         hashes = row_hashes(self.store.rows, slots, np.arange(self.width))
-        self._forget(slots[hashes >= self.seen])
+        self.forget(slots[hashes >= self.seen])
 
     def refer(self, keys: Keys, words: Ints, to: Keys, is_key: bool, oldest: int) -> Reference:
         """Rows with these keys and words, which refer to others, and those that they refer `to`, which come with them.
@@ -119,7 +119,7 @@ class Firsts(Evidence):
         if is_key:
             # Of those with the same key one.
             known = slots[:some][firsts[:some] == np.arange(some)]
-            self._forget(known[known >= 0])
+            self.forget(known[known >= 0])
         last = kept[max(0, count - self._room) : count]
         self._thinned[2] = count > self._room
         return Reference(places[:some], since[firsts[:some]], partners[firsts[:some]], last)
@@ -165,7 +165,7 @@ class Firsts(Evidence):
         is_sampled = old & (hashes < self._sampled)
         if is_sampled.sum() > SAMPLE:
             is_sampled &= words >= np.partition(words[is_sampled], -SAMPLE)[-SAMPLE]
-        self._forget(slots[old & ~is_sampled])
+        self.forget(slots[old & ~is_sampled])
         self._registers[0] = len(self)
         self._sample_before(word)
 
@@ -176,4 +176,4 @@ class Firsts(Evidence):
             self._halve()
         slots = np.flatnonzero(self._held())
         oldest = np.argsort(self.store.rows[slots, self.width], kind="stable")
-        self._forget(slots[oldest[: max(0, len(slots) - half)]])
+        self.forget(slots[oldest[: max(0, len(slots) - half)]])

@@ -36,6 +36,11 @@ class Index:
         hashes = row_hashes(rows, slots, self.columns)
         link_rows(self.heads, self.mask, self.links, hashes, slots, np.ones(len(slots), np.int64))
 
+    def clear(self) -> None:
+        """Takes all slots out."""
+        self._heads[:] = 0
+        self._links[:] = 0
+
     def rebuild(self, capacity: int, rows: Ints, members: Ints) -> None:
         """Fills the index anew with the slots of its members."""
         self._memory.forget(f"{self._name}.links")

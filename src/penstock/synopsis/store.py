@@ -110,6 +110,11 @@ class RowStore:
         if len(slots):
             self._leaving.append(slots)
 
+    def clear(self) -> None:
+        """Takes all slots back at once."""
+        self._leaving = []
+        self._registers[:2] = 0
+
     def withdraw(self) -> Ints:
         """The slots that were taken back in this step, which then stay as they are until they are released again."""
         leaving, self._leaving = self._leaving, []

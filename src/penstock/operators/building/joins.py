@@ -100,7 +100,7 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         found, times, signs, rows = core.step(events)
         results = Deltas(times, signs, rows).take(purge.in_time(found, times))
         purge.gave(int((signs > 0).sum()))
-        purge.step([came[number] for number in range(len(parts))], found)
+        purge.step([came[number] for number in range(len(parts))], events, found)
         return results.in_order()
 
     return join
@@ -262,7 +262,7 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
         found, times, signs, _ = core.step(entered)
         kept = purge.in_time(found, times)
         shown = operator.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
-        purge.step(came, found[kept])
+        purge.step(came, entered, found[kept])
         return shown
 
     return build.narrowed(semi_join, windows[0].stored, relation.left.schema)
