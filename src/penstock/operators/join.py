@@ -66,18 +66,27 @@ class Probe:
     sources: tuple[tuple[int, int], ...]
 
 
-def pipelines(inputs: tuple[JoinInput, ...]) -> tuple[tuple[Probe, ...], ...]:
-    """For each input an order in which the others are probed: those that share a variable with what is bound first."""
-    return tuple(_pipeline(start, inputs) for start in range(len(inputs)))
+#: An input, and variables of which no two of its rows have the same values.
+Key = tuple[int, tuple[int, ...]]
 
 
-def _pipeline(start: int, inputs: tuple[JoinInput, ...]) -> tuple[Probe, ...]:
+def pipelines(inputs: tuple[JoinInput, ...], keys: Iterable[Key] = ()) -> tuple[tuple[Probe, ...], ...]:
+    """For each input an order in which the others are probed: those that share a variable with what is bound first.
+
+    Of these, inputs that are probed by a key come before all others. They have a match or none; so of what is
+    probed after them there is less, and not more.
+    """
+    return tuple(_pipeline(start, inputs, list(keys)) for start in range(len(inputs)))
+
+
+def _pipeline(start: int, inputs: tuple[JoinInput, ...], keys: Sequence[Key]) -> tuple[Probe, ...]:
     bound = {v: (start, c) for v, c in enumerate(inputs[start].variables) if c is not None}
     left = [i for i in range(len(inputs)) if i != start]
     probes: list[Probe] = []
     while left:
         shared = {i: [v for v, c in enumerate(inputs[i].variables) if c is not None and v in bound] for i in left}
-        target = max(left, key=lambda i: (len(shared[i]), -i))
+        keyed = {i for i, key in keys if i in left and set(key) <= set(shared[i])}
+        target = max(left, key=lambda i: (i in keyed, len(shared[i]), -i))
         own = inputs[target].variables
         key = [(column, bound[v]) for v in shared[target] if (column := own[v]) is not None]
         probes.append(Probe(target, tuple(c for c, _ in key), tuple(source for _, source in key)))
@@ -152,6 +161,7 @@ class JoinCore:
         *,
         only_coming: bool,
         looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
+        keys: Iterable[Key] = (),
     ) -> None:
         """`looked_up`: inputs and variables by which others look for rows, beside the join itself."""
         self._memory = memory
@@ -161,7 +171,7 @@ class JoinCore:
         self._only_coming = only_coming
         #: Of each input's events of this step, the hashes by which they are probed first.
         self._hashes: dict[int, Ints] = {}
-        self.plan = pipelines(inputs)
+        self.plan = pipelines(inputs, keys)
         self._build_indexes({(number, self._positions(number, variables)) for number, variables in looked_up})
         self._build_pipelines()
         #: Of all columns, which the test reads, and of those that are shown.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, cast
 
@@ -33,7 +34,7 @@ from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.passing import Passing, PassingAntiJoin, PassingJoin, PassingSemiJoin
 from penstock.plan.physical import Scan
-from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.plan.rules import ByKey, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import Deltas, row_width
 from penstock.synopsis.memory import Ints, Memory
@@ -356,7 +357,10 @@ def _core(
     test = (lambda rows: predicate(rows, build.dictionary)) if predicate is not None else None
     shown = tuple(map(stored.index, columns))
     name = build.name("join")
-    return JoinCore(build.memory, name, tuple(inputs), test, shown, only_coming=only_coming, looked_up=looked_up)
+    rules = join.rules if isinstance(join, PurgingJoin) else ()
+    keys = [(rule.target, rule.variables) for rule in rules if isinstance(rule, ByKey)]
+    core = partial(JoinCore, build.memory, name, tuple(inputs), test, shown)
+    return core(only_coming=only_coming, looked_up=looked_up, keys=keys)
 
 
 def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:
