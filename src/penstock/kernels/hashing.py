@@ -78,14 +78,17 @@ def row_hashes(rows: Ints, some: Ints, columns: Ints) -> Ints:
     return hashes
 
 
-@lean
-def hashes_below(rows: Ints, some: Ints, columns: Ints, limit: int, chosen: Ints, hashes: Ints) -> int:
-    """Those of some rows of which the hash of those columns is below a limit, with their hashes. Gives how many."""
-    count = 0
+@kernel
+def rows_below(rows: Ints, some: Ints, columns: Ints, limit: int) -> tuple[Ints, Ints]:
+    """Those of some rows of which the hash of those columns is below a limit, with their hashes."""
+    hashes = row_hashes(rows, some, columns)
+    chosen, count = np.empty(len(some), np.int64), 0
     for i in range(len(some)):
-        hashes[count], chosen[count] = row_hash(rows, some[i], columns), some[i]
-        count += hashes[count] < limit
-    return count
+        chosen[count], hash_ = some[i], hashes[i]
+        if hash_ < limit:
+            hashes[count] = hash_
+            count += 1
+    return chosen[:count].copy(), hashes[:count].copy()
 
 
 @lean

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from penstock.algebra.relations import Schema
 from penstock.errors import PenstockError
-from penstock.kernels.hashing import hashes_below, row_hashes
+from penstock.kernels.hashing import row_hashes, rows_below
 from penstock.kernels.nulls import has_null
 from penstock.kernels.rising import STAMP, VALUE, rise
 from penstock.kernels.rows import gather
@@ -70,7 +70,10 @@ class Coming:
             rows, times, which = source.store.rows, source.store.starts, self._slots(number, own)
         else:
             rows, times, which = own.rows, own.ts, np.arange(len(own))
-        which, hashes = _chosen(rows, which, places, below)
+        if below == ALL:
+            hashes = row_hashes(rows, which, places)
+        else:
+            which, hashes = rows_below(rows, which, places, below)
         if not isinstance(own, Events):
             null = has_null(rows, which, *null_masks(places.tolist(), source.columns))
             if null.any():
@@ -83,15 +86,6 @@ class Coming:
             whole = self.core.without_nulls(number, own)
             self._stored[number] = whole.slots[whole.signs > 0]
         return self._stored[number]
-
-
-def _chosen(rows: Ints, some: Ints, columns: Ints, below: int) -> tuple[Ints, Ints]:
-    """Those of some rows whose hashes are below that, and their hashes."""
-    if below == ALL:
-        return some, row_hashes(rows, some, columns)
-    chosen, hashes = np.empty((2, len(some) + 1), np.int64)
-    count = hashes_below(rows, some, columns, below, chosen, hashes)
-    return chosen[:count], hashes[:count]
 
 
 class Observed(NamedTuple):
@@ -332,7 +326,7 @@ class _ClusterWatcher(_OfFirsts):
         count = len(times)
         self.firsts.see(count)
         if self.firsts.seen != ALL:
-            chosen, _ = _chosen(keys, np.arange(count), np.arange(keys.shape[1]), self.firsts.seen)
+            chosen, _ = rows_below(keys, np.arange(count), np.arange(keys.shape[1]), self.firsts.seen)
             keys, times = keys[chosen], times[chosen]
         words = self.firsts.meet(keys, knows.clock_after(monitor.ticks, times), again=1)
         some = np.flatnonzero(words != MISSING)

@@ -102,9 +102,11 @@ class Purge:
         self._waiting = {number: set(self._waits_by(rule)) for number, rule in enumerate(node.rules)}
         self._told = {n: set(self._told_by_results(rule, stars)) for n, rule in enumerate(node.rules)}
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors, self._untold)
-        self._stars = {n: self._tables.star(n, [r for r, told in self._told.items() if n in told]) for n in stars}
+        self._stars = {number: self._tables.star(number, set(self._heard_of(number))) for number in stars}
         self._forgetting = forgetting
         self._begin()
+        #: By rule the keys that came as evidence, until those who wait for them have been woken.
+        self._learned: list[tuple[int, Ints]] = []
         #: The rows that came since the last purge, and its instant.
         self._since = memory.array(f"{name}.since", 2)
 
@@ -156,6 +158,16 @@ class Purge:
                 if rule.variables == tuple(v for v, held in enumerate(self._held) if {number, rule.target} <= held):
                     yield number
 
+    def _heard_of(self, number: int) -> Iterator[int]:
+        """The rules that need not be asked about the rows of an input, since whoever it concerns hears of it.
+
+        Results tell of keys. Where keys of No are not kept, those who have one are told when it comes.
+        """
+        for rule_number, rule in enumerate(self.node.rules):
+            is_no = isinstance(rule, ByNo) and not rule.is_kept
+            if number in self._told[self._no.watched_as(rule_number) if is_no else rule_number]:
+                yield rule_number
+
     def _untold(self, rule: ByKey) -> bool:
         """Whether somebody may wait for a key whom results do not tell, by values of his own or of others."""
         number = self.node.rules.index(rule)
@@ -177,7 +189,7 @@ class Purge:
         """Takes evidence, and sees the rows that come, or may come where not all are let in."""
         for number, times, keys, new in self._knows.learn(came, until):
             self._punctuations.came(number, times, keys)
-            self._wake(self._no.watched_as(number), new, is_no=isinstance(self.node.rules[number], ByNo))
+            self._learned.append((number, new))
         coming = Coming(rows, self._core)
         self._monitors.observe(coming)
         self._no.choose(coming)
@@ -268,6 +280,9 @@ class Purge:
         for number in self._windows:
             self._todo.came(number, events[number])
             self._forget_outsiders(number, events[number], entered[number])
+        for number, keys in self._learned:
+            self._wake(self._no.watched_as(number), keys, is_no=isinstance(self.node.rules[number], ByNo))
+        self._learned = []
         for number in self._once:
             self._todo.drop(number, found[:, number])
         if self._monitors.lets_go:

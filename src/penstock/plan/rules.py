@@ -98,6 +98,11 @@ class ByNo:
     #: By RIDS all others are told, but late; and CA says when they stop asking. So keys may be kept for them as well.
     late: tuple[AfterRows, ...] = ()
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether keys may be kept for longer than a moment."""
+        return bool(self.awaited or self.late)
+
 
 @dataclass(frozen=True, slots=True)
 class ByCluster:
