@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators import machine, monitors, purge
+from penstock.operators import machine, purge
+from penstock.synopsis import recent
 from tests.engines.comparing import Log, batch, bound, embedded, expected, logged
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
@@ -59,7 +60,7 @@ CLUSTERS, MONITORED = 8 + 5, 16
 def test_clusters_that_are_done_are_forgotten(then: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each value of t comes twice in a row, and its row of s before it; s waits for nothing else."""
     monkeypatch.setattr(purge, "FEW_CLUSTERS", 8)
-    monkeypatch.setattr(monitors, "MOST_TO_WARN", MONITORED)
+    monkeypatch.setattr(recent, "ROOM", MONITORED)
     ddl = f"""
     CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
     CREATE STREAM t (a BIGINT, ts BIGINT, CLUSTERED BY a WITHIN 3 ROWS{then}) TIMESTAMP BY ts;

@@ -179,18 +179,24 @@ def watch_hashes(rule: int, keys: Ints) -> Ints:
 
 
 @lean
+def holds_key(keys: Ints, i: int, hash_: int, rows: Ints, columns: Ints, heads: int, mask: int, links: int) -> bool:
+    """Whether an indexed store has a row with a key in its columns."""
+    slot = first(heads, mask, hash_) if mask >= 0 else -1
+    while slot >= 0:
+        same = True
+        for c in range(keys.shape[1]):
+            same &= rows[slot, columns[c]] == keys[i, c]
+        if same:
+            return True
+        slot = following(links, slot)
+    return False
+
+
+@lean
 def holds(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int, out: Ints) -> None:
     """Whether an indexed store has a row with each key in its columns: 1 or 0."""
-    width = keys.shape[1]
     for i in range(len(keys)):
-        slot = first(heads, mask, prefix_hash(keys, i, width))
-        out[i] = 0
-        while slot >= 0 and out[i] == 0:
-            same = 1
-            for c in range(width):
-                same &= rows[slot, columns[c]] == keys[i, c]
-            out[i] = same
-            slot = following(links, slot)
+        out[i] = holds_key(keys, i, prefix_hash(keys, i, keys.shape[1]), rows, columns, heads, mask, links)
 
 
 @lean

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.purge import TIME
+from penstock.operators.coming import Coming
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
-from penstock.operators.monitors import Coming, Monitors
+from penstock.operators.monitors import Monitors
 from penstock.plan.rules import ByCluster, ByKey, ByNo, ByOrder, InTime, PurgingJoin
 from penstock.plan.watched import Watched
 from penstock.synopsis.evidence import MISSING

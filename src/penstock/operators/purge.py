@@ -19,10 +19,11 @@ from penstock.kernels import purge as kernel
 from penstock.kernels.evidence import watch_hashes
 from penstock.kernels.pointers import address
 from penstock.kernels.star import look
+from penstock.operators.coming import Coming
 from penstock.operators.events import Events, Some
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
-from penstock.operators.monitors import Coming, Monitors, values_text, violation
+from penstock.operators.monitors import Monitors, values_text, violation
 from penstock.operators.no_components import NoComponents
 from penstock.operators.punctuation_purge import PunctuationPurge
 from penstock.operators.purge_tables import PurgeTables, wanted_variables

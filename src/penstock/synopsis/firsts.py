@@ -1,10 +1,8 @@
 """First rows: since when each value is there, and how many rows have it, in bounded memory.
 
 A value that is older than what has to be remembered is forgotten, unless it is one of a sample: then it stays, to say
-that more should be remembered (thesis 6.6.3). Where values only serve to count who broke what is declared, they are
-*thinned*: of many rows those of one value in 16 are seen, and of fewer, if these are too many to be remembered
-(distinct sampling, Gibbons 2001). Either is by hash, so who is chosen does not depend on how rows are cut; how many are
-seen may, since fewer are where more come in a step than can be remembered.
+that more should be remembered (thesis 6.6.3). Who is of the sample is said by hash, so it does not depend on how rows
+are cut.
 """
 
 from __future__ import annotations
@@ -26,8 +24,6 @@ ALL = (1 << 63) - 1
 FEW = 1024
 #: The sample is not larger.
 SAMPLE = 256
-#: Before they are thinned, all values of so many rows are seen; then those of one value in 2 ** THIN.
-WHOLE, THIN = 1 << 16, 4
 
 
 class Keys(NamedTuple):
@@ -42,31 +38,23 @@ class Keys(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """Of rows that may be referred to since when, or MISSING, and by how many; and who is to be remembered."""
+    """Which rows are referred to, since when, and by how many."""
 
     places: Ints
     words: Ints
     partners: Ints
-    kept: Ints
 
 
 class Firsts(Evidence):
-    """`share`: of values that are not needed any more, those that are kept as a sample; `most`: of all others.
+    """`share`: of values that are not needed any more, those that are kept as a sample; `most`: of all others."""
 
-    Without a share they are thinned.
-    """
-
-    def __init__(self, memory: Memory, name: str, width: int, share: float | None, most: int) -> None:
+    def __init__(self, memory: Memory, name: str, width: int, share: float, most: int) -> None:
         super().__init__(memory, name, width, words=2)
-        self._thins = share is None
-        share = 0.0 if share is None else share
         #: The hash below which so many are.
         self._sampled = int(share * (1 << 63))
         self._share, self._most = share, most
         #: [values that were left when it was last looked through, before when only the sample is there, if that is so]
         self._registers = memory.array(f"{name}.registers", 3)
-        #: [rows that were seen, how often their values were halved, whether more came than can be remembered]
-        self._thinned = memory.array(f"{name}.thinned", 3)
 
     def meet(self, keys: Ints, words: Ints, again: int = 0) -> Ints:
         """Notes rows with these keys. Gives the word that each key had before its row, or MISSING.
@@ -80,31 +68,13 @@ class Firsts(Evidence):
             self._take(fresh, taken)
         return found
 
-    @property
-    def seen(self) -> int:
-        """Hashes of values that are seen are below it."""
-        return ALL >> int(self._thinned[1])
-
-    def see(self, rows: int) -> None:
-        """So many rows come now."""
-        self._thinned[0] += rows
-        if self._thins and self._thinned[0] > WHOLE and (self._thinned[1] < THIN or self._thinned[2]):
-            self._halve(max(1, THIN - int(self._thinned[1])))
-
-    def _halve(self, times: int = 1) -> None:
-        """Forgets each value but one in 2 ** times."""
-        self._thinned[1] += times
-        slots = np.flatnonzero(self._held())
-        hashes = row_hashes(self.store.rows, slots, np.arange(self.width))
-        self.forget(slots[hashes >= self.seen])
-
-    def refer(self, keys: Keys, words: Ints, to: Keys, is_key: bool, oldest: int) -> Reference:
+    def refer(self, keys: Keys, words: Ints, to: Keys, is_key: bool, oldest: int) -> tuple[Reference, Ints]:
         """Rows with these keys and words, which refer to others, and those that they refer `to`, which come with them.
 
-        If what is referred to is a key, who refers to it is forgotten: nothing more comes for that. Those with words
-        below the `oldest` need not be remembered, but for the sample.
+        If what is referred to is a key, who refers to it is forgotten: nothing more comes for that. Gives which of the
+        rows are to be remembered, too: those with words below the `oldest` need not be, but for the sample.
         """
-        if self._thins or len(self) + len(words) <= FEW:
+        if len(self) + len(words) <= FEW:
             oldest = LEAST
         else:
             self._sample_before(oldest)
@@ -120,9 +90,9 @@ class Firsts(Evidence):
             # Of those with the same key one.
             known = slots[:some][firsts[:some] == np.arange(some)]
             self.forget(known[known >= 0])
-        last = kept[max(0, count - self._room) : count]
-        self._thinned[2] = count > self._room
-        return Reference(places[:some], since[firsts[:some]], partners[firsts[:some]], last)
+        since, partners = since[firsts[:some]], partners[firsts[:some]]
+        found = since != MISSING
+        return Reference(places[:some][found], since[found], partners[found]), kept[max(0, count - self._most) : count]
 
     @property
     def sampled_before(self) -> int:
@@ -134,27 +104,17 @@ class Firsts(Evidence):
 
     def weights(self, keys: Ints, words: Ints) -> NDArray[np.float64]:
         """For how many values each of those stands that has such a word: those of the sample for more."""
-        if self._thins:
-            return np.full(len(words), float(1 << int(self._thinned[1])))
         of_sample = np.where(Keys.of(keys).hashes < self._sampled, 1 / self._share, 0.0)
         return np.where(words < self.sampled_before, of_sample, 1.0)
 
     @property
     def is_large(self) -> bool:
-        """Whether there are half as many values more as were left the last time; where they are thinned, too many."""
-        return len(self) > (self._room if self._thins else max(FEW, int(self._registers[0]) * 3 // 2))
-
-    @property
-    def _room(self) -> int:
-        """How many values may be remembered: where they are thinned, of many rows fewer."""
-        return self._most // 4 if self._thins and self._thinned[0] > WHOLE else self._most
+        """Whether there are half as many values more as were left the last time."""
+        return len(self) > max(FEW, int(self._registers[0]) * 3 // 2)
 
     def forget_before(self, word: int, at_once: bool) -> None:
         """Forgets values with a word below this one, but for a sample, when there are many, or more than a few."""
         if not self.is_large and not (at_once and len(self) > FEW):
-            return
-        if self._thins:
-            self._thin_out(word)
             return
         slots = np.flatnonzero(self._held())
         words = self.store.rows[slots, self.width]
@@ -168,12 +128,3 @@ class Firsts(Evidence):
         self.forget(slots[old & ~is_sampled])
         self._registers[0] = len(self)
         self._sample_before(word)
-
-    def _thin_out(self, word: int) -> None:
-        """Leaves half of what may be remembered: so many that are not older than the word, and the last ones before."""
-        half = self._room // 2
-        while np.count_nonzero(self.store.rows[np.flatnonzero(self._held()), self.width] >= word) > half:
-            self._halve()
-        slots = np.flatnonzero(self._held())
-        oldest = np.argsort(self.store.rows[slots, self.width], kind="stable")
-        self.forget(slots[oldest[: max(0, len(slots) - half)]])

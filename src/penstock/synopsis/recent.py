@@ -1,0 +1,77 @@
+"""Recent values: since when each is there, and how many rows have it, for those who only count.
+
+A few are remembered, the last ones. Of many rows values are *thinned*: only those of one value in 16 are seen, and of
+fewer, if the ones that are wanted are too many (distinct sampling, Gibbons 2001). That is by hash, so numbers are then
+estimates without a bias: each stands for 16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.kernels.recent import CROWDED, ROWS, TAKEN, VALUE, Ring, Stored, meet, refer
+from penstock.synopsis.firsts import ALL, Keys, Reference
+from penstock.synopsis.memory import Ints, Memory
+
+#: So many values are remembered.
+ROOM = 512
+#: Before they are thinned, all values of so many rows are seen; then those of one value in 2 ** THIN.
+WHOLE, THIN = 1 << 16, 4
+
+
+class Recent:
+    def __init__(self, memory: Memory, name: str, width: int, room: int | None = None) -> None:
+        room = room or ROOM
+        heads = 1 << (2 * room - 1).bit_length()
+        self._ring = Ring(
+            memory.array(f"{name}.recent", room, VALUE + width)[:room],
+            memory.array(f"{name}.recent_heads", heads)[:heads],
+            memory.array(f"{name}.recent_registers", 3)[:3],
+        )
+        #: [rows that were seen, how often their values were halved]
+        self._thinned = memory.array(f"{name}.thinned", 2)
+
+    def __len__(self) -> int:
+        return int(self._ring.registers[TAKEN])
+
+    def held_column(self, column: int) -> Ints:
+        """A column of all values that are remembered."""
+        lines = self._ring.lines
+        values: Ints = lines[lines[:, ROWS] > 0, VALUE + column]
+        return values
+
+    @property
+    def seen(self) -> int:
+        """Hashes of values that are seen are below it."""
+        return ALL >> int(self._thinned[1])
+
+    @property
+    def weight(self) -> float:
+        """For how many values each of those stands that are seen."""
+        return float(1 << int(self._thinned[1]))
+
+    def see(self, rows: int) -> None:
+        """So many rows come now. Of those that are remembered, the ones that are not seen any more go in their turn."""
+        self._thinned[0] += rows
+        if self._thinned[0] > WHOLE:
+            self._thinned[1] = max(THIN, self._thinned[1])
+        if self._ring.registers[CROWDED]:
+            self._thinned[1] += 1
+            self._ring.registers[CROWDED] = 0
+
+    def meet(self, keys: Keys, words: Ints, oldest: int) -> Ints:
+        """Rows with these keys. Gives the word that each key had before its row, or MISSING.
+
+        A new key has its row's word, and each more row of it adds 1. Words below the `oldest` are not wanted any more.
+        """
+        found = np.empty(len(words), np.int64)
+        meet(*keys, words, oldest, self._ring, found)
+        return found
+
+    def refer(self, keys: Keys, words: Ints, to: Keys, there: Stored, is_key: bool, oldest: int) -> Reference:
+        """Rows with these keys and words, which refer to others, and those that they refer `to`, which come with them.
+
+        If what is referred to is a key, who refers to it is forgotten, or not remembered at all if it is `there`:
+        nothing more comes for that.
+        """
+        return Reference(*refer(*keys, words, *to, there, is_key, oldest, self._ring))
