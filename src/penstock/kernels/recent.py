@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.evidence import holds_key
-from penstock.kernels.jit import kernel, lean
+from penstock.kernels.jit import lean
 
 Ints = NDArray[np.int64]
 
@@ -76,7 +76,7 @@ def forget(ring: Ring, line: int) -> None:
 def put(ring: Ring, values: Ints, i: int, hash_: int, word: int, oldest: int) -> None:
     """A new value. If the one whose place it takes has a word that is not below the oldest, that is too soon."""
     line, lines, registers = ring.registers[NEXT], ring.lines, ring.registers
-    registers[NEXT] = (line + 1) % len(lines)
+    registers[NEXT] = line + 1 if line + 1 < len(lines) else 0
     if lines[line, ROWS] > 0:
         registers[CROWDED] |= lines[line, WORD] >= oldest
         forget(ring, line)
@@ -106,61 +106,90 @@ def meet(values: Ints, hashes: Ints, words: Ints, oldest: int, ring: Ring, found
             put(ring, values, i, hashes[i], words[i], oldest)
 
 
-@kernel
+class Comers(NamedTuple):
+    """Rows that may be referred to: values and hashes.
+
+    Of each the first one with its value; and of these since when they are referred to, or MISSING, and by how many.
+    `table` has the first ones by hash, 1 more than their places, or 0. It is a power of two of words.
+    """
+
+    values: Ints
+    hashes: Ints
+    firsts: Ints
+    since: Ints
+    partners: Ints
+    table: NDArray[np.int32]
+
+
+def comers(values: Ints, hashes: Ints) -> Comers:
+    firsts, since, partners = np.empty((3, len(values)), np.int64)
+    table = np.zeros(1 << (2 * len(values)).bit_length(), np.int32)
+    return Comers(values, hashes, firsts, since, partners, table)
+
+
+@lean
 def refer(
     values: Ints,
     hashes: Ints,
     words: Ints,
-    targets: Ints,
-    target_hashes: Ints,
+    to: Comers,
     there: Stored,
     is_key: bool,
     oldest: int,
     ring: Ring,
-) -> tuple[Ints, Ints, Ints]:
+    left: Ints,
+) -> None:
     """Rows with values and words refer to others, some of which come with them.
 
-    Gives the places of those targets that are referred to, the smallest word of those who do, and how many these are.
-    If what is referred to is a key, who refers to a row that has come, or is there, is not remembered.
+    If what is referred to is a key, who refers to a row that has come, or is there, is not remembered. `left` is room
+    for the places of rows.
     """
-    table = np.zeros(4 * len(targets) + 4, np.int32)
-    firsts = np.empty(len(targets), np.int64)
-    since, partners = np.full(len(targets), MISSING, np.int64), np.zeros(len(targets), np.int64)
-    for j in range(len(targets)):
-        place = _place(table, targets, targets, j, target_hashes[j])
-        if table[place] == 0:
-            table[place] = j + 1
-            line = seek(ring, targets, j, target_hashes[j])
-            if line >= 0:
-                since[j], partners[j] = ring.lines[line, WORD], ring.lines[line, ROWS]
-                if is_key:
-                    forget(ring, line)
-        firsts[j] = table[place] - 1
+    _come(to, is_key, ring)
+    count = 0
     for i in range(len(values)):
-        j = table[_place(table, targets, values, i, hashes[i])] - 1
+        j = to.table[_place(to, values, i, hashes[i])] - 1
         if j >= 0:
-            since[j] = words[i] if since[j] == MISSING else min(since[j], words[i])
-            partners[j] += 1
-            if is_key:
-                continue
+            to.since[j] = words[i] if to.since[j] == MISSING else min(to.since[j], words[i])
+            to.partners[j] += 1
+        left[count] = i
+        count += j < 0 or not is_key
+    for n in range(count):
+        i = left[n]
         line = seek(ring, values, i, hashes[i])
         if line >= 0:
             ring.lines[line, ROWS] += 1
+        elif count - n > len(ring.lines):
+            # It would be forgotten at once.
+            ring.registers[CROWDED] |= words[i] >= oldest
         elif not is_key or not holds_key(values, i, hashes[i], there.rows, there.columns, *there[2:]):
             put(ring, values, i, hashes[i], words[i], oldest)
-    places = np.flatnonzero(since[firsts] != MISSING)
-    return places, since[firsts[places]], partners[firsts[places]]
 
 
 @lean
-def _place(table: NDArray[np.int32], targets: Ints, values: Ints, i: int, hash_: int) -> int:
-    """Where the table has a target with a value, or has room for it."""
-    place = hash_ % len(table)
-    while table[place] != 0:
-        same, other = True, table[place] - 1
+def _come(to: Comers, is_key: bool, ring: Ring) -> None:
+    """Rows come, and are told who refers to them."""
+    for j in range(len(to.values)):
+        to.since[j], to.partners[j] = MISSING, 0
+        place = _place(to, to.values, j, to.hashes[j])
+        if to.table[place] == 0:
+            to.table[place] = j + 1
+            line = seek(ring, to.values, j, to.hashes[j])
+            if line >= 0:
+                to.since[j], to.partners[j] = ring.lines[line, WORD], ring.lines[line, ROWS]
+                if is_key:
+                    forget(ring, line)
+        to.firsts[j] = to.table[place] - 1
+
+
+@lean
+def _place(to: Comers, values: Ints, i: int, hash_: int) -> int:
+    """Where the table has a row with a value, or has room for it."""
+    place = hash_ & (len(to.table) - 1)
+    while to.table[place] != 0:
+        same, other = True, to.table[place] - 1
         for c in range(values.shape[1]):
-            same &= targets[other, c] == values[i, c]
+            same &= to.values[other, c] == values[i, c]
         if same:
             return place
-        place = (place + 1) % len(table)
+        place = (place + 1) & (len(to.table) - 1)
     return place

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.kernels.recent import CROWDED, ROWS, TAKEN, VALUE, Ring, Stored, meet, refer
+from penstock.kernels.recent import CROWDED, MISSING, ROWS, TAKEN, VALUE, Ring, Stored, comers, meet, refer
 from penstock.synopsis.firsts import ALL, Keys, Reference
 from penstock.synopsis.memory import Ints, Memory
 
@@ -74,4 +74,8 @@ class Recent:
         If what is referred to is a key, who refers to it is forgotten, or not remembered at all if it is `there`:
         nothing more comes for that.
         """
-        return Reference(*refer(*keys, words, *to, there, is_key, oldest, self._ring))
+        came, left = comers(*to), np.empty(len(words) + 1, np.int64)
+        refer(*keys, words, came, there, is_key, oldest, self._ring, left)
+        since = came.since[came.firsts]
+        places = np.flatnonzero(since != MISSING)
+        return Reference(places, since[places], came.partners[came.firsts[places]])
