@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.evidence import holds_key
-from penstock.kernels.jit import lean
+from penstock.kernels.jit import inlined, lean
 
 Ints = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ class Stored(NamedTuple):
     links: int
 
 
-@lean
+@inlined
 def _is(lines: Ints, line: int, hash_: int, values: Ints, i: int) -> bool:
     same = bool(lines[line, HASH] == hash_)
     for c in range(values.shape[1]):
@@ -48,7 +48,7 @@ def _is(lines: Ints, line: int, hash_: int, values: Ints, i: int) -> bool:
     return same
 
 
-@lean
+@inlined
 def seek(ring: Ring, values: Ints, i: int, hash_: int) -> int:
     """The line of a value, or -1."""
     line = int(ring.heads[hash_ & (len(ring.heads) - 1)]) - 1
@@ -57,7 +57,7 @@ def seek(ring: Ring, values: Ints, i: int, hash_: int) -> int:
     return line
 
 
-@lean
+@inlined
 def forget(ring: Ring, line: int) -> None:
     """Takes a value out; its line is empty until its turn comes."""
     bucket, after = ring.lines[line, HASH] & (len(ring.heads) - 1), ring.lines[line, LATER]
@@ -72,7 +72,7 @@ def forget(ring: Ring, line: int) -> None:
     ring.registers[TAKEN] -= 1
 
 
-@lean
+@inlined
 def put(ring: Ring, values: Ints, i: int, hash_: int, word: int, oldest: int) -> None:
     """A new value. If the one whose place it takes has a word that is not below the oldest, that is too soon."""
     line, lines, registers = ring.registers[NEXT], ring.lines, ring.registers
@@ -165,7 +165,7 @@ def refer(
             put(ring, values, i, hashes[i], words[i], oldest)
 
 
-@lean
+@inlined
 def _come(to: Comers, is_key: bool, ring: Ring) -> None:
     """Rows come, and are told who refers to them."""
     for j in range(len(to.values)):
@@ -181,7 +181,7 @@ def _come(to: Comers, is_key: bool, ring: Ring) -> None:
         to.firsts[j] = to.table[place] - 1
 
 
-@lean
+@inlined
 def _place(to: Comers, values: Ints, i: int, hash_: int) -> int:
     """Where the table has a row with a value, or has room for it."""
     place = hash_ & (len(to.table) - 1)

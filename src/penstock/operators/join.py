@@ -35,7 +35,7 @@ from penstock.operators.events import Events, Some, one_after_the_other
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks, row_width
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Halves, Ints, Memory
-from penstock.synopsis.store import RowStore
+from penstock.synopsis.store import HalvesBySlot, RowStore
 
 #: Says of rows whether a predicate is true of them.
 Test = Callable[[Ints], NDArray[np.bool_]]
@@ -168,6 +168,10 @@ class JoinCore:
         self._name = name
         self.inputs = inputs
         self._test = test
+        self._lives = [
+            HalvesBySlot(memory, f"{name}.{number}.lives", source.store) for number, source in enumerate(inputs)
+        ]
+        self._places: dict[tuple[int, tuple[int, ...]], Ints] = {}
         self._only_coming = only_coming
         #: Of each input's events of this step, the hashes by which they are probed first.
         self._hashes: dict[int, Ints] = {}
@@ -270,7 +274,9 @@ class JoinCore:
 
     def places(self, number: int, variables: tuple[int, ...]) -> Ints:
         """The columns of an input that hold variables."""
-        return np.array(self._positions(number, variables), np.int64)
+        if (number, variables) not in self._places:
+            self._places[number, variables] = np.array(self._positions(number, variables), np.int64)
+        return self._places[number, variables]
 
     def has_variables(self, number: int, variables: tuple[int, ...]) -> bool:
         return all(self.inputs[number].variables[variable] is not None for variable in variables)
@@ -343,11 +349,11 @@ class JoinCore:
 
     def _own(self, number: int) -> list[Index]:
         """The indexes on an input's rows."""
-        return [index for (owner, _), index in zip(self._index_keys, self._indexes, strict=True) if owner == number]
+        return self._by_owner[number]
 
     def lives(self, number: int) -> Halves:
         """Of each slot what `kernels.mjoin` calls its life."""
-        return self._memory.halves(f"{self._name}.{number}.lives", self.inputs[number].store.capacity)
+        return self._lives[number].array()
 
     def without_nulls(self, number: int, events: Events) -> Events:
         """A NULL joins with nothing, so a row with one in a join column is as good as not there."""
@@ -363,6 +369,8 @@ class JoinCore:
         self._indexes = [
             Index(self._memory, f"{self._name}.index{n}", columns) for n, (_, columns) in enumerate(self._index_keys)
         ]
+        found = list(zip(self._index_keys, self._indexes, strict=True))
+        self._by_owner = [[index for (owner, _), index in found if owner == n] for n in range(len(self.inputs))]
 
     def _input_table(self, lives: list[Halves]) -> Ints:
         lines = []

@@ -109,10 +109,10 @@ class NoComponents:
                 new = self._knows.evidence[number].note(keys, self._core.inputs[target].store.starts[slots])
                 self._passing.append((number, new))
 
-    def gone(self, target: int, slots: Ints) -> None:
-        """Notes the keys of an input's rows that are forgotten now, for those who wait for them, and who will."""
+    def gone(self, target: int, slots: Ints, at_once: bool) -> None:
+        """Notes the keys of an input's rows that are forgotten now, for those who wait for them later, or `at_once`."""
         for number, rule in self._rules.items():
-            if rule.target == target:
+            if rule.target == target and (at_once or rule.is_kept):
                 keys = self._core.keys(rule.target, rule.variables, slots)
                 starts = self._core.inputs[rule.target].store.starts[slots]
                 open_ = ~self._is_needless(number, keys, starts)

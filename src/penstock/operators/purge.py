@@ -52,6 +52,7 @@ from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.store import BySlot
 from penstock.synopsis.watch_list import WatchList
 
 #: Rules for which rows wait until something with certain values comes.
@@ -92,7 +93,16 @@ class Purge:
         self.spill = self._spills(folder) if node.probable else None
         self._punctuations = PunctuationPurge(memory, name, node, core, self._knows, self._holds)
         self._held = holders_of(node)
+        self._noted = {
+            number: BySlot(memory, f"{name}.stamps{number}", core.inputs[rule.source].store)
+            for number, rule in enumerate(node.rules)
+            if isinstance(rule, AfterRows)
+        }
         self._tables = PurgeTables(node, core, self._knows, self._monitors, self._stamps)
+        self._awaited = {
+            number: BySlot(memory, f"{name}.waits{number}", core.inputs[number].store, self._tables.clock_count)
+            for number in windows
+        }
         #: Inputs whose rows may go, and those of them that are the middle of a star, if no row of a result must stay.
         self._looked_at = [number for number in windows if self._tables.may_go(number)]
         stars = set() if retracts else set(filter(self._tables.is_star, self._looked_at))
@@ -177,8 +187,7 @@ class Purge:
     def _spills(self, folder: Path | None) -> Spill:
         assert folder is not None, "rows are spilled, and nobody says where"
         notes = {
-            number: [partial(self._stamps, rule, after) for rule, after in counted(self.node, number)]
-            for number in self._windows
+            number: [partial(self._stamps, rule) for rule, _ in counted(self.node, number)] for number in self._windows
         }
         return Spill(self._memory, self._name, self.node, self._core, self._windows, notes, self._dictionary, folder)
 
@@ -341,7 +350,8 @@ class Purge:
 
     def _drop(self, gone: Rows) -> None:
         """Forgets rows, whatever may join them."""
-        self._watches.drop(*in_one(gone), self._capacities())
+        if len(self._watches):
+            self._watches.drop(*in_one(gone), self._capacities())
         self._forget(gone)
 
     def _purge(self) -> None:
@@ -369,7 +379,7 @@ class Purge:
             gone[number] = np.concatenate((gone[number], slots)) if number in gone else slots
         if self.spill is not None:
             self._keep_probable(gone, tables, self.spill)
-        self._forget(gone)
+        self._forget(gone, looks_again=self.spill is not None)
 
     def _take(self, number: int) -> tuple[Ints, Ints]:
         """The rows of an input that are to be looked at, and those to be dropped."""
@@ -382,15 +392,15 @@ class Purge:
             if isinstance(rule, AfterRows):
                 own = events[rule.source]
                 come = slice(None) if (own.signs > 0).all() else own.signs > 0
-                self._stamps(number, rule)[own.slots[come]] = self._knows.clock_after(rule.ticks, own.ts[come])
+                self._stamps(number)[own.slots[come]] = self._knows.clock_after(rule.ticks, own.ts[come])
 
-    def _stamps(self, number: int, rule: AfterRows) -> Ints:
-        return self._memory.array(f"{self._name}.stamps{number}", self._core.inputs[rule.source].store.capacity)
+    def _stamps(self, number: int) -> Ints:
+        """What is noted with the rows of the source of a rule."""
+        return self._noted[number].array()
 
     def _waits(self, number: int) -> Ints:
         """By slot what each clock has to reach for a row to be looked at."""
-        capacity = self._core.inputs[number].store.capacity
-        return self._memory.array(f"{self._name}.waits{number}", capacity, self._tables.clock_count)
+        return self._awaited[number].array()
 
     def _forget_outsiders(self, number: int, events: Events, entered: Events) -> None:
         """Rows that came and are not in the join: with a NULL where they would join, or ruled out."""
@@ -448,11 +458,12 @@ class Purge:
         held = self._core.holds(number, variables, keys)
         return held if self.spill is None else held | self.spill.may_hold(number, variables, keys)
 
-    def _forget(self, gone: Rows) -> None:
+    def _forget(self, gone: Rows, *, looks_again: bool = True) -> None:
+        """Rows go. If others will be looked at in this step, they hear of it."""
         self._punctuations.gone(gone)
         for number, slots in gone.items():
             if len(slots):
-                self._no.gone(number, slots)
+                self._no.gone(number, slots, looks_again)
                 self._core.forget(number, slots)
                 self._released[number].append(slots)
 

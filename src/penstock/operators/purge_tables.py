@@ -66,7 +66,7 @@ class PurgeTables:
         core: JoinCore,
         knows: Knowledge,
         monitors: Monitors,
-        stamps: Callable[[int, AfterRows], Ints],
+        stamps: Callable[[int], Ints],
     ) -> None:
         self._node, self._core, self._knows, self._monitors, self._stamps = node, core, knows, monitors, stamps
         self._held = holders_of(node)
@@ -192,7 +192,7 @@ class PurgeTables:
             # After rows, when so many have come; else later than that.
             line[kernel.LIMIT] = limit if isinstance(rule, AfterRows) else limit + 1
             if isinstance(rule, AfterRows):
-                line[kernel.STAMPS] = address(self._stamps(number, rule))
+                line[kernel.STAMPS] = address(self._stamps(number))
         return kernel.Rules(lines, self._variables, self.clocks(), self._reaches, *self._programs)
 
     def clocks(self) -> Ints:

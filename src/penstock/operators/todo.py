@@ -14,13 +14,15 @@ from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.rows import Rows
 from penstock.synopsis.memory import Halves, Ints, Memory
+from penstock.synopsis.store import HalvesBySlot
 
 
 class Todo:
     """Of the rows of some inputs of a join."""
 
     def __init__(self, memory: Memory, name: str, core: JoinCore, numbers: Collection[int]) -> None:
-        self._memory, self._name, self._core, self.numbers = memory, name, core, numbers
+        self._core, self.numbers = core, numbers
+        self._by_slot = {n: HalvesBySlot(memory, f"{name}.todo{n}", core.inputs[n].store) for n in numbers}
 
     def came(self, number: int, events: Events) -> None:
         """Rows are new: whatever was to be done with those that had their slots, they are to be looked at."""
@@ -58,4 +60,4 @@ class Todo:
         return slots[:looked_at].copy(), dropped[:drops].copy()
 
     def _marks(self, number: int) -> Halves:
-        return self._memory.halves(f"{self._name}.todo{number}", self._core.inputs[number].store.capacity)
+        return self._by_slot[number].array()

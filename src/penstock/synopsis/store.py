@@ -9,7 +9,33 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.kernels.rows import scatter
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Halves, Ints, Memory
+
+
+class BySlot:
+    """An array that has a line for each slot of a store, and grows with it. Steps ask for it often."""
+
+    def __init__(self, memory: Memory, name: str, store: RowStore, width: int | None = None) -> None:
+        self._memory, self._name, self._store, self._width = memory, name, store, width
+        self._capacity = -1
+
+    def array(self) -> Ints:
+        if self._capacity != (capacity := self._store.capacity):
+            self._capacity, self._array = capacity, self._memory.array(self._name, capacity, self._width)
+        return self._array
+
+
+class HalvesBySlot:
+    """The same of half words."""
+
+    def __init__(self, memory: Memory, name: str, store: RowStore) -> None:
+        self._memory, self._name, self._store = memory, name, store
+        self._capacity = -1
+
+    def array(self) -> Halves:
+        if self._capacity != (capacity := self._store.capacity):
+            self._capacity, self._array = capacity, self._memory.halves(self._name, capacity)
+        return self._array
 
 
 class RowStore:
@@ -26,11 +52,13 @@ class RowStore:
         self._leaving: list[Ints] = []
         #: [slots that were taken back, slots that were ever given out, capacity, whether a NULL has come]
         self._registers = memory.array(f"{name}.slots", 4)
+        self._rows = BySlot(memory, f"{name}.rows", self, self._width)
+        self._starts = BySlot(memory, f"{name}.starts", self)
 
     @property
     def rows(self) -> Ints:
         """All words of rows but those that are kept apart."""
-        return self._memory.array(f"{self._name}.rows", self.capacity, self._width)
+        return self._rows.array()
 
     @property
     def nulls_apart(self) -> bool:
@@ -45,7 +73,7 @@ class RowStore:
 
     @property
     def starts(self) -> Ints:
-        return self._memory.array(f"{self._name}.starts", self.capacity)
+        return self._starts.array()
 
     @property
     def capacity(self) -> int:
