@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernels.ranks import ranks
+from penstock.kernels.ranks import ranks, stamp
 
 LARGEST = (1 << 63) - 1
 SMALL = st.integers(-20, 20)
@@ -20,3 +20,13 @@ def test_ranks_are_those_of_binary_search(ordered: list[int], values: list[int],
         expected = start + np.searchsorted(known, wanted, side=side)  # type: ignore[call-overload]
         assert ranks(known, wanted, start, after).tolist() == expected.tolist()
         assert ranks(known, np.sort(wanted), start, after).tolist() == sorted(expected.tolist())
+
+
+@given(st.lists(SMALL), st.lists(st.tuples(SMALL, st.sampled_from([1, -1]))), SMALL)
+def test_rows_that_come_are_stamped(ordered: list[int], events: list[tuple[int, int]], start: int) -> None:
+    known = np.sort(np.array(ordered, np.int64))
+    ts, signs = np.array(sorted(events), np.int64).reshape(-1, 2).T.copy()
+    slots, stamps = np.arange(len(ts))[::-1].copy(), np.full(len(ts), LARGEST, np.int64)
+    stamp(known, start, ts, signs, slots, stamps)
+    expected = np.where(signs > 0, start + np.searchsorted(known, ts, side="right"), LARGEST)
+    assert stamps[slots].tolist() == expected.tolist()

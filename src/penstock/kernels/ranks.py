@@ -35,6 +35,20 @@ def ranks(ordered: Ints, values: Ints, start: int, after: bool) -> Ints:
 
 
 @lean
+def stamp(ordered: Ints, start: int, ts: Ints, signs: Ints, slots: Ints, stamps: Ints) -> None:
+    """Notes with rows that come, by slot, how many of the ordered values are not above their times, from `start` on.
+
+    Times are in order.
+    """
+    at = 0
+    for i in range(len(ts)):
+        while at < len(ordered) and ordered[at] <= ts[i]:
+            at += 1
+        if signs[i] > 0:
+            stamps[slots[i]] = start + at
+
+
+@lean
 def _is_before(ordered: Ints, place: int, value: int, after: bool) -> bool:
     if place >= len(ordered):
         return False

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from penstock.kernels import purge as kernel
-from penstock.kernels.ranks import ranks
+from penstock.kernels.ranks import ranks, stamp
 from penstock.kernels.rising import STAMP, VALUE, rise
+from penstock.operators.events import Events
 from penstock.plan.rules import ByCluster, ByNo, ByOrder, ByPunctuation, PurgingJoin
 from penstock.synopsis.deltas import Deltas, is_null
 from penstock.synopsis.evidence import Evidence
@@ -73,6 +74,11 @@ class Knowledge:
             return ts
         before, times = self._counted[ticks]
         return ranks(times, ts, before, after=True)
+
+    def stamp(self, ticks: int, events: Events, stamps: Ints) -> None:
+        """Notes with rows that come, by slot, the clock that counts a stream's rows when their instant was over."""
+        before, times = self._counted[ticks]
+        stamp(times, before, events.ts, events.signs, events.slots, stamps)
 
     def clock_before(self, ticks: int | None, ts: Ints) -> Ints:
         """The same when they began."""

@@ -390,9 +390,7 @@ class Purge:
         """Notes with rows that came how many rows of the other stream there were then."""
         for number, rule in enumerate(self.node.rules):
             if isinstance(rule, AfterRows):
-                own = events[rule.source]
-                come = slice(None) if (own.signs > 0).all() else own.signs > 0
-                self._stamps(number)[own.slots[come]] = self._knows.clock_after(rule.ticks, own.ts[come])
+                self._knows.stamp(rule.ticks, events[rule.source], self._stamps(number))
 
     def _stamps(self, number: int) -> Ints:
         """What is noted with the rows of the source of a rule."""

@@ -149,11 +149,12 @@ class RowStore:
         return np.concatenate([np.zeros(0, np.int64), *leaving])
 
     def end_step(self) -> None:
-        for slots in self._leaving:
+        """What was taken back is given out again, in the order in which it lies in memory."""
+        if self._leaving:
+            slots = np.sort(self.withdraw())
             free = int(self._registers[0])
             self._free(free + len(slots))[free : free + len(slots)] = slots
             self._registers[0] = free + len(slots)
-        self._leaving = []
 
     def _free(self, count: int) -> Ints:
         """The stack of slots that were taken back, with room for so many."""
