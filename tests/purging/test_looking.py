@@ -1,4 +1,7 @@
-"""A row that can go is looked at by itself: after each purge none is left that looking at all of them would let go."""
+"""A row that can go is looked at by itself: after each purge none is left that looking at all of them would let go.
+
+All are looked at once more as the purge would, and once by following bindings, whatever the join graph.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,9 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         lives = {number: self._core.lives(number).copy() for number in self._windows}
         self._todo.look_at_all()
         purge(self)
+        alive = {number: np.flatnonzero(own) for number, own in lives.items()}
+        followed = self._examine(alive, self._tables.tables(), self._tables.rules())
+        assert not any(map(len, followed.values())), (followed, self.node.rules)
         for number, before in lives.items():
             gone = np.flatnonzero(before != self._core.lives(number))
             assert not len(gone), (number, self._core.inputs[number].store.rows[gone].tolist(), self.node.rules)
