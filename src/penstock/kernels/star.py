@@ -6,6 +6,9 @@ by rule for a block of rows, in loops so short that the processor waits for many
 
 Tables, rules and clocks are those of `kernels/purge.py`, which decides where a star does not: of a row that waits for
 one input, and has another one closed without its key, so that perhaps it has no partner there.
+
+Where results are taken back, a row that is in one stays. So there all other inputs must have keys that the row has, and
+are asked for these first: whatever else closes an input then tells that there is no partner.
 """
 
 from __future__ import annotations
@@ -60,12 +63,14 @@ OPEN, CLOSED, WITHOUT = -1, -2, -3
 class Star(NamedTuple):
     """The rules that speak of the rows of one input, those of each other input together.
 
-    Those of the n-th other input are in `steps` from `begins[n]` on; those of clocks come first, clusters last.
+    Those of the n-th other input are in `steps` from `begins[n]` on; those of clocks come first, clusters last. If rows
+    of results stay, keys come before all others.
     """
 
     source: int
     begins: Ints
     steps: Ints
+    stays: bool
 
 
 class Room(NamedTuple):
@@ -111,7 +116,7 @@ def _look(
                 is_open |= room.others[n, i] == OPEN
                 is_closed |= room.others[n, i] == CLOSED
                 is_without |= room.others[n, i] == WITHOUT
-            goes = is_without | (not is_open)
+            goes = is_without | (not is_open and not star.stays)
             gone[goers] = block[i]
             goers += goes
             unsure[doubtful] = block[i]
@@ -142,10 +147,10 @@ def _close(n: int, block: Ints, star: Star, tables: Tables, rules: Rules, waits:
         if rules.lines[r, NEEDS] & ~has != 0:
             continue
         if _is_of_clock(rules.lines[r, KIND]):
-            _close_by_clock(n, r, count, block, star.source, tables, rules, room)
+            _close_by_clock(n, r, count, block, star, tables, rules, room)
         else:
             _find(r, count, block, star.source, tables, rules, room)
-            _close_by_value(n, r, count, block, tables, rules, waits, room)
+            _close_by_value(n, r, count, block, star.stays, tables, rules, waits, room)
             if rules.lines[r, KIND] == BY_KEY:
                 _check_the_rest(n, r, count, block, star.source, tables, rules, room)
         left = 0
@@ -177,39 +182,41 @@ def _noted(r: int, source: int, tables: Tables, rules: Rules) -> tuple[int, int,
 
 @lean
 def _close_by_clock(
-    n: int, r: int, count: int, block: Ints, source: int, tables: Tables, rules: Rules, room: Room
+    n: int, r: int, count: int, block: Ints, star: Star, tables: Tables, rules: Rules, room: Room
 ) -> None:
     now, is_static = rules.clocks[rules.lines[r, CLOCK]], rules.lines[r, KIND] == STATIC
-    at, stride, added = _noted(r, source, tables, rules)
+    at, stride, added = _noted(r, star.source, tables, rules)
+    closed = WITHOUT if star.stays else CLOSED
     if not is_static and now <= -NEVER:
         return  # a stream that has passed nothing
     for j in range(count):
         i = room.some[j]
         if is_static or peek(at + stride * block[i]) <= now - added:
-            room.others[n, i] = CLOSED
+            room.others[n, i] = closed
 
 
 @lean
 def _close_by_value(
-    n: int, r: int, count: int, block: Ints, tables: Tables, rules: Rules, waits: int, room: Room
+    n: int, r: int, count: int, block: Ints, stays: bool, tables: Tables, rules: Rules, waits: int, room: Room
 ) -> None:
     """By what was found of the rows' values."""
     kind = rules.lines[r, KIND]
     if kind == CLUSTERED:
-        _close_by_cluster(n, r, count, block, tables, rules, waits, room)
+        _close_by_cluster(n, r, count, block, stays, tables, rules, waits, room)
     elif kind == BY_KEY:
         for j in range(count):
             room.others[n, room.some[j]] = room.found[j] if room.found[j] >= 0 else OPEN
     else:
-        closed = WITHOUT if kind == IN_NO else CLOSED
+        closed = WITHOUT if kind == IN_NO or stays else CLOSED
         for j in range(count):
             room.others[n, room.some[j]] = closed if room.found[j] >= 0 else OPEN
 
 
 @lean
 def _close_by_cluster(
-    n: int, r: int, count: int, block: Ints, tables: Tables, rules: Rules, waits: int, room: Room
+    n: int, r: int, count: int, block: Ints, stays: bool, tables: Tables, rules: Rules, waits: int, room: Room
 ) -> None:
+    closed = WITHOUT if stays else CLOSED
     clock, limit = rules.lines[r, CLOCK], rules.lines[r, LIMIT]
     now, clocks = rules.clocks[clock], len(rules.clocks)
     store = tables.stores[tables.indexes[rules.lines[r, INDEX], STORE]]
@@ -218,7 +225,7 @@ def _close_by_cluster(
         i, slot = room.some[j], room.found[j]
         if slot >= 0:
             due = peek(words + stride * slot) + limit
-            room.others[n, i] = CLOSED if now >= due else OPEN
+            room.others[n, i] = closed if now >= due else OPEN
             where = waits + 8 * (block[i] * clocks + clock)
             poke(where, min(peek(where), due))
 
@@ -288,7 +295,7 @@ def _wait(n: int, stuck: int, block: Ints, star: Star, tables: Tables, rules: Ru
             where, noted = waits + 8 * (block[i] * clocks + rules.lines[r, CLOCK]), peek(at + stride * block[i])
             due = noted + added if noted < NEVER and room.others[n, i] == OPEN else NEVER
             poke(where, min(peek(where), due))
-    if begin < end and len(room.others) > 1:
+    if begin < end:
         target = rules.lines[star.steps[begin], TARGET]
         _wait_for_windows(n, stuck, block, source, target, tables, rules, waits, room)
 

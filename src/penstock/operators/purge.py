@@ -103,17 +103,20 @@ class Purge:
             number: BySlot(memory, f"{name}.waits{number}", core.inputs[number].store, self._tables.clock_count)
             for number in windows
         }
-        #: Inputs whose rows may go, and those of them that are the middle of a star, if no row of a result must stay.
+        #: Inputs whose rows may go, and those of them that are the middle of a star.
         self._looked_at = [number for number in windows if self._tables.may_go(number)]
-        stars = set() if retracts else set(filter(self._tables.is_star, self._looked_at))
+        stars = set(filter(self._tables.is_star, self._looked_at))
+        keyed = set(filter(self._tables.are_all_keyed, stars))
+        if retracts:
+            stars = keyed
         #: Inputs whose rows are in one result at most, or need be in one only, and then go.
-        self._once = set(once) | (set() if core.has_test else set(filter(self._tables.are_all_keyed, stars)))
+        self._once = set(once) | (set() if retracts or core.has_test else keyed)
         self._todo = Todo(memory, name, core, {*self._looked_at, *once})
         #: By rule the inputs whose rows may wait for values that they have, and those of them whom results tell.
         self._waiting = {number: set(self._waits_by(rule)) for number, rule in enumerate(node.rules)}
         self._told = {n: set(self._told_by_results(rule, stars)) for n, rule in enumerate(node.rules)}
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors, self._untold)
-        self._stars = {number: self._tables.star(number, set(self._heard_of(number))) for number in stars}
+        self._stars = {number: self._tables.star(number, retracts, set(self._heard_of(number))) for number in stars}
         self._forgetting = forgetting
         self._begin()
         #: By rule the keys that came as evidence, until those who wait for them have been woken.

@@ -148,14 +148,14 @@ class PurgeTables:
         own = self._applicable(1 << number)
         return all(rule.target == number or n in own or self._is_idle(rule) for n, rule in enumerate(self._node.rules))
 
-    def star(self, number: int, without: Collection[int] = ()) -> Star:
-        """The rules of an input that speak of its rows directly, but for some."""
+    def star(self, number: int, stays: bool, without: Collection[int] = ()) -> Star:
+        """The rules of an input that speak of its rows directly, but for some. `stays`: whether rows of results do."""
         own, rules = self._applicable(1 << number), self._node.rules
         others = [n for n in range(len(self._core.inputs)) if n != number]
         by_other = [[n for n in own if rules[n].target == other and n not in without] for other in others]
         for steps in by_other:
-            steps.sort(key=lambda n: _IN_A_STAR.index(type(rules[n])))
-        return Star(number, *_in_one(by_other))
+            steps.sort(key=lambda n: (stays and not isinstance(rules[n], ByKey), _IN_A_STAR.index(type(rules[n]))))
+        return Star(number, *_in_one(by_other), stays)
 
     def are_all_keyed(self, number: int) -> bool:
         """Whether an input's rows have the keys of all others: then each is in one result at most."""
