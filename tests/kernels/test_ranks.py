@@ -22,11 +22,9 @@ def test_ranks_are_those_of_binary_search(ordered: list[int], values: list[int],
         assert ranks(known, np.sort(wanted), start, after).tolist() == sorted(expected.tolist())
 
 
-@given(st.lists(SMALL), st.lists(st.tuples(SMALL, st.sampled_from([1, -1]))), SMALL)
-def test_rows_that_come_are_stamped(ordered: list[int], events: list[tuple[int, int]], start: int) -> None:
-    known = np.sort(np.array(ordered, np.int64))
-    ts, signs = np.array(sorted(events), np.int64).reshape(-1, 2).T.copy()
-    slots, stamps = np.arange(len(ts))[::-1].copy(), np.full(len(ts), LARGEST, np.int64)
-    stamp(known, start, ts, signs, slots, stamps)
-    expected = np.where(signs > 0, start + np.searchsorted(known, ts, side="right"), LARGEST)
-    assert stamps[slots].tolist() == expected.tolist()
+@given(st.lists(SMALL), st.lists(SMALL), SMALL)
+def test_rows_are_stamped(ordered: list[int], times: list[int], start: int) -> None:
+    known, ts = (np.sort(np.array(some, np.int64)) for some in (ordered, times))
+    slots, stamps = np.arange(len(ts))[::-1].copy(), np.empty(len(ts), np.int64)
+    stamp(known, start, ts, slots, stamps)
+    assert stamps[slots].tolist() == (start + np.searchsorted(known, ts, side="right")).tolist()

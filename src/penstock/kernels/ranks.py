@@ -35,8 +35,8 @@ def ranks(ordered: Ints, values: Ints, start: int, after: bool) -> Ints:
 
 
 @lean
-def stamp(ordered: Ints, start: int, ts: Ints, signs: Ints, slots: Ints, stamps: Ints) -> None:
-    """Notes with rows that come, by slot, how many of the ordered values are not above their times, from `start` on.
+def stamp(ordered: Ints, start: int, ts: Ints, slots: Ints, stamps: Ints) -> None:
+    """Notes with rows, by slot, how many of the ordered values are not above their times, from `start` on.
 
     Times are in order.
     """
@@ -44,8 +44,7 @@ def stamp(ordered: Ints, start: int, ts: Ints, signs: Ints, slots: Ints, stamps:
     for i in range(len(ts)):
         while at < len(ordered) and ordered[at] <= ts[i]:
             at += 1
-        if signs[i] > 0:
-            stamps[slots[i]] = start + at
+        stamps[slots[i]] = start + at
 
 
 @lean

@@ -58,16 +58,15 @@ def runs_without(runs: Ints, left: int, right: int, gone: Bools, kept: Ints) -> 
 
     They are `kept`. Gives how many there are, and the position behind them.
     """
-    count, position, last = 0, left, -1
+    count, position, last = 0, left, -2
     for run in range(len(runs)):
         begin = max(left, runs[run, 0])
         end = runs[run + 1, 0] if run + 1 < len(runs) else right
         for slot in range(runs[run, 1] + begin - runs[run, 0], runs[run, 1] + end - runs[run, 0]):
-            if gone[slot]:
-                continue
-            if count == 0 or slot != last + 1:
-                kept[count, 0], kept[count, 1] = position, slot
-                count += 1
-            last = slot
-            position += 1
+            # Which of them are gone is as good as random, so nothing is decided by it.
+            stays = not gone[slot]
+            kept[count, 0], kept[count, 1] = position, slot
+            count += stays & (slot != last + 1)
+            last = slot if stays else last
+            position += stays
     return count, position

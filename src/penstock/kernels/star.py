@@ -284,9 +284,11 @@ def _find(r: int, count: int, block: Ints, source: int, tables: Tables, rules: R
 @lean
 def _wait(n: int, stuck: int, block: Ints, star: Star, tables: Tables, rules: Rules, waits: int, room: Room) -> None:
     """Notes which clocks rows wait for: where an input is open, and else until their partner leaves its window."""
-    source, clocks, begin, end = star.source, len(rules.clocks), star.begins[n], star.begins[n + 1]
-    for step in range(begin, end):
+    source, clocks, keyed = star.source, len(rules.clocks), -1
+    for step in range(star.begins[n], star.begins[n + 1]):
         r = star.steps[step]
+        if rules.lines[r, KIND] == BY_KEY:
+            keyed = rules.lines[r, TARGET]
         if rules.lines[r, NEEDS] & ~tables.has[source] != 0 or not _is_of_clock(rules.lines[r, KIND]):
             continue
         at, stride, added = _noted(r, source, tables, rules)
@@ -295,9 +297,8 @@ def _wait(n: int, stuck: int, block: Ints, star: Star, tables: Tables, rules: Ru
             where, noted = waits + 8 * (block[i] * clocks + rules.lines[r, CLOCK]), peek(at + stride * block[i])
             due = noted + added if noted < NEVER and room.others[n, i] == OPEN else NEVER
             poke(where, min(peek(where), due))
-    if begin < end:
-        target = rules.lines[star.steps[begin], TARGET]
-        _wait_for_windows(n, stuck, block, source, target, tables, rules, waits, room)
+    if keyed >= 0:
+        _wait_for_windows(n, stuck, block, source, keyed, tables, rules, waits, room)
 
 
 @lean

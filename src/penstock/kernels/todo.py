@@ -15,11 +15,10 @@ LOOK_AT, DROP = 1, 2
 
 
 @lean
-def mark_new(signs: Ints, slots: Ints, marks: Halves) -> None:
+def mark_new(slots: Ints, marks: Halves) -> None:
     """Rows that come are to be looked at, whatever was to be done with those that had their slots."""
     for i in range(len(slots)):
-        if signs[i] > 0:
-            marks[slots[i]] = LOOK_AT
+        marks[slots[i]] = LOOK_AT
 
 
 @lean
@@ -30,14 +29,13 @@ def due(marks: Halves, lives: Halves, waits: Ints, clocks: Ints, looked_at: Ints
     """
     looks, drops = 0, 0
     for slot in range(len(lives)):
-        mark = marks[slot]
-        if lives[slot] != 0:
-            is_due = mark == LOOK_AT
-            for clock in range(len(clocks)):
-                is_due |= waits[slot, clock] <= clocks[clock]
-            looked_at[looks] = slot
-            looks += is_due & (mark != DROP)
-            dropped[drops] = slot
-            drops += mark == DROP
+        # Which rows are there is as good as random, so nothing is decided by it.
+        is_there, mark = lives[slot] != 0, marks[slot]
+        is_due = mark == LOOK_AT
+        for clock in range(len(clocks)):
+            is_due |= waits[slot, clock] <= clocks[clock]
+        looked_at[looks], dropped[drops] = slot, slot
+        looks += is_there & is_due & (mark != DROP)
+        drops += is_there & (mark == DROP)
         marks[slot] = 0
     return looks, drops

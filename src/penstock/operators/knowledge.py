@@ -76,9 +76,12 @@ class Knowledge:
         return ranks(times, ts, before, after=True)
 
     def stamp(self, ticks: int, events: Events, stamps: Ints) -> None:
-        """Notes with rows that come, by slot, the clock that counts a stream's rows when their instant was over."""
+        """Notes with rows that come, by slot, the clock that counts a stream's rows when their instant was over.
+
+        It does not matter what is noted with those that go.
+        """
         before, times = self._counted[ticks]
-        stamp(times, before, events.ts, events.signs, events.slots, stamps)
+        stamp(times, before, events.ts, events.slots, stamps)
 
     def clock_before(self, ticks: int | None, ts: Ints) -> Ints:
         """The same when they began."""

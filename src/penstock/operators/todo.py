@@ -25,9 +25,12 @@ class Todo:
         self._by_slot = {n: HalvesBySlot(memory, f"{name}.todo{n}", core.inputs[n].store) for n in numbers}
 
     def came(self, number: int, events: Events) -> None:
-        """Rows are new: whatever was to be done with those that had their slots, they are to be looked at."""
+        """Rows are new: whatever was to be done with those that had their slots, they are to be looked at.
+
+        Others have just gone, and it does not matter what they are marked as.
+        """
         if number in self.numbers:
-            mark_new(events.signs, events.slots, self._marks(number))
+            mark_new(events.slots, self._marks(number))
 
     def look_at(self, rows: Rows) -> None:
         for number, slots in rows.items():
@@ -55,7 +58,7 @@ class Todo:
         Those that waited for a clock that has come are looked at, too.
         """
         marks, lives = self._marks(number), self._core.lives(number)
-        slots, dropped = np.empty((2, len(lives)), np.int64)
+        slots, dropped = np.empty((2, len(lives) + 1), np.int64)
         looked_at, drops = due(marks, lives, waits, clocks, slots, dropped)
         return slots[:looked_at].copy(), dropped[:drops].copy()
 
