@@ -201,18 +201,17 @@ def holds(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: i
 
 @lean
 def mark_rows(
-    keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int, marks: Halves, as_what: int
+    keys: Ints, hashes: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int, marks: Halves, as_what: int
 ) -> None:
     """Marks the slots of an indexed store's rows that have one of these keys in its columns, if not as more."""
-    width = keys.shape[1]
     for i in range(len(keys)):
         if i + FAR < len(keys):
-            prefetch(heads + 8 * (prefix_hash(keys, i + FAR, width) & mask))
-            prefetch(links + 8 * (peek(heads + 8 * (prefix_hash(keys, i + NEAR, width) & mask)) & LOW))
-        slot = first(heads, mask, prefix_hash(keys, i, width))
+            prefetch(heads + 8 * (hashes[i + FAR] & mask))
+            prefetch(links + 8 * (peek(heads + 8 * (hashes[i + NEAR] & mask)) & LOW))
+        slot = first(heads, mask, hashes[i])
         while slot >= 0:
             same = True
-            for c in range(width):
+            for c in range(keys.shape[1]):
                 same &= rows[slot, columns[c]] == keys[i, c]
             if same and marks[slot] < as_what:
                 marks[slot] = as_what

@@ -311,8 +311,11 @@ class JoinCore:
         """Marks the rows of an input that have one of these keys, by slot, if they are not marked as more."""
         index = self.index_on(number, variables)
         if index.mask >= 0:
-            rows = self.inputs[number].store.rows
-            mark_rows(keys, rows, index.columns, index.heads, index.mask, index.links, marks, as_what)
+            rows, hashes = (
+                self.inputs[number].store.rows,
+                row_hashes(keys, np.arange(len(keys)), np.arange(keys.shape[1])),
+            )
+            mark_rows(keys, hashes, rows, index.columns, index.heads, index.mask, index.links, marks, as_what)
 
     def _positions(self, number: int, variables: tuple[int, ...]) -> tuple[int, ...]:
         columns = (self.inputs[number].variables[variable] for variable in variables)

@@ -6,7 +6,7 @@ which nothing comes any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -41,10 +41,12 @@ class Knowledge:
     def __len__(self) -> int:
         return sum(map(len, self.evidence.values()))
 
-    def learn(self, came: Sequence[Deltas], until: int) -> Iterator[tuple[int, Ints, Ints, Ints]]:
+    def learn(
+        self, came: Sequence[Deltas], until: int, passing: Collection[int] = ()
+    ) -> Iterator[tuple[int, Ints, Ints, Ints]]:
         """Takes the evidence of the instants before `until`.
 
-        Gives by rule the times and keys that came, and the new keys of them.
+        Gives by rule the times and keys that came, and the new keys of them. What is `passing` is not noted.
         """
         self._counted = [(int(self.clocks[1 + n]), deltas.ts) for n, deltas in enumerate(came)]
         self.clocks[kernel.TIME] = until
@@ -56,7 +58,7 @@ class Knowledge:
             match rule:
                 case ByPunctuation(evidence=source) | ByNo(evidence=int(source)):
                     ts, keys = whole[source]
-                    yield number, ts, keys, self.evidence[number].note(keys, ts)
+                    yield number, ts, keys, keys if number in passing else self.evidence[number].note(keys, ts)
                 case ByCluster(evidence=source, ticks=ticks):
                     ts, keys = whole[source]
                     since = self.clock_after(ticks, ts)

@@ -57,7 +57,7 @@ class NoComponents:
         self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByNo)}
         keys = {(rule.target, rule.variables): n for n, rule in enumerate(node.rules) if isinstance(rule, ByKey)}
         self._watched = {n: keys[rule.target, rule.variables] for n, rule in self._rules.items()}
-        self._told = {n for n, key in self._watched.items() if is_awaited(cast(ByKey, node.rules[key]))}
+        self._asked_for = {n for n, key in self._watched.items() if is_awaited(cast(ByKey, node.rules[key]))}
         #: By rule and input that may ask, the rules that say that it will not.
         self._closers = {n: [list(_closers(node, rule, h)) for h in _askers(rule)] for n, rule in self._rules.items()}
         self._names = {n: _name(node, rule) for n, rule in self._rules.items()}
@@ -68,6 +68,10 @@ class NoComponents:
     def watched_as(self, number: int) -> int:
         """The rule under which rows wait for what a rule tells: for the keys of No rows, that of the key."""
         return self._watched.get(number, number)
+
+    def is_asked_for(self, number: int) -> bool:
+        """Whether somebody asks for the keys of a rule whom nobody tells of them."""
+        return number in self._asked_for
 
     def watched(self) -> list[Watched]:
         """Where there is a choice, whether keys are kept."""
@@ -104,7 +108,7 @@ class NoComponents:
     def left(self, target: int, slots: Ints) -> None:
         """Notes for this step the keys of an input's rows that leave their window now (6.3.2)."""
         for number, rule in self._rules.items():
-            if rule.target == target and number in self._told:
+            if rule.target == target and number in self._asked_for:
                 keys = self._core.keys(target, rule.variables, slots)
                 new = self._knows.evidence[number].note(keys, self._core.inputs[target].store.starts[slots])
                 self._passing.append((number, new))

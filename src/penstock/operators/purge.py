@@ -117,6 +117,12 @@ class Purge:
         self._told = {n: set(self._told_by_results(rule, stars)) for n, rule in enumerate(node.rules)}
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors, self._untold)
         self._stars = {number: self._tables.star(number, retracts, set(self._heard_of(number))) for number in stars}
+        #: Rules of No whose keys nobody asks for.
+        self._passing = {
+            number
+            for number, rule in enumerate(node.rules)
+            if isinstance(rule, ByNo) and not rule.is_kept and not self._no.is_asked_for(number)
+        }
         self._forgetting = forgetting
         self._begin()
         #: By rule the keys that came as evidence, until those who wait for them have been woken.
@@ -200,7 +206,7 @@ class Purge:
 
     def learn(self, came: Sequence[Deltas], rows: Mapping[int, Deltas | Events], until: int) -> None:
         """Takes evidence, and sees the rows that come, or may come where not all are let in."""
-        for number, times, keys, new in self._knows.learn(came, until):
+        for number, times, keys, new in self._knows.learn(came, until, self._passing):
             self._punctuations.came(number, times, keys)
             self._learned.append((number, new))
         coming = Coming(rows, self._core)
