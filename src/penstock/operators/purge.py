@@ -274,7 +274,7 @@ class Purge:
             elif holder not in self._told[number]:
                 self._todo.look_at_those_with(holder, rule.variables, keys)
         if len(self._watches):
-            self._todo.look_at(by_input(*self._watches.waiting_for(watch_hashes(number, keys))))
+            self._todo.look_at(by_input(*self._watches.waiting_for(watch_hashes(number, keys)), self._looked_at))
 
     def _leave(self, number: int, events: Events) -> None:
         """Rows leave their window. Those who wait for more than the key of one go: no result would tell them."""
@@ -424,7 +424,7 @@ class Purge:
         self._watches.drop(inputs, slots, capacities)
         gone, watching, hashes = kernel.examine(inputs, slots, self._retracts, tables, rules, self._wakes())
         self._watches.add(hashes, inputs[watching], slots[watching], capacities)
-        return by_input(inputs[gone], slots[gone])
+        return by_input(inputs[gone], slots[gone], chosen)
 
     def _wakes(self) -> Ints:
         """The addresses of what clocks have to reach."""
@@ -436,7 +436,7 @@ class Purge:
         rules = self._tables.rules(without=self.node.probable)
         inputs, slots = in_one(gone)
         certain, *_ = kernel.examine(inputs, slots, self._retracts, tables, rules, self._wakes(), spill.filters())
-        for number, probable in by_input(np.delete(inputs, certain), np.delete(slots, certain)).items():
+        for number, probable in by_input(np.delete(inputs, certain), np.delete(slots, certain), gone).items():
             spill.keep(number, probable)
 
     def _put_back(self, spill: Spill) -> None:
@@ -452,7 +452,7 @@ class Purge:
             for number, slots in back.items():
                 spill.keep(number, slots)
             self._drop(back)
-            self._todo.look_at(by_input(*kernel.partners(*in_one(back), self._tables.tables())))
+            self._todo.look_at(by_input(*kernel.partners(*in_one(back), self._tables.tables()), self._looked_at))
             self._purge()
 
     def _alive(self, number: int, slots: Ints) -> Ints:

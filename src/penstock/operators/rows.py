@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -19,6 +19,6 @@ def in_one(rows: Rows) -> tuple[Ints, Ints]:
     return np.concatenate((nothing, *inputs)), np.concatenate((nothing, *rows.values()))
 
 
-def by_input(inputs: Ints, slots: Ints) -> Rows:
-    """The same the other way round."""
-    return {number: slots[inputs == number] for number in set(inputs.tolist())}
+def by_input(inputs: Ints, slots: Ints, numbers: Iterable[int]) -> Rows:
+    """The same the other way round, of rows of these inputs."""
+    return {number: slots[inputs == number] for number in numbers}

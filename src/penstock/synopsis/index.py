@@ -25,7 +25,8 @@ class Index:
     def fit(self, count: int, capacity: int, rows: Ints) -> None:
         """Makes room for slots up to `capacity`, of which so many are taken: there are up to two in a bucket."""
         if 2 * (self.mask + 1) >= max(1, count):
-            self._attach(0, capacity)
+            if capacity != self._capacity:
+                self._attach(0, capacity)
             return
         # Four times as many as are needed: an index is seldom rebuilt, and most of what it touches is in a cache.
         # Links need not be zeros: those of members are written anew, and there are no others.
@@ -59,4 +60,4 @@ class Index:
         self._heads = heads[: 1 << (len(heads).bit_length() - 1)] if len(heads) else heads
         self._links = self._memory.array(f"{self._name}.links", capacity + 1, derived=True)
         self.heads, self.links = address(self._heads), address(self._links)
-        self.mask = len(self._heads) - 1
+        self.mask, self._capacity = len(self._heads) - 1, capacity
