@@ -13,18 +13,18 @@ less than the keys, they are not kept, until k doubles.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import cast
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.purge import TIME
 from penstock.operators.coming import Coming
+from penstock.operators.hearing import Hearing
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
 from penstock.operators.monitors import Monitors
-from penstock.plan.rules import ByCluster, ByKey, ByNo, ByOrder, InTime, PurgingJoin
+from penstock.plan.rules import ByCluster, ByNo, ByOrder, InTime, PurgingJoin
 from penstock.plan.watched import Watched
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
@@ -50,28 +50,17 @@ class NoComponents:
         core: JoinCore,
         knows: Knowledge,
         monitors: Monitors,
-        is_awaited: Callable[[ByKey], bool],
+        hearing: Hearing,
     ) -> None:
-        """`is_awaited`: whether somebody must be told that the row with a key has left its window."""
         self._core, self._knows, self._monitors = core, knows, monitors
         self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByNo)}
-        keys = {(rule.target, rule.variables): n for n, rule in enumerate(node.rules) if isinstance(rule, ByKey)}
-        self._watched = {n: keys[rule.target, rule.variables] for n, rule in self._rules.items()}
-        self._asked_for = {n for n, key in self._watched.items() if is_awaited(cast(ByKey, node.rules[key]))}
+        self._hearing = hearing
         #: By rule and input that may ask, the rules that say that it will not.
         self._closers = {n: [list(_closers(node, rule, h)) for h in _askers(rule)] for n, rule in self._rules.items()}
         self._names = {n: _name(node, rule) for n, rule in self._rules.items()}
         self._choices = {n: memory.array(f"{name}.no_choice{n}", 4) for n, rule in self._rules.items() if rule.late}
         self._left = {n: memory.array(f"{name}.no{n}", 1) for n in self._rules}
         self._passing: list[tuple[int, Ints]] = []
-
-    def watched_as(self, number: int) -> int:
-        """The rule under which rows wait for what a rule tells: for the keys of No rows, that of the key."""
-        return self._watched.get(number, number)
-
-    def is_asked_for(self, number: int) -> bool:
-        """Whether somebody asks for the keys of a rule whom nobody tells of them."""
-        return number in self._asked_for
 
     def watched(self) -> list[Watched]:
         """Where there is a choice, whether keys are kept."""
@@ -108,7 +97,7 @@ class NoComponents:
     def left(self, target: int, slots: Ints) -> None:
         """Notes for this step the keys of an input's rows that leave their window now (6.3.2)."""
         for number, rule in self._rules.items():
-            if rule.target == target and number in self._asked_for:
+            if rule.target == target and self._hearing.is_asked_for(number):
                 keys = self._core.keys(target, rule.variables, slots)
                 new = self._knows.evidence[number].note(keys, self._core.inputs[target].store.starts[slots])
                 self._passing.append((number, new))

@@ -7,7 +7,7 @@ with certain values has come. So the work follows what happens, not what is stor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from penstock.kernels.pointers import address
 from penstock.kernels.star import look
 from penstock.operators.coming import Coming
 from penstock.operators.events import Events, Some
+from penstock.operators.hearing import Hearing, OfKeys
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
 from penstock.operators.monitors import Monitors, values_text, violation
@@ -43,7 +44,6 @@ from penstock.plan.rules import (
     ByPunctuation,
     Estimate,
     PurgingJoin,
-    Rule,
     Static,
     k_of,
 )
@@ -55,8 +55,6 @@ from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import BySlot
 from penstock.synopsis.watch_list import WatchList
 
-#: Rules for which rows wait until something with certain values comes.
-OfKeys = ByKey | ByNo | ByPunctuation | ByCluster
 #: So few clusters are not looked through.
 FEW_CLUSTERS = 1024
 
@@ -103,26 +101,11 @@ class Purge:
             number: BySlot(memory, f"{name}.waits{number}", core.inputs[number].store, self._tables.clock_count)
             for number in windows
         }
-        #: Inputs whose rows may go, and those of them that are the middle of a star.
-        self._looked_at = [number for number in windows if self._tables.may_go(number)]
-        stars = set(filter(self._tables.is_star, self._looked_at))
-        keyed = set(filter(self._tables.are_all_keyed, stars))
-        if retracts:
-            stars = keyed
-        #: Inputs whose rows are in one result at most, or need be in one only, and then go.
-        self._once = set(once) | (set() if retracts or core.has_test else keyed)
-        self._todo = Todo(memory, name, core, {*self._looked_at, *once})
-        #: By rule the inputs whose rows may wait for values that they have, and those of them whom results tell.
-        self._waiting = {number: set(self._waits_by(rule)) for number, rule in enumerate(node.rules)}
-        self._told = {n: set(self._told_by_results(rule, stars)) for n, rule in enumerate(node.rules)}
-        self._no = NoComponents(memory, name, node, core, self._knows, self._monitors, self._untold)
-        self._stars = {number: self._tables.star(number, retracts, set(self._heard_of(number))) for number in stars}
-        #: Rules of No whose keys nobody asks for.
-        self._passing = {
-            number
-            for number, rule in enumerate(node.rules)
-            if isinstance(rule, ByNo) and not rule.is_kept and not self._no.is_asked_for(number)
-        }
+        self._hearing = hearing = Hearing.of(node, self._tables, windows, once, stays=retracts, tests=core.has_test)
+        self._stars = {n: self._tables.star(n, retracts, set(hearing.unasked(n))) for n in hearing.stars}
+        self._passing = hearing.passing
+        self._no = NoComponents(memory, name, node, core, self._knows, self._monitors, hearing)
+        self._todo = Todo(memory, name, core, {*hearing.looked_at, *once})
         self._forgetting = forgetting
         self._begin()
         #: By rule the keys that came as evidence, until those who wait for them have been woken.
@@ -160,38 +143,6 @@ class Purge:
     def watched(self) -> list[Watched]:
         watched = self._monitors.watched() + self._no.watched()
         return watched if self.spill is None else [replace(each, false_negatives=0.0) for each in watched]
-
-    def _waits_by(self, rule: Rule) -> Iterator[int]:
-        """Inputs whose rows may wait for values that they have by a rule."""
-        if isinstance(rule, OfKeys):
-            for number in self._looked_at:
-                if number != rule.target and self._core.has_variables(number, rule.variables):
-                    yield number
-
-    def _told_by_results(self, rule: Rule, stars: Collection[int]) -> Iterator[int]:
-        """Those of them that need not look for a key: when all keys are there, they are in a result, and go.
-
-        So it is only where nothing but the key must be the same.
-        """
-        if isinstance(rule, ByKey):
-            for number in self._once.intersection(stars, self._waits_by(rule)):
-                if rule.variables == tuple(v for v, held in enumerate(self._held) if {number, rule.target} <= held):
-                    yield number
-
-    def _heard_of(self, number: int) -> Iterator[int]:
-        """The rules that need not be asked about the rows of an input, since whoever it concerns hears of it.
-
-        Results tell of keys. Where keys of No are not kept, those who have one are told when it comes.
-        """
-        for rule_number, rule in enumerate(self.node.rules):
-            is_no = isinstance(rule, ByNo) and not rule.is_kept
-            if number in self._told[self._no.watched_as(rule_number) if is_no else rule_number]:
-                yield rule_number
-
-    def _untold(self, rule: ByKey) -> bool:
-        """Whether somebody may wait for a key whom results do not tell, by values of his own or of others."""
-        number = self.node.rules.index(rule)
-        return any(not self._tables.is_star(n) or self._waiting[number] - self._told[number] for n in self._looked_at)
 
     def _spills(self, folder: Path | None) -> Spill:
         assert folder is not None, "rows are spilled, and nobody says where"
@@ -242,7 +193,9 @@ class Purge:
     def wake(self, events: Sequence[Events]) -> None:
         """Wakes who waits for keys that came."""
         for number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByKey) and (len(self._watches) or self._waiting[number] - self._told[number]):
+            if isinstance(rule, ByKey) and (
+                len(self._watches) or self._hearing.waiting[number] - self._hearing.told[number]
+            ):
                 own = events[rule.target]
                 slots = own.slots[own.signs > 0]
                 if self.spill is not None:
@@ -268,13 +221,15 @@ class Purge:
         """
         rule = self.node.rules[number]
         assert isinstance(rule, OfKeys)
-        for holder in self._waiting[number]:
+        for holder in self._hearing.waiting[number]:
             if is_no:
                 self._todo.drop_those_with(holder, rule.variables, keys)
-            elif holder not in self._told[number]:
+            elif holder not in self._hearing.told[number]:
                 self._todo.look_at_those_with(holder, rule.variables, keys)
         if len(self._watches):
-            self._todo.look_at(by_input(*self._watches.waiting_for(watch_hashes(number, keys)), self._looked_at))
+            self._todo.look_at(
+                by_input(*self._watches.waiting_for(watch_hashes(number, keys)), self._hearing.looked_at)
+            )
 
     def _leave(self, number: int, events: Events) -> None:
         """Rows leave their window. Those who wait for more than the key of one go: no result would tell them."""
@@ -285,7 +240,7 @@ class Purge:
                 rule = self.node.rules[rule_number]
                 assert isinstance(rule, ByKey)
                 keys = self._core.keys(number, rule.variables, slots)
-                for holder in self._told[rule_number]:
+                for holder in self._hearing.told[rule_number]:
                     self._todo.drop_those_with(holder, rule.variables, keys)
 
     def step(self, events: Sequence[Events], entered: Sequence[Events], found: Ints) -> None:
@@ -300,9 +255,9 @@ class Purge:
             self._todo.came(number, events[number])
             self._forget_outsiders(number, events[number], entered[number])
         for number, keys in self._learned:
-            self._wake(self._no.watched_as(number), keys, is_no=isinstance(self.node.rules[number], ByNo))
+            self._wake(self._hearing.key_of[number], keys, is_no=isinstance(self.node.rules[number], ByNo))
         self._learned = []
-        for number in self._once:
+        for number in self._hearing.once:
             self._todo.drop(number, found[:, number])
         if self._monitors.lets_go:
             # A k has become smaller, and anybody may have waited for more.
@@ -373,7 +328,9 @@ class Purge:
         dropped = {number: slots for number, (_, slots) in todo.items() if len(slots)}
         if dropped:
             self._drop(dropped)
-        chosen = {number: slots for number, (slots, _) in todo.items() if len(slots) and number in self._looked_at}
+        chosen = {
+            number: slots for number, (slots, _) in todo.items() if len(slots) and number in self._hearing.looked_at
+        }
         if not chosen:
             return
         tables, rules = self._tables.tables(), self._tables.rules()
@@ -393,7 +350,7 @@ class Purge:
     def _take(self, number: int) -> tuple[Ints, Ints]:
         """The rows of an input that are to be looked at, and those to be dropped."""
         clocks = self._tables.clocks()
-        return self._todo.take(number, self._waits(number), clocks if number in self._looked_at else clocks[:0])
+        return self._todo.take(number, self._waits(number), clocks if number in self._hearing.looked_at else clocks[:0])
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
@@ -452,7 +409,9 @@ class Purge:
             for number, slots in back.items():
                 spill.keep(number, slots)
             self._drop(back)
-            self._todo.look_at(by_input(*kernel.partners(*in_one(back), self._tables.tables()), self._looked_at))
+            self._todo.look_at(
+                by_input(*kernel.partners(*in_one(back), self._tables.tables()), self._hearing.looked_at)
+            )
             self._purge()
 
     def _alive(self, number: int, slots: Ints) -> Ints:
