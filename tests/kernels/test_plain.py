@@ -9,9 +9,11 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
 
-#: Joins of all window kinds, every operator of the language with what it keeps, and rows that are spilled.
+#: Joins of all window kinds, every operator of the language with what it keeps, rows that are spilled, stars, and
+#: values that are counted.
 SPILLED = "purging/test_spill.py::test_the_answer_is_exact_where_constraints_are_broken[1-other_case]"
-RUN = ("engines/test_sharing.py", "engines/test_retained.py", SPILLED)
+COUNTED = "synopsis/test_recent.py::test_the_last_values_are_remembered"
+RUN = ("engines/test_sharing.py", "engines/test_retained.py", SPILLED, "purging/test_stars.py", COUNTED)
 
 
 def test_kernels_run_uncompiled() -> None:
