@@ -289,7 +289,8 @@ def _wait(n: int, stuck: int, block: Ints, star: Star, tables: Tables, rules: Ru
         r = star.steps[step]
         if rules.lines[r, KIND] == BY_KEY:
             keyed = rules.lines[r, TARGET]
-        if rules.lines[r, NEEDS] & ~tables.has[source] != 0 or not _is_of_clock(rules.lines[r, KIND]):
+        kind = rules.lines[r, KIND]
+        if rules.lines[r, NEEDS] & ~tables.has[source] != 0 or kind == STATIC or not _is_of_clock(kind):
             continue
         at, stride, added = _noted(r, source, tables, rules)
         for j in range(stuck):
