@@ -153,12 +153,19 @@ def _close(n: int, block: Ints, star: Star, tables: Tables, rules: Rules, waits:
             _close_by_value(n, r, count, block, star.stays, tables, rules, waits, room)
             if rules.lines[r, KIND] == BY_KEY:
                 _check_the_rest(n, r, count, block, star.source, tables, rules, room)
-        left = 0
-        for j in range(count):
-            i = room.some[j]
-            room.some[left] = i
-            left += room.others[n, i] == OPEN
-        count = left
+        if step + 1 < star.begins[n + 1]:
+            count = _still_open(n, count, room.others, room.some)
+
+
+@lean
+def _still_open(n: int, count: int, others: Ints, some: Ints) -> int:
+    """Leaves those of some rows for which an input is open. Gives how many."""
+    left = 0
+    for j in range(count):
+        i = some[j]
+        some[left] = i
+        left += others[n, i] == OPEN
+    return left
 
 
 @lean
