@@ -9,8 +9,10 @@ from penstock.kernels.recent import Stored
 from penstock.synopsis import recent
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.firsts import Keys
+from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.recent import Recent
+from penstock.synopsis.store import RowStore
 
 ROOM = 64
 #: No row is stored.
@@ -94,3 +96,29 @@ def test_who_refers_to_what_is_there_is_not_remembered() -> None:
     # What is no key may come again.
     found = values.refer(names, np.arange(10, 14), names, NOBODY, is_key=False, oldest=0)
     assert (found.words.tolist(), len(values)) == ([10, 11, 12, 13], 4)
+
+
+def test_many_rows_with_few_values_crowd_nothing() -> None:
+    """What a value is there since is its first row, however many come in a step."""
+    values, names = Recent(Memory(), "values", 1, ROOM), Keys.of((np.arange(20 * ROOM) % 40).reshape(-1, 1))
+    nothing = Keys.of(np.zeros((0, 1), np.int64))
+    values.refer(names, np.arange(20 * ROOM), nothing, NOBODY, is_key=True, oldest=0)
+    values.see(1)
+    assert values.weight == 1
+    targets = Keys.of(np.arange(40).reshape(-1, 1))
+    found = values.refer(nothing, np.zeros(0, np.int64), targets, NOBODY, is_key=True, oldest=0)
+    assert found.words.tolist() == list(range(40))
+    assert set(found.partners.tolist()) == {ROOM // 2}
+
+
+def test_what_is_stored_crowds_nothing() -> None:
+    rows = np.arange(20 * ROOM).reshape(-1, 1)
+    store = RowStore(memory := Memory(), "rows", 1)
+    slots, index = store.put(rows, np.zeros(len(rows), np.int64)), Index(memory, "index", (0,))
+    index.fit(len(rows), store.capacity, store.rows)
+    index.put(store.rows, slots)
+    there = Stored(store.rows, index.columns, index.heads, index.mask, index.links)
+    values, nothing = Recent(memory, "values", 1, ROOM), Keys.of(np.zeros((0, 1), np.int64))
+    values.refer(Keys.of(rows), np.arange(len(rows)), nothing, there, is_key=True, oldest=0)
+    values.see(1)
+    assert (values.weight, len(values)) == (1, 0)

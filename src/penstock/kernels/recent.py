@@ -129,38 +129,23 @@ def comers(values: Ints, hashes: Ints) -> Comers:
 
 @lean
 def refer(
-    values: Ints,
-    hashes: Ints,
-    words: Ints,
-    to: Comers,
-    there: Stored,
-    is_key: bool,
-    oldest: int,
-    ring: Ring,
-    left: Ints,
+    values: Ints, hashes: Ints, words: Ints, to: Comers, there: Stored, is_key: bool, oldest: int, ring: Ring
 ) -> None:
     """Rows with values and words refer to others, some of which come with them.
 
-    If what is referred to is a key, who refers to a row that has come, or is there, is not remembered. `left` is room
-    for the places of rows.
+    If what is referred to is a key, who refers to a row that has come, or is there, is not remembered.
     """
     _come(to, is_key, ring)
-    count = 0
     for i in range(len(values)):
         j = to.table[_place(to, values, i, hashes[i])] - 1
         if j >= 0:
             to.since[j] = words[i] if to.since[j] == MISSING else min(to.since[j], words[i])
             to.partners[j] += 1
-        left[count] = i
-        count += j < 0 or not is_key
-    for n in range(count):
-        i = left[n]
+            if is_key:
+                continue
         line = seek(ring, values, i, hashes[i])
         if line >= 0:
             ring.lines[line, ROWS] += 1
-        elif count - n > len(ring.lines):
-            # It would be forgotten at once.
-            ring.registers[CROWDED] |= words[i] >= oldest
         elif not is_key or not holds_key(values, i, hashes[i], there.rows, there.columns, *there[2:]):
             put(ring, values, i, hashes[i], words[i], oldest)
 

@@ -294,9 +294,9 @@ def _wait(n: int, stuck: int, block: Ints, star: Star, tables: Tables, rules: Ru
     source, clocks, keyed = star.source, len(rules.clocks), -1
     for step in range(star.begins[n], star.begins[n + 1]):
         r = star.steps[step]
-        if rules.lines[r, KIND] == BY_KEY:
-            keyed = rules.lines[r, TARGET]
         kind = rules.lines[r, KIND]
+        if kind == BY_KEY:
+            keyed = rules.lines[r, TARGET]
         if rules.lines[r, NEEDS] & ~tables.has[source] != 0 or kind == STATIC or not _is_of_clock(kind):
             continue
         at, stride, added = _noted(r, source, tables, rules)

@@ -74,8 +74,8 @@ class Recent:
         If what is referred to is a key, who refers to it is forgotten, or not remembered at all if it is `there`:
         nothing more comes for that.
         """
-        came, left = comers(*to), np.empty(len(words) + 1, np.int64)
-        refer(*keys, words, came, there, is_key, oldest, self._ring, left)
+        came = comers(*to)
+        refer(*keys, words, came, there, is_key, oldest, self._ring)
         since = came.since[came.firsts]
         places = np.flatnonzero(since != MISSING)
         return Reference(places, since[places], came.partners[came.firsts[places]])
