@@ -86,7 +86,7 @@ class Room(NamedTuple):
 def look(slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int) -> tuple[Ints, Ints]:
     """Which of these rows can go, and which are to be looked at by other means; what the others wait for is noted.
 
-    `waits` is the address of a word per slot and clock.
+    `waits` is the address of a word per slot and clock; 0, if nothing is to be noted.
     """
     gone, unsure = np.empty((2, len(slots)), np.int64)
     room = Room(
@@ -106,7 +106,8 @@ def _look(
     goers, doubtful = 0, 0
     for begin in range(0, len(slots), BLOCK):
         block = slots[begin : begin + BLOCK]
-        _wait_for_nothing(block, waits, len(rules.clocks))
+        if waits != 0:
+            _wait_for_nothing(block, waits, len(rules.clocks))
         for n in range(len(room.others)):
             _close(n, block, star, tables, rules, waits, room)
         stuck = 0
@@ -122,7 +123,7 @@ def _look(
             unsure[doubtful] = block[i]
             doubtful += (not goes) & is_closed
             room.some[stuck] = i
-            stuck += (not goes) & (not is_closed)
+            stuck += (not goes) & (not is_closed) & (waits != 0)
         for n in range(len(room.others)):
             _wait(n, stuck, block, star, tables, rules, waits, room)
     return goers, doubtful
@@ -174,7 +175,7 @@ def _is_of_clock(kind: int) -> bool:
 
 
 @lean
-def _noted(r: int, source: int, tables: Tables, rules: Rules) -> tuple[int, int, int]:
+def noted(r: int, source: int, tables: Tables, rules: Rules) -> tuple[int, int, int]:
     """Where the word of a row is to which a rule of a clock adds something: address, bytes from row to row, and what.
 
     When the clock has reached that, the rule closes its input for the row.
@@ -192,7 +193,7 @@ def _close_by_clock(
     n: int, r: int, count: int, block: Ints, star: Star, tables: Tables, rules: Rules, room: Room
 ) -> None:
     now, is_static = rules.clocks[rules.lines[r, CLOCK]], rules.lines[r, KIND] == STATIC
-    at, stride, added = _noted(r, star.source, tables, rules)
+    at, stride, added = noted(r, star.source, tables, rules)
     closed = WITHOUT if star.stays else CLOSED
     if not is_static and now <= -NEVER:
         return  # a stream that has passed nothing
@@ -233,8 +234,9 @@ def _close_by_cluster(
         if slot >= 0:
             due = peek(words + stride * slot) + limit
             room.others[n, i] = closed if now >= due else OPEN
-            where = waits + 8 * (block[i] * clocks + clock)
-            poke(where, min(peek(where), due))
+            if waits != 0:
+                where = waits + 8 * (block[i] * clocks + clock)
+                poke(where, min(peek(where), due))
 
 
 @lean
@@ -299,11 +301,11 @@ def _wait(n: int, stuck: int, block: Ints, star: Star, tables: Tables, rules: Ru
             keyed = rules.lines[r, TARGET]
         if rules.lines[r, NEEDS] & ~tables.has[source] != 0 or kind == STATIC or not _is_of_clock(kind):
             continue
-        at, stride, added = _noted(r, source, tables, rules)
+        at, stride, added = noted(r, source, tables, rules)
         for j in range(stuck):
             i = room.some[j]
-            where, noted = waits + 8 * (block[i] * clocks + rules.lines[r, CLOCK]), peek(at + stride * block[i])
-            due = noted + added if noted < NEVER and room.others[n, i] == OPEN else NEVER
+            where, word = waits + 8 * (block[i] * clocks + rules.lines[r, CLOCK]), peek(at + stride * block[i])
+            due = word + added if word < NEVER and room.others[n, i] == OPEN else NEVER
             poke(where, min(peek(where), due))
     if keyed >= 0:
         _wait_for_windows(n, stuck, block, source, keyed, tables, rules, waits, room)

@@ -68,6 +68,11 @@ class Hearing:
             if number in self.told[n] or (_is_passing(rule) and number in self.told[self.key_of[n]]):
                 yield n
 
+    def is_told_all(self, number: int) -> bool:
+        """Whether an input's rows are told of the keys of all others."""
+        keys = (n for n, rule in enumerate(self.node.rules) if isinstance(rule, ByKey) and number in self.told[n])
+        return len({self.node.rules[n].target for n in keys}) == len(self.node.operands) - 1
+
     def is_asked_for(self, number: int) -> bool:
         """Whether somebody asks for the keys of a rule of No, by values of his own or of others."""
         key = self.key_of[number]

@@ -19,6 +19,7 @@ from penstock.kernels import purge as kernel
 from penstock.kernels.evidence import watch_hashes
 from penstock.kernels.pointers import address
 from penstock.kernels.star import look
+from penstock.kernels.told import no_clocks, set_clocks
 from penstock.operators.coming import Coming
 from penstock.operators.events import Events, Some
 from penstock.operators.hearing import Hearing, OfKeys
@@ -55,6 +56,8 @@ from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import BySlot
 from penstock.synopsis.watch_list import WatchList
 
+#: By slot, of rows that note nothing.
+NO_WAITS = np.zeros((0, 0), np.int64)
 #: So few clusters are not looked through.
 FEW_CLUSTERS = 1024
 
@@ -97,12 +100,16 @@ class Purge:
             if isinstance(rule, AfterRows)
         }
         self._tables = PurgeTables(node, core, self._knows, self._monitors, self._stamps)
+        self._hearing = hearing = Hearing.of(node, self._tables, windows, once, stays=retracts, tests=core.has_test)
+        self._stars = {n: self._tables.star(n, retracts, set(hearing.unasked(n))) for n in hearing.stars}
+        #: Of inputs whose rows are told of keys and wait for clocks only, how these stood (`kernels/told.py`).
+        self._clocked = {n: no_clocks(self._stars[n]) for n in hearing.stars if self._wait_for_clocks(n)}
+        self._asking = {n: self._tables.star(n, stays=True, without=hearing.passing) for n in self._clocked}
         self._awaited = {
             number: BySlot(memory, f"{name}.waits{number}", core.inputs[number].store, self._tables.clock_count)
             for number in windows
+            if number not in self._clocked
         }
-        self._hearing = hearing = Hearing.of(node, self._tables, windows, once, stays=retracts, tests=core.has_test)
-        self._stars = {n: self._tables.star(n, retracts, set(hearing.unasked(n))) for n in hearing.stars}
         self._passing = hearing.passing
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors, hearing)
         self._todo = Todo(memory, name, core, {*hearing.looked_at, *once})
@@ -249,11 +256,11 @@ class Purge:
         `found` are the results that came about, as slots.
         """
         self._stamp(events)
-        for number, own in enumerate(events):
-            self._leave(number, own)
         for number in self._windows:
             self._todo.came(number, events[number])
             self._forget_outsiders(number, events[number], entered[number])
+        for number, own in enumerate(events):
+            self._leave(number, own)
         for number, keys in self._learned:
             self._wake(self._hearing.key_of[number], keys, is_no=isinstance(self.node.rules[number], ByNo))
         self._learned = []
@@ -328,29 +335,44 @@ class Purge:
         dropped = {number: slots for number, (_, slots) in todo.items() if len(slots)}
         if dropped:
             self._drop(dropped)
-        chosen = {
-            number: slots for number, (slots, _) in todo.items() if len(slots) and number in self._hearing.looked_at
-        }
-        if not chosen:
-            return
         tables, rules = self._tables.tables(), self._tables.rules()
         gone, unsure = {}, {}
-        for number, slots in chosen.items():
-            if number in self._stars:
-                waits = address(self._waits(number))
-                gone[number], unsure[number] = look(slots, self._stars[number], tables, rules, waits)
-            else:
-                unsure[number] = slots
+        for number in self._hearing.looked_at:
+            slots, _ = todo[number]
+            gone[number], unsure[number] = self._look(number, slots, tables, rules)
         for number, slots in self._examine(unsure, tables, rules).items():
-            gone[number] = np.concatenate((gone[number], slots)) if number in gone else slots
+            gone[number] = np.concatenate((gone[number], slots))
         if self.spill is not None:
             self._keep_probable(gone, tables, self.spill)
         self._forget(gone, looks_again=self.spill is not None)
 
     def _take(self, number: int) -> tuple[Ints, Ints]:
         """The rows of an input that are to be looked at, and those to be dropped."""
-        clocks = self._tables.clocks()
-        return self._todo.take(number, self._waits(number), clocks if number in self._hearing.looked_at else clocks[:0])
+        is_waiting = number in self._awaited and number in self._hearing.looked_at
+        waits = self._waits(number) if is_waiting else NO_WAITS
+        return self._todo.take(number, waits, self._tables.clocks()[: waits.shape[1]])
+
+    def _look(self, number: int, slots: Ints, tables: kernel.Tables, rules: kernel.Rules) -> tuple[Ints, Ints]:
+        """Those of the rows that can go, and those of which a star cannot say it."""
+        if not len(slots) and number not in self._clocked:
+            return slots, slots
+        if number in self._clocked:
+            clocked, oldest = self._clocked[number], self._windows[number].oldest()
+            closes = set_clocks(self._stars[number], tables, rules, oldest, clocked)
+            closed = self._todo.new_and_closed(number, slots, clocked, closes=closes)
+            return look(closed, self._asking[number], tables, rules, 0)
+        if number in self._stars:
+            return look(slots, self._stars[number], tables, rules, address(self._waits(number)))
+        return slots[:0], slots
+
+    def _wait_for_clocks(self, number: int) -> bool:
+        """Whether an input's rows are told of all keys, and wait for nothing else but clocks."""
+        hearing = self._hearing
+        return (
+            self.spill is None
+            and hearing.is_told_all(number)
+            and self._tables.wait_for_clocks(number, set(hearing.unasked(number)))
+        )
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
@@ -386,7 +408,7 @@ class Purge:
     def _wakes(self) -> Ints:
         """The addresses of what clocks have to reach."""
         numbers = range(len(self._core.inputs))
-        return np.array([address(self._waits(n)) if n in self._windows else 0 for n in numbers], np.int64)
+        return np.array([address(self._waits(n)) if n in self._awaited else 0 for n in numbers], np.int64)
 
     def _keep_probable(self, gone: Rows, tables: kernel.Tables, spill: Spill) -> None:
         """Spills those of the rows that go that other rules than the probable ones would not let go."""

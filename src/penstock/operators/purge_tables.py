@@ -157,6 +157,11 @@ class PurgeTables:
             steps.sort(key=lambda n: (stays and not isinstance(rules[n], ByKey), _IN_A_STAR.index(type(rules[n]))))
         return Star(number, *_in_one(by_other), stays)
 
+    def wait_for_clocks(self, number: int, without: Collection[int]) -> bool:
+        """Whether none of the rules that speak of an input's rows, but for some, goes by values that come."""
+        own = (self._node.rules[n] for n in self._applicable(1 << number) if n not in without)
+        return all(isinstance(rule, Static | InTime | AfterRows | ByOrder) for rule in own)
+
     def are_all_keyed(self, number: int) -> bool:
         """Whether an input's rows have the keys of all others: then each is in one result at most."""
         own = map(self._node.rules.__getitem__, self._applicable(1 << number))

@@ -10,6 +10,7 @@ from collections.abc import Collection
 import numpy as np
 
 from penstock.kernels.todo import DROP, LOOK_AT, due, mark_new
+from penstock.kernels.told import all_closed, new_closed
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.operators.rows import Rows
@@ -61,6 +62,17 @@ class Todo:
         slots, dropped = np.empty((2, len(lives) + 1), np.int64)
         looked_at, drops = due(marks, lives, waits, clocks, slots, dropped)
         return slots[:looked_at].copy(), dropped[:drops].copy()
+
+    def new_and_closed(self, number: int, new: Ints, clocked: Ints, *, closes: bool) -> Ints:
+        """Of an input whose rows wait for clocks only: those for which one has closed an input.
+
+        `closes`: that there may be other rows than the new ones.
+        """
+        lives = self._core.lives(number)
+        found, flags = np.empty((2, len(lives) + 1), np.int64), np.empty(len(lives), np.bool_)
+        others = all_closed(clocked, lives, flags, found[0]) if closes else 0
+        count = new_closed(clocked, new, flags, found[1])
+        return np.union1d(found[0, :others], found[1, :count])
 
     def _marks(self, number: int) -> Halves:
         return self._by_slot[number].array()

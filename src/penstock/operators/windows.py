@@ -52,6 +52,9 @@ class ForgettingWindow(WindowOperator, Protocol):
     def forget(self, slots: Ints) -> None:
         """These rows are wanted no more. They have no event when they leave."""
 
+    def oldest(self) -> int:
+        """The slot of a row that none came before, or -1 if that is not known."""
+
     def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
         """Rows that were forgotten are wanted again. Gives their slots, and the events of those that leave again.
 
@@ -71,6 +74,9 @@ class UnboundedWindow:
 
     def forget(self, slots: Ints) -> None:
         self.store.release(slots)
+
+    def oldest(self) -> int:
+        return -1
 
     def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
         nothing = np.zeros(0, np.int64)
@@ -96,6 +102,9 @@ class RangeWindow:
     def forget(self, slots: Ints) -> None:
         self._queue.remove(slots, self.store.capacity)
         self.store.release(slots)
+
+    def oldest(self) -> int:
+        return self._queue.first
 
     def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
         slots = self.store.put(rows, starts)

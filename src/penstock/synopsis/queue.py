@@ -45,6 +45,14 @@ class SlotQueue:
     def right(self) -> int:
         return int(self._registers[2])
 
+    @property
+    def first(self) -> int:
+        """The slot at `left`, or -1."""
+        if self.left == self.right:
+            return -1
+        position, slot = self._runs()[0].tolist()
+        return int(slot + self.left - position)
+
     def push(self, slots: Ints) -> None:
         if not len(slots):
             return

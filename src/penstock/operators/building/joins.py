@@ -221,7 +221,7 @@ class _Settled:
     """The left window of a semi-join: a row that it forgets is counted no more."""
 
     def __init__(self, window: ForgettingWindow, operator: SemiJoinOperator) -> None:
-        self.store, self.step = window.store, window.step
+        self.store, self.step, self.oldest = window.store, window.step, window.oldest
         self._window, self._operator = window, operator
 
     def forget(self, slots: Ints) -> None:
