@@ -115,6 +115,20 @@ class _Arrived:
     def rows(self) -> Ints:
         return assemble(self.columns, len(self.ts))
 
+    @cached_property
+    def ones(self) -> Ints:
+        """How often each row comes."""
+        return np.ones(len(self.ts), np.int64)
+
+    @cached_property
+    def zeros(self) -> Ints:
+        """To which cell each goes, where there is one."""
+        return np.zeros(len(self.ts), np.int64)
+
+    def take(self, some: Ints) -> _Arrived:
+        columns = [(codes[some], None if nulls is None else nulls[some]) for codes, nulls in self.columns]
+        return _Arrived(self.ts[some], self.names, columns)
+
 
 class _Reader:
     """One leaf that reads a stream."""
@@ -130,20 +144,16 @@ class _Reader:
 
     def send(self, arrived: _Arrived, dictionary: Dictionary) -> Sent:
         self._compile(arrived.names)
-        ts = arrived.ts
-        if self._is_plain:
-            out = assemble([arrived.columns[place] for place in self._places], len(ts))
+        taken = arrived if self._where is None else arrived.take(np.flatnonzero(self._where(arrived.rows, dictionary)))
+        if self._takes_columns:
+            out = assemble([taken.columns[place] for place in self._places], len(taken.ts))
         else:
-            rows = arrived.rows
-            if self._where is not None:
-                true = self._where(rows, dictionary)
-                ts, rows = ts[true], rows[true]
-            out = self._project(rows, dictionary)
+            out = self._project(taken.rows, dictionary)
+        ones = arrived.ones[: len(out)]
         if self._router.is_trivial:
-            everywhere = np.zeros(len(out), np.int64)
-            return Sent(self._fragment.number, self._leaf, everywhere, Deltas(ts, np.ones(len(ts), np.int64), out))
-        picked, cells = self._router.cells(rows, dictionary)
-        deltas = Deltas(ts[picked], np.ones(len(picked), np.int64), out[picked])
+            return Sent(self._fragment.number, self._leaf, arrived.zeros[: len(out)], Deltas(taken.ts, ones, out))
+        picked, cells = self._router.cells(taken.rows, dictionary)
+        deltas = Deltas(taken.ts[picked], np.ones(len(picked), np.int64), out[picked])
         return Sent(self._fragment.number, self._leaf, cells, deltas)
 
     def _compile(self, names: list[str]) -> None:
@@ -156,8 +166,8 @@ class _Reader:
         self._project = projection(outputs, schema)
         self._router = Router(self._fragment, self._route, schema)
         self._places = [schema.index(output) for output in outputs if isinstance(output, Column)]
-        #: Whether all of its rows go one way, and are just columns.
-        self._is_plain = not where and self._router.is_trivial and len(self._places) == len(outputs)
+        #: Whether nothing is computed for its rows.
+        self._takes_columns = len(self._places) == len(outputs)
 
 
 def _raw_schema(stream: Stream, names: list[str]) -> Schema:

@@ -12,7 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.evidence import holds_key
-from penstock.kernels.jit import inlined, lean
+from penstock.kernels.hashing import rows_below
+from penstock.kernels.jit import inlined, kernel, lean
+from penstock.kernels.nulls import has_null
+from penstock.kernels.ranks import ranks
+from penstock.kernels.rows import gather
 
 Ints = NDArray[np.int64]
 
@@ -38,6 +42,102 @@ class Stored(NamedTuple):
     heads: int
     mask: int
     links: int
+
+
+class Came(NamedTuple):
+    """Some rows that come, in the order of their times; which columns hold their values, and where a NULL would show.
+
+    Times lie as the rows do. A row with a NULL has no value.
+    """
+
+    rows: Ints
+    times: Ints
+    some: Ints
+    columns: Ints
+    null_words: Ints
+    null_masks: Ints
+
+
+class Ticks(NamedTuple):
+    """A clock: it counts the times of this step, from `before` on. Or it is time itself."""
+
+    times: Ints
+    before: int
+    is_time: bool
+
+
+class Required(NamedTuple):
+    """Rows for whose values a word is there: values, times, the clock when each came, the word, and the rows of it."""
+
+    values: Ints
+    times: Ints
+    clocks: Ints
+    since: Ints
+    partners: Ints
+
+
+@kernel
+def _seen(came: Came, below: int) -> tuple[Ints, Ints, Ints]:
+    """Values, hashes and times of the rows whose hashes are below that."""
+    some, hashes = rows_below(came.rows, came.some, came.columns, below)
+    if len(came.null_words) > 0:
+        whole = ~has_null(came.rows, some, came.null_words, came.null_masks)
+        some, hashes = some[whole], hashes[whole]
+    return gather(came.rows, some, came.columns), hashes, came.times[some]
+
+
+@kernel
+def _read(ticks: Ticks, times: Ints, after: bool) -> Ints:
+    """The clock when these instants began, or were over."""
+    return times if ticks.is_time else ranks(ticks.times, times, ticks.before, after)
+
+
+@kernel
+def come_again(came: Came, ticks: Ticks, below: int, oldest: int, ring: Ring) -> Required:
+    """Rows come, and those are given whose values are remembered; then theirs are.
+
+    A value has its first row's word, the clock when that came, and each more row of it adds 1.
+    """
+    values, hashes, times = _seen(came, below)
+    since = np.empty(len(values), np.int64)
+    meet(values, hashes, _read(ticks, times, True), oldest, ring, since)
+    some = np.flatnonzero(since != MISSING)
+    clocks = _read(ticks, times[some], False)
+    return Required(values[some], times[some], clocks, since[some], np.ones(len(some), np.int64))
+
+
+@kernel
+def come_to_referred(
+    source: Came, target: Came, ticks: Ticks, below: int, there: Stored, is_key: bool, oldest: int, ring: Ring
+) -> Required:
+    """Rows of a source come that refer to others, and of a target. Those are given that are referred to.
+
+    If what is referred to is a key, who refers to it is forgotten, or not remembered at all if it is `there`: nothing
+    more comes for that.
+    """
+    values, hashes, times = _seen(source, below)
+    own, own_hashes, own_times = _seen(target, below)
+    to = Comers(
+        own,
+        own_hashes,
+        np.empty(len(own), np.int64),
+        np.empty(len(own), np.int64),
+        np.empty(len(own), np.int64),
+        np.zeros(_table_size(len(own)), np.int32),
+    )
+    refer(values, hashes, _read(ticks, times, True), to, there, is_key, oldest, ring)
+    since = to.since[to.firsts]
+    some = np.flatnonzero(since != MISSING)
+    clocks = _read(ticks, own_times[some], False)
+    return Required(own[some], own_times[some], clocks, since[some], to.partners[to.firsts[some]])
+
+
+@lean
+def _table_size(rows: int) -> int:
+    size = 2
+    while size < 2 * rows:
+        size *= 2
+    return size
 
 
 @inlined
@@ -121,20 +221,11 @@ class Comers(NamedTuple):
     table: NDArray[np.int32]
 
 
-def comers(values: Ints, hashes: Ints) -> Comers:
-    firsts, since, partners = np.empty((3, len(values)), np.int64)
-    table = np.zeros(1 << (2 * len(values)).bit_length(), np.int32)
-    return Comers(values, hashes, firsts, since, partners, table)
-
-
 @lean
 def refer(
     values: Ints, hashes: Ints, words: Ints, to: Comers, there: Stored, is_key: bool, oldest: int, ring: Ring
 ) -> None:
-    """Rows with values and words refer to others, some of which come with them.
-
-    If what is referred to is a key, who refers to a row that has come, or is there, is not remembered.
-    """
+    """Rows with values and words refer to others, some of which come with them."""
     _come(to, is_key, ring)
     for i in range(len(values)):
         j = to.table[_place(to, values, i, hashes[i])] - 1

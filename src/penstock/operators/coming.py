@@ -6,14 +6,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from penstock.kernels.hashing import row_hashes, rows_below
+from penstock.kernels.hashing import row_hashes
 from penstock.kernels.nulls import has_null
+from penstock.kernels.recent import Came
 from penstock.kernels.rows import gather
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
 from penstock.synopsis.deltas import Deltas, null_masks
-from penstock.synopsis.firsts import ALL, Keys
+from penstock.synopsis.firsts import Keys
 from penstock.synopsis.memory import Ints
+
+_NONE = np.zeros(0, np.int64)
 
 #: Of each input of a join the rows that come in a step: as they arrive, or as they go into its window.
 Rows = Mapping[int, Deltas | Events]
@@ -24,7 +27,7 @@ class Coming:
 
     def __init__(self, rows: Rows, core: JoinCore) -> None:
         self._rows, self.core = rows, core
-        self._known: dict[tuple[int, tuple[int, ...], int], tuple[Keys, Ints]] = {}
+        self._known: dict[tuple[int, tuple[int, ...]], tuple[Keys, Ints]] = {}
         self._stored: dict[int, Ints] = {}
 
     def count(self, number: int) -> int:
@@ -32,29 +35,31 @@ class Coming:
         own = self._rows[number]
         return len(self._slots(number, own)) if isinstance(own, Events) else len(own)
 
-    def of(self, number: int, variables: tuple[int, ...], below: int = ALL) -> tuple[Keys, Ints]:
-        """The values that rows of an input have that come, if their hashes are below that, and their times."""
-        sought = number, variables, below
+    def of(self, number: int, variables: tuple[int, ...]) -> tuple[Keys, Ints]:
+        """The values that rows of an input have that come, and their times."""
+        sought = number, variables
         if sought not in self._known:
-            self._known[sought] = self._find(*sought)
+            self._known[sought] = self._find(self.came(*sought))
         return self._known[sought]
 
-    def _find(self, number: int, variables: tuple[int, ...], below: int) -> tuple[Keys, Ints]:
+    def came(self, number: int, variables: tuple[int, ...]) -> Came:
+        """The rows of an input that come, and where their values are."""
         own, source = self._rows[number], self.core.inputs[number]
         places = self.core.places(number, variables)
         if isinstance(own, Events):
-            rows, times, which = source.store.rows, source.store.starts, self._slots(number, own)
-        else:
-            rows, times, which = own.rows, own.ts, np.arange(len(own))
-        if below == ALL:
-            hashes = row_hashes(rows, which, places)
-        else:
-            which, hashes = rows_below(rows, which, places, below)
-        if not isinstance(own, Events):
-            null = has_null(rows, which, *null_masks(places.tolist(), source.columns))
-            if null.any():
-                which, hashes = which[~null], hashes[~null]
-        return Keys(gather(rows, which, places), hashes), times[which]
+            return Came(source.store.rows, source.store.starts, self._slots(number, own), places, _NONE, _NONE)
+        return Came(own.rows, own.ts, self._all(number), places, *null_masks(places.tolist(), source.columns))
+
+    def _find(self, came: Came) -> tuple[Keys, Ints]:
+        null = has_null(came.rows, came.some, came.null_words, came.null_masks)
+        some = came.some[~null] if null.any() else came.some
+        keys = Keys(gather(came.rows, some, came.columns), row_hashes(came.rows, some, came.columns))
+        return keys, came.times[some]
+
+    def _all(self, number: int) -> Ints:
+        if number not in self._stored:
+            self._stored[number] = np.arange(len(self._rows[number]))
+        return self._stored[number]
 
     def _slots(self, number: int, own: Events) -> Ints:
         """Of rows that come, those that have no NULL."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from penstock.kernels import purge as kernel
 from penstock.kernels.ranks import ranks, stamp
+from penstock.kernels.recent import Ticks
 from penstock.kernels.rising import STAMP, VALUE, rise
 from penstock.operators.events import Events
 from penstock.plan.rules import ByCluster, ByNo, ByOrder, ByPunctuation, PurgingJoin
@@ -69,6 +70,13 @@ class Knowledge:
     def whole(self, evidence: int) -> tuple[Ints, Ints]:
         """The times and values of the evidence that came last."""
         return self._whole[evidence]
+
+    def ticks(self, ticks: int | None) -> Ticks:
+        """The clock that counts a stream's rows, in this step; or time."""
+        if ticks is None:
+            return Ticks(np.zeros(0, np.int64), 0, True)
+        before, times = self._counted[ticks]
+        return Ticks(times, before, False)
 
     def clock_after(self, ticks: int | None, ts: Ints) -> Ints:
         """The clock that counts a stream's rows, or time, when these instants of the last step were over."""

@@ -11,8 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.hashing import rows_below
-from penstock.kernels.recent import Stored
+from penstock.kernels.recent import Came, Required, Stored
 from penstock.kernels.rising import STAMP, VALUE, rise
 from penstock.operators.coming import Coming
 from penstock.operators.knowledge import Knowledge
@@ -150,15 +149,13 @@ class ReferenceCounter(_OfRecent):
 
     def observe(self, rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         monitor, recent = self._monitor, self._recent
-        recent.see(rows.count(monitor.target) + rows.count(monitor.source))
-        keys, times = rows.of(monitor.source, monitor.variables, recent.seen)
-        targets, target_times = rows.of(monitor.target, monitor.variables, recent.seen)
-        words = knows.clock_after(monitor.ticks, times)
+        source, target = (rows.came(number, monitor.variables) for number in (monitor.source, monitor.target))
+        recent.see(len(source.some) + len(target.some))
         index = rows.core.index_on(monitor.target, monitor.variables)
         stored = rows.core.inputs[monitor.target].store.rows
         there = Stored(stored, index.columns, index.heads, index.mask, index.links)
-        found = recent.refer(keys, words, targets, there, monitor.is_key, oldest)
-        return _referred(monitor, rows, targets, target_times, found, knows)
+        found = recent.refer(source, target, knows.ticks(monitor.ticks), there, monitor.is_key, oldest)
+        return _required(len(target.some), found, monitor.ticks is not None)
 
 
 class ClusterCounter(_OfRecent):
@@ -170,13 +167,11 @@ class ClusterCounter(_OfRecent):
 
     def observe(self, rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         times, values = knows.whole(self._monitor.evidence)
-        count = len(times)
-        self._recent.see(count)
-        chosen, hashes = rows_below(values, np.arange(count), np.arange(values.shape[1]), self._recent.seen)
-        values, times = values[chosen], times[chosen]
-        words = knows.clock_after(self._monitor.ticks, times)
-        found = self._recent.meet(Keys(values, hashes), words, oldest)
-        return _clustered(self._monitor, count, values, times, found, knows)
+        self._recent.see(len(times))
+        none = np.zeros(0, np.int64)
+        came = Came(values, times, np.arange(len(times)), np.arange(values.shape[1]), none, none)
+        found = self._recent.meet(came, knows.ticks(self._monitor.ticks), oldest)
+        return _required(len(times), found, counts_itself=False)
 
 
 class OrderWatcher:
@@ -259,6 +254,13 @@ def watcher_of(memory: Memory, name: str, monitor: Monitor) -> Watcher:
         case OfOrder():
             return OrderWatcher(*where, monitor)
     raise AssertionError(f"no watcher for {monitor}")
+
+
+def _required(rows: int, found: Required, counts_itself: bool) -> Observed:
+    """Of so many rows, what those require that were found."""
+    values, times, clocks, since, partners = found
+    required = np.maximum(clocks - since + int(counts_itself), 0)
+    return Observed(rows, values, times, required, clocks, since, partners)
 
 
 class _Since(NamedTuple):

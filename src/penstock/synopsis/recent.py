@@ -7,10 +7,20 @@ estimates without a bias: each stands for 16.
 
 from __future__ import annotations
 
-import numpy as np
-
-from penstock.kernels.recent import CROWDED, MISSING, ROWS, TAKEN, VALUE, Ring, Stored, comers, meet, refer
-from penstock.synopsis.firsts import ALL, Keys, Reference
+from penstock.kernels.recent import (
+    CROWDED,
+    ROWS,
+    TAKEN,
+    VALUE,
+    Came,
+    Required,
+    Ring,
+    Stored,
+    Ticks,
+    come_again,
+    come_to_referred,
+)
+from penstock.synopsis.firsts import ALL
 from penstock.synopsis.memory import Ints, Memory
 
 #: So many values are remembered.
@@ -59,23 +69,10 @@ class Recent:
             self._thinned[1] += 1
             self._ring.registers[CROWDED] = 0
 
-    def meet(self, keys: Keys, words: Ints, oldest: int) -> Ints:
-        """Rows with these keys. Gives the word that each key had before its row, or MISSING.
+    def meet(self, came: Came, ticks: Ticks, oldest: int) -> Required:
+        """Rows come. Those are given whose values came before. Words below the `oldest` are not wanted any more."""
+        return come_again(came, ticks, self.seen, oldest, self._ring)
 
-        A new key has its row's word, and each more row of it adds 1. Words below the `oldest` are not wanted any more.
-        """
-        found = np.empty(len(words), np.int64)
-        meet(*keys, words, oldest, self._ring, found)
-        return found
-
-    def refer(self, keys: Keys, words: Ints, to: Keys, there: Stored, is_key: bool, oldest: int) -> Reference:
-        """Rows with these keys and words, which refer to others, and those that they refer `to`, which come with them.
-
-        If what is referred to is a key, who refers to it is forgotten, or not remembered at all if it is `there`:
-        nothing more comes for that.
-        """
-        came = comers(*to)
-        refer(*keys, words, came, there, is_key, oldest, self._ring)
-        since = came.since[came.firsts]
-        places = np.flatnonzero(since != MISSING)
-        return Reference(places, since[places], came.partners[came.firsts[places]])
+    def refer(self, source: Came, target: Came, ticks: Ticks, there: Stored, is_key: bool, oldest: int) -> Required:
+        """Rows come, and others that they refer to; those are given that are referred to."""
+        return come_to_referred(source, target, ticks, self.seen, there, is_key, oldest, self._ring)
