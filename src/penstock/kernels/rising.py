@@ -29,3 +29,23 @@ def rise(stamps: Ints, values: Ints, highest: int, records: Ints, size: int, bel
             records[size, STAMP], records[size, VALUE] = stamps[i], highest
             size += 1
     return size, count
+
+
+@lean
+def above(records: Ints, size: int, column: int, value: int) -> int:
+    """How many of the records, which go up in that column, are not above a value: the place of the first that is."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        if records[middle, column] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@lean
+def passed_by(records: Ints, size: int, values: Ints, some: Ints, stamps: Ints) -> None:
+    """Of some values, the stamp of the first record that is above each."""
+    for i in range(len(some)):
+        stamps[i] = records[above(records, size, VALUE, values[some[i]]), STAMP]

@@ -13,7 +13,7 @@ import numpy as np
 from penstock.kernels import purge as kernel
 from penstock.kernels.ranks import ranks, stamp
 from penstock.kernels.recent import Ticks
-from penstock.kernels.rising import STAMP, VALUE, rise
+from penstock.kernels.rising import STAMP, VALUE, above, rise
 from penstock.operators.events import Events
 from penstock.plan.rules import ByCluster, ByNo, ByOrder, ByPunctuation, PurgingJoin
 from penstock.synopsis.deltas import Deltas, is_null
@@ -122,7 +122,7 @@ class Knowledge:
         end, _ = rise(stamps, values[:, 0], int(highest), waiting, int(size[0]), below)
         # Rows up to this one, or this time, have nothing smaller to come.
         oldest = self.clock(rule.ticks) - k - (1 if rule.ticks is None else 0)
-        old = int(np.searchsorted(waiting[:end, STAMP], oldest, side="right"))
+        old = above(waiting, end, STAMP, oldest)
         if old:
             self.clocks[clock] = waiting[old - 1, VALUE]
             waiting[: end - old] = waiting[old:end].copy()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.recent import Came, Required, Stored
-from penstock.kernels.rising import STAMP, VALUE, rise
+from penstock.kernels.rising import STAMP, VALUE, above, passed_by, rise
 from penstock.operators.coming import Coming
 from penstock.operators.knowledge import Knowledge
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
@@ -196,8 +196,8 @@ class OrderWatcher:
         self._size[0], count = rise(stamps, keys[:, 0], int(highest), records, size, below)
         some = self._chosen(below[:count], keys)
         # The records go up in value, and the first one above a row that is below the highest came before it.
-        records = records[: self._size[0]]
-        words = records[np.searchsorted(records[:, VALUE], keys[some, 0], side="right"), STAMP]
+        words = np.empty(len(some), np.int64)
+        passed_by(records, len(self), keys[:, 0], some, words)
         clocks = knows.clock_before(ticks, times[some])
         since = _Since(some, clocks, words, np.ones_like(some))
         return _observed(len(times), keys, times, since, ticks is not None)
@@ -216,8 +216,8 @@ class OrderWatcher:
 
     def passed(self, clock: int) -> int:
         """The largest value of rows up to there."""
-        records = self._records(0)[: len(self)]
-        old = int(np.searchsorted(records[:, STAMP], clock, side="right"))
+        records = self._records(0)
+        old = above(records, len(self), STAMP, clock)
         return int(records[old - 1, VALUE]) if old else _LEAST
 
     @property
@@ -227,8 +227,8 @@ class OrderWatcher:
     def forget_before(self, clock: int, at_once: bool) -> None:
         """The last of the old ones stays: a row that is smaller than it requires too much to be measured."""
         records = self._records(0)[: len(self)]
-        old = int(np.searchsorted(records[:, STAMP], clock, side="left"))
-        if old > 1:
+        old = above(records, len(self), STAMP, clock - 1)
+        if old > 1 and (at_once or 4 * old > len(self)):
             self._size[0] -= old - 1
             records[: len(self)] = records[old - 1 :].copy()
 

@@ -1,0 +1,106 @@
+"""A queue of slots from whose middle slots are taken: what a window forgets first, where rows may go before.
+
+Each slot has its place, and one that is taken out leaves a hole there. Holes are passed over at the front, and closed
+up when the queue would have to grow and a quarter of it is holes; so that costs a few steps for each slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from penstock.kernels.holes import HOLE, close_up, dig
+from penstock.synopsis.memory import Halves, Ints, Memory
+from penstock.synopsis.store import HalvesBySlot, RowStore
+
+#: The registers: places from the first up to the second one are the queue; how many slots are there.
+_LEFT, _RIGHT, _COUNT = range(3)
+
+
+class HoledQueue:
+    """Slots of one store, in the order in which they were put."""
+
+    def __init__(self, memory: Memory, name: str, store: RowStore) -> None:
+        self._memory, self._name = memory, name
+        self._registers = memory.array(f"{name}.holed", 3)[:3]
+        self._places = HalvesBySlot(memory, f"{name}.places", store)
+
+    def __len__(self) -> int:
+        return int(self._registers[_COUNT])
+
+    @property
+    def first(self) -> int:
+        """The slot at the front, or -1."""
+        left, right = self._registers[:2].tolist()
+        for line in self._lines(0)[left:right]:
+            if line != HOLE:
+                return int(line)
+        return -1
+
+    def push(self, slots: Ints) -> None:
+        """Puts slots behind all others."""
+        lines = self._make_room(len(slots))
+        right = int(self._registers[_RIGHT])
+        end = right + len(slots)
+        lines[right:end] = slots
+        self._places.array()[slots] = np.arange(right, end)
+        self._registers[_RIGHT] = end
+        self._registers[_COUNT] += len(slots)
+
+    def take(self, times: Callable[[Ints], Ints], until: int) -> tuple[Ints, Ints]:
+        """Takes the slots at the front whose time is before `until`. Gives them, and their times.
+
+        Times never decrease.
+        """
+        left, right = self._registers[:2].tolist()
+        chunk, found, found_times, lines = 1024, [_NOTHING], [_NOTHING], self._lines(0)
+        while left < right:
+            end = min(right, left + chunk)
+            there = np.flatnonzero(lines[left:end] != HOLE)
+            slots = lines[left:end][there].astype(np.int64)
+            at = times(slots)
+            count = int(np.searchsorted(at, until, side="left"))
+            found.append(slots[:count])
+            found_times.append(at[:count])
+            if count < len(slots):
+                left += int(there[count])
+                break
+            left, chunk = end, 2 * chunk
+        goers = np.concatenate(found)
+        self._registers[_LEFT] = left
+        self._registers[_COUNT] -= len(goers)
+        return goers, np.concatenate(found_times)
+
+    def remove(self, slots: Ints) -> None:
+        """Takes slots out, wherever they are."""
+        dig(slots, self._places.array(), self._lines(0))
+        self._registers[_COUNT] -= len(slots)
+
+    def insert(self, slots: Ints, keys: Ints) -> None:
+        """Puts slots where they belong in a queue that is in the order of their keys, in a pass over it."""
+        if not len(slots):
+            return
+        left, right = self._registers[:2].tolist()
+        lines = self._lines(0)[left:right]
+        held = np.concatenate((lines[lines != HOLE].astype(np.int64), slots))
+        self._registers[:] = 0
+        self.push(held[np.argsort(keys[held], kind="stable")])
+
+    def _make_room(self, count: int) -> Halves:
+        """The lines, with room for so many more behind."""
+        left, right = self._registers[:2].tolist()
+        lines = self._lines(0)
+        if right + count <= len(lines):
+            return lines
+        if 4 * len(self) <= 3 * right:
+            self._registers[:2] = 0, close_up(lines[:right], left, self._places.array())
+            right = len(self)
+        return self._lines(right + count)
+
+    def _lines(self, count: int) -> Halves:
+        """By place a slot, or a hole."""
+        return self._memory.array(f"{self._name}.lines", (count + 1) // 2).view(np.int32)
+
+
+_NOTHING = np.zeros(0, np.int64)
