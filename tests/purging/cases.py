@@ -16,6 +16,17 @@ from tests.generators import Case
 
 SECOND = 1_000_000
 COLUMNS = ("a", "b")
+#: Windows whose rows leave when others come, or enter later than they come.
+COUNTED = (" [ROWS 3]", " [ROWS 8]")
+SLIDING = (
+    " [RANGE 6 SECONDS SLIDE 4 SECONDS]",
+    " [RANGE 9 SECONDS SLIDE 3 SECONDS]",
+    " [RANGE 2 SECONDS SLIDE 5 SECONDS]",
+)
+PARTITIONED = (" [PARTITION BY a ROWS 2]",)
+WINDOWS = ("", "", "", " [RANGE 3 SECONDS]", " [RANGE 8 SECONDS]", *COUNTED, *SLIDING, *PARTITIONED)
+#: What a query gives of its results.
+OUTPUTS = ("{}", "{}", "{}", "ISTREAM({})", "ISTREAM({})", "DSTREAM({})", "RSTREAM({})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +142,12 @@ class Purging:
     catalog: Catalog
 
 
-def purging_case(seed: int, rows: int = 40) -> Purging:
+def purging_case(seed: int, rows: int = 40, windows: tuple[str, ...] = WINDOWS) -> Purging:
     random = Random(seed)
     names = [f"s{n}" for n in range(random.choice((2, 2, 3, 3, 4)))]
     edges = list(join_edges(random, names))
     declared = [one for name in names for one in _declared(random, name, names, edges)]
-    return data_case(random, names, declared, join_select(random, names, edges), rows)
+    return data_case(random, names, declared, join_select(random, names, edges, windows), rows)
 
 
 def data_case(random: Random, names: list[str], declared: list[Declared], select: str, rows: int) -> Purging:
@@ -197,12 +208,13 @@ def _ddl(name: str, declared: list[Declared]) -> str:
     return f"CREATE STREAM {name} (a BIGINT, b BIGINT, closes INT, ts TIMESTAMP{mine}) TIMESTAMP BY ts;"
 
 
-def join_select(random: Random, names: list[str], edges: list[tuple[str, str, str, str]]) -> str:
-    timed = (" [RANGE 3 SECONDS]", " [RANGE 8 SECONDS]", " [RANGE 6 SECONDS SLIDE 4 SECONDS]")
-    windows = [random.choice(("", "", "", *timed, " [ROWS 3]")) for _ in names]
-    if random.random() < 0.5:
-        windows = ["" for _ in names]
-    sources = ", ".join(name + window for name, window in zip(names, windows, strict=True))
+def join_select(
+    random: Random, names: list[str], edges: list[tuple[str, str, str, str]], windows: tuple[str, ...] = WINDOWS
+) -> str:
+    chosen = [random.choice(windows) for _ in names]
+    if windows is WINDOWS and random.random() < 0.4:
+        chosen = ["" for _ in names]
+    sources = ", ".join(name + window for name, window in zip(names, chosen, strict=True))
     on = [f"{one}.{column} = {other}.{theirs}" for one, column, other, theirs in edges]
     if random.random() < 0.3:
         one, other = random.sample(names, 2)
@@ -212,7 +224,7 @@ def join_select(random: Random, names: list[str], edges: list[tuple[str, str, st
     if random.random() < 0.2:
         on.append(f"{names[0]}.a + 1 >= {names[1]}.b")
     columns = ", ".join(f"{name}.{random.choice(COLUMNS)} AS c{n}" for n, name in enumerate(names))
-    listed = f"ISTREAM({columns})" if random.random() < 0.3 else columns
+    listed = random.choice(OUTPUTS).format(columns)
     if random.random() < 0.15:
         return f"SELECT {names[0]}.a, COUNT(*) AS n FROM {sources} WHERE {' AND '.join(on)} GROUP BY {names[0]}.a"
     return f"SELECT {listed} FROM {sources} WHERE {' AND '.join(on)}"

@@ -6,11 +6,13 @@ from collections import Counter
 
 import numpy as np
 
+from penstock.algebra.relations import Relation
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.purge import Purge
 from penstock.plan.rules import ByNo
 from penstock.sql import bind_text
-from tests.engines.comparing import batch, logged
+from tests.engines.comparing import batch, comparable, logged
+from tests.reference.interpreter import run
 
 Values = tuple[int, ...]
 
@@ -27,6 +29,7 @@ class Steps:
         ]
         self.log: Counter[tuple[object, ...]] = Counter()
         self.now = 0
+        self._came: dict[str, list[Values]] = {stream.name: [] for stream in self.catalog.streams}
 
     @property
     def forgets(self) -> bool:
@@ -39,6 +42,7 @@ class Steps:
     def come(self, stream: str, row: Values, ts: int) -> None:
         """A row at that instant, which is closed then."""
         self.now = ts
+        self._came[stream].append((*row, ts))
         definition = self.catalog.get(stream)
         self.engine.push(stream, batch(definition, [(*row, ts)]))  # type: ignore[arg-type]
         self.log += logged(self.engine._step(ts + 1), self.query)
@@ -46,13 +50,21 @@ class Steps:
     def stored(self, occurrence: str) -> list[Values]:
         """The rows of an input, but their times, in the order in which they came."""
         (purge,) = self._purges
-        for number, operand in enumerate(purge.node.operands):
-            if operand.schema[0].scope == occurrence:
-                store = purge._core.inputs[number].store
-                slots = np.flatnonzero(purge._core.lives(number)[: store.capacity])
-                slots = slots[np.argsort(store.starts[slots], kind="stable")]
-                return [tuple(row[: len(operand.schema)]) for row in store.rows[slots].tolist()]
-        raise AssertionError(occurrence)
+        number, operand = self._input(occurrence)
+        store = purge._core.inputs[number].store
+        slots = np.flatnonzero(purge._core.lives(number)[: store.capacity])
+        slots = slots[np.argsort(store.starts[slots], kind="stable")]
+        return [tuple(row[: len(operand.schema)]) for row in store.rows[slots].tolist()]
+
+    def waiting(self, occurrence: str) -> int:
+        """How many rows of an input have come, and not yet entered its window."""
+        (purge,) = self._purges
+        number, _ = self._input(occurrence)
+        return len(purge._core.inputs[number].store) - int(np.count_nonzero(purge._core.lives(number)))
+
+    def _input(self, occurrence: str) -> tuple[int, Relation]:
+        (purge,) = self._purges
+        return next(each for each in enumerate(purge.node.operands) if each[1].schema[0].scope == occurrence)
 
     def no(self, occurrence: str) -> list[Values]:
         """The keys of an input's No component."""
@@ -61,6 +73,11 @@ class Steps:
             if isinstance(rule, ByNo) and purge.node.operands[rule.target].schema[0].scope == occurrence:
                 return sorted(map(tuple, purge._knows.evidence[number].entries().keys.tolist()))
         raise AssertionError(occurrence)
+
+    def expected(self) -> Counter[tuple[object, ...]]:
+        """What the reference has given by now."""
+        changes = run(self.query, self.catalog, self._came, self.now)
+        return Counter((change.ts, change.op, *map(comparable, change.row)) for change in changes)
 
     def results(self) -> list[tuple[object, ...]]:
         """The rows that are in the answer now."""

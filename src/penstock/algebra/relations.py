@@ -66,6 +66,20 @@ class Range:
     def __post_init__(self) -> None:
         require(self.width >= 0 and (self.slide is None or self.slide > 0), "a window does not reach forward")
 
+    @property
+    def lag(self) -> int:
+        """How long after its time a row enters the window, at most."""
+        return 0 if self.slide is None else self.slide - 1
+
+    @property
+    def stay(self) -> int:
+        """How long after it has entered a row is in the window, at most.
+
+        >>> Range(5).stay, Range(5, 3).stay, Range(6, 3).stay
+        (5, 5, 8)
+        """
+        return self.width if self.slide is None else (self.width // self.slide + 1) * self.slide - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from penstock.operators.rows import Rows, by_input, in_one
 from penstock.operators.spill import Spill, counted
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.todo import Todo
-from penstock.operators.windows import ForgettingWindow
+from penstock.operators.windows import ForgettingWindow, RecallingWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import holders_of
 from penstock.plan.rules import (
@@ -156,7 +157,8 @@ class Purge:
         notes = {
             number: [partial(self._stamps, rule) for rule, _ in counted(self.node, number)] for number in self._windows
         }
-        return Spill(self._memory, self._name, self.node, self._core, self._windows, notes, self._dictionary, folder)
+        windows = cast(Mapping[int, RecallingWindow], self._windows)  # the plan sees to that
+        return Spill(self._memory, self._name, self.node, self._core, windows, notes, self._dictionary, folder)
 
     def gave(self, results: int) -> None:
         """So many results came out, since the last call."""
@@ -250,6 +252,17 @@ class Purge:
                 for holder in self._hearing.told[rule_number]:
                     self._todo.drop_those_with(holder, rule.variables, keys)
 
+    def _wake_partners(self, number: int, events: Events) -> None:
+        """Rows leave their window, and nobody could know when. Those that join them may have waited for that.
+
+        Who waits because of a row that another one joins hears of it later: when it is twice as old.
+        """
+        slots = events.slots[events.signs < 0]
+        if len(slots) and (self._retracts or len(self._core.inputs) > 2):
+            inputs = np.full(len(slots), number, np.int64)
+            partners = kernel.partners(inputs, slots, self._tables.tables())
+            self._todo.look_at(by_input(*partners, self._hearing.looked_at))
+
     def step(self, events: Sequence[Events], entered: Sequence[Events], found: Ints) -> None:
         """Forgets what can go after these events, of which these entered the join.
 
@@ -261,6 +274,8 @@ class Purge:
             self._forget_outsiders(number, events[number], entered[number])
         for number, own in enumerate(events):
             self._leave(number, own)
+            if number in self._tables.leaving_at_times_unknown:
+                self._wake_partners(number, own)
         for number, keys in self._learned:
             self._wake(self._hearing.key_of[number], keys, is_no=isinstance(self.node.rules[number], ByNo))
         self._learned = []

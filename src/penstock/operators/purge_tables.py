@@ -12,7 +12,7 @@ from operator import or_
 
 import numpy as np
 
-from penstock.algebra.relations import Range, Relation, Unbounded
+from penstock.algebra.relations import Range, Relation, Table, Unbounded
 from penstock.kernels import purge as kernel
 from penstock.kernels.pointers import address
 from penstock.kernels.star import Star
@@ -76,6 +76,8 @@ class PurgeTables:
         self._clock_numbers = np.array(sorted(read), np.int64)
         self.clock_count = len(read)
         self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
+        #: Inputs whose rows leave their window at times that are not known before, or not to the instant.
+        self.leaving_at_times_unknown = {n for n, operand in enumerate(node.operands) if not _leaves_in_time(operand)}
         self._lay_out_indexes()
         self._lay_out_rules()
 
@@ -228,10 +230,18 @@ def wanted_variables(rule: Rule, held: Sequence[set[int]]) -> tuple[int, ...]:
 
 
 def _reach(operand: Relation) -> int:
-    """How long after its time a row leaves its window."""
+    """How long after it has entered a row is in its window; of a window that slides, at most."""
     match operand:
-        case Scan(spec=Range(width=width, slide=None)):
-            return width
-        case Scan(spec=Unbounded()):
+        case Scan(spec=Range() as spec):
+            return spec.stay
+        case Scan(spec=Unbounded()) | Table():
             return kernel.ALWAYS
     return kernel.NOT_KNOWN
+
+
+def _leaves_in_time(operand: Relation) -> bool:
+    """Whether it is known when a row leaves its window, if ever."""
+    match operand:
+        case Scan(spec=Range(slide=None) | Unbounded()) | Table():
+            return True
+    return False

@@ -22,7 +22,7 @@ from penstock.kernels.pointers import address
 from penstock.kernels.purge import Spilled
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore, Probe
-from penstock.operators.windows import ForgettingWindow
+from penstock.operators.windows import RecallingWindow
 from penstock.plan.joins import join_variables
 from penstock.plan.rules import AfterRows, InTime, PurgingJoin, Static
 from penstock.plan.watched import OnDisk
@@ -45,7 +45,7 @@ class Spill:
         name: str,
         node: PurgingJoin,
         core: JoinCore,
-        windows: Mapping[int, ForgettingWindow],
+        windows: Mapping[int, RecallingWindow],
         notes: Mapping[int, Sequence[Noted]],
         dictionary: Dictionary,
         folder: Path,

@@ -18,7 +18,7 @@ from penstock.synopsis.deltas import null_masks, null_words
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.queue import SlotQueue
-from penstock.synopsis.store import RowStore
+from penstock.synopsis.store import BySlot, RowStore
 
 
 class WindowOperator(Protocol):
@@ -29,9 +29,19 @@ class WindowOperator(Protocol):
 
 
 def window_operator(
-    spec: WindowSpec, memory: Memory, name: str, columns: int, width: int, by: tuple[int, ...] = ()
+    spec: WindowSpec,
+    memory: Memory,
+    name: str,
+    columns: int,
+    width: int,
+    by: tuple[int, ...] = (),
+    *,
+    forgets: bool = False,
 ) -> WindowOperator:
-    """The operator of a window over rows of so many columns and words; `by` are the columns of its partitions."""
+    """The operator of a window over rows of so many columns and words; `by` are the columns of its partitions.
+
+    `forgets`: its rows may be forgotten before they leave.
+    """
     if isinstance(spec, PartitionRows):
         return PartitionWindow(memory, name, width, columns, by, spec.count)
     store = RowStore(memory, name, width, null_words(columns) if columns else 0)
@@ -43,14 +53,18 @@ def window_operator(
         case Range(reach):
             return RangeWindow(memory, name, store, reach)
         case Rows(count):
-            return RowsWindow(memory, name, store, count)
+            return (CountingWindow if forgets else RowsWindow)(memory, name, store, count)
 
 
 class ForgettingWindow(WindowOperator, Protocol):
     """A window whose rows may be forgotten before they leave it."""
 
     def forget(self, slots: Ints) -> None:
-        """These rows are wanted no more. They have no event when they leave."""
+        """These rows, which have come, are wanted no more. They have no event when they leave."""
+
+
+class RecallingWindow(ForgettingWindow, Protocol):
+    """One to which rows may come back that were forgotten."""
 
     def oldest(self) -> int:
         """The slot of a row that none came before, or -1 if that is not known."""
@@ -148,13 +162,22 @@ class SlidingWindow:
         self.store.release(goers)
         return in_time(going_ts, goers, coming_ts, comers, self.store.starts)
 
+    def forget(self, slots: Ints) -> None:
+        # All of them have entered, so those that have not yet move up in the queue.
+        self._queue.entered -= len(slots)
+        self._queue.remove(slots, self.store.capacity)
+        self.store.release(slots)
+
     def _ends(self) -> Ints:
         """The first instant at which each row is not there any more."""
         return self._memory.array(f"{self._name}.ends", self.store.capacity)
 
 
 def due(queue: SlotQueue, start: int, times: Callable[[Ints], Ints], until: int) -> tuple[Ints, Ints]:
-    """The slots from a position of the queue on whose time is before `until`, and their times, which never decrease."""
+    """The slots from a position of the queue on whose time is before `until`, and their times, which never decrease.
+
+    Time may also be counted in rows.
+    """
     chunk, found, found_ts = 1024, [], []
     while start < queue.right:
         slots = queue.slots(start, min(queue.right, start + chunk))
@@ -190,6 +213,37 @@ class RowsWindow:
         queue.left = end
         self.store.release(goers)
         return in_time(ts[pushers], goers, ts, slots, self.store.starts)
+
+
+class CountingWindow:
+    """`[ROWS n]` of which rows may be forgotten: so each has its number, and all count that ever came."""
+
+    def __init__(self, memory: Memory, name: str, store: RowStore, count: int) -> None:
+        self.store = store
+        self._queue = SlotQueue(memory, name)
+        self._count = count
+        self._numbers = BySlot(memory, f"{name}.numbers", store)
+        self._came = memory.array(f"{name}.came", 1)
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        slots = self.store.put(rows, ts)
+        before = int(self._came[0])
+        self._came[0] += len(slots)
+        self._numbers.array()[slots] = np.arange(before, self._came[0])
+        self._queue.push(slots)
+        goers, pushers = due(self._queue, self._queue.left, self._pusher, int(self._came[0]))
+        self._queue.left += len(goers)
+        self.store.release(goers)
+        # Who is pushed out now is so by one of the new rows.
+        return in_time(ts[pushers - before], goers, ts, slots, self.store.starts)
+
+    def forget(self, slots: Ints) -> None:
+        self._queue.remove(slots, self.store.capacity)
+        self.store.release(slots)
+
+    def _pusher(self, slots: Ints) -> Ints:
+        """The number of the row that pushes each one out."""
+        return self._numbers.array()[slots] + self._count
 
 
 class PartitionWindow:

@@ -297,6 +297,8 @@ class _Cutter:
         grid = tuple(s for _, s in chosen) or (1,)
         own: list[list[Expr | None]] = [[*(v[i] for v, _ in chosen)] or [None] for i in range(len(pieces))]
         if isinstance(relation, PurgingJoin):
+            relation = _forgetting_here(relation, pieces)
+        if isinstance(relation, PurgingJoin):
             pieces += [_Piece(scan) for scan in relation.evidence]
             own += [
                 relation.evidence_along(n, [v for v, s in enumerate(shares) if s > 1]) or [None]
@@ -335,6 +337,12 @@ def _of_groups(groups: _Piece, held: Mapping[Column, Column]) -> tuple[Dimension
         # One dimension may be by several values, and then all of them count.
         return nowhere if None in found else (tuple(c for c in found if c is not None),)
     return tuple(None if column is None else (column,) for column in found) if len(found) == len(nowhere) else nowhere
+
+
+def _forgetting_here(join: PurgingJoin, pieces: list[_Piece]) -> Join:
+    """The join, which forgets no rows of windows that are cut elsewhere: these tell it when they go."""
+    forgets = tuple(number for number in join.forgets if pieces[number].shares is None)
+    return replace(join, forgets=forgets) if forgets else Join(join.operands, join.on)
 
 
 def _alone(key: Column, join: Join) -> tuple[Column | None, ...]:

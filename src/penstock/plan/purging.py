@@ -20,6 +20,7 @@ from penstock.algebra.relations import (
     Join,
     Range,
     Relation,
+    Rows,
     SemiJoin,
     Table,
     Unbounded,
@@ -144,7 +145,8 @@ def _with_own_equalities(join: Join) -> Join:
     """
     operands = list(join.operands)
     for number, operand in enumerate(operands):
-        if isinstance(operand, Scan) and _is_plain(operand):
+        # A filter commutes with a window of time, not with one of rows.
+        if isinstance(operand, Scan) and isinstance(operand.spec, Unbounded | Range):
             equal = tuple(each for same in join_classes(join) for each in _own_equalities(operand, same))
             operands[number] = replace(operand, where=operand.where + equal)
     return Join(tuple(operands), join.on)
@@ -158,16 +160,14 @@ def _own_equalities(scan: Scan, same: set[Column]) -> list[Compare]:
 
 def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: _Rules) -> bool:
     """Whether some rule helps a row of the operand that its own window does not make go as soon."""
-    if not isinstance(operand, Scan) or not _is_plain(operand):
+    if not found.is_forgettable(operand):
         return False
+    assert isinstance(operand, Scan)
     own = {v for v, columns in enumerate(found.variables) if columns[number] is not None}
     for rule in rules:
         match rule:
             case InTime(_, source, reach):
-                is_in_window = (
-                    isinstance(reach, int) and isinstance(operand.spec, Range) and reach >= operand.spec.width
-                )
-                if source == number and not is_in_window:
+                if source == number and not _is_in_window(reach, operand):
                     return True
             case AfterRows(_, source):
                 if source == number:
@@ -182,8 +182,8 @@ def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: 
 
 def _is_helped(number: int, operand: Relation, rules: tuple[Rule, ...], found: _Rules) -> bool:
     """Whether rows of an operand are told by a No component that they wait in vain."""
-    is_plain = isinstance(operand, Scan) and _is_plain(operand)
-    return is_plain and any(isinstance(rule, ByNo) and found.holds(number, rule.variables) for rule in rules)
+    is_told = any(isinstance(rule, ByNo) and found.holds(number, rule.variables) for rule in rules)
+    return is_told and found.is_forgettable(operand)
 
 
 def always_forgets(join: PurgingJoin, number: int) -> bool:
@@ -214,9 +214,9 @@ def _applies(rule: Rule, reached: set[int], known: set[int], first: bool) -> boo
             return not first and known.issuperset(variables)
 
 
-def _is_plain(scan: Scan) -> bool:
-    """Whether a row is in its window from its own time on, and leaves it in time or never."""
-    return isinstance(scan.spec, Unbounded) or (isinstance(scan.spec, Range) and scan.spec.slide is None)
+def _is_in_window(reach: K, scan: Scan) -> bool:
+    """Whether a row leaves its window no later than so long after it has entered."""
+    return isinstance(reach, int) and isinstance(scan.spec, Range) and reach >= scan.spec.stay
 
 
 def _text(definition: StreamDef, constraint: Constraint) -> str:
@@ -254,6 +254,18 @@ class _Rules:
         self._columns: dict[ByKey, tuple[str, ...]] = {}
         self.monitors: list[Monitor] = []
         self._scans = {n: operand for n, operand in enumerate(join.operands) if isinstance(operand, Scan)}
+
+    def is_forgettable(self, operand: Relation) -> bool:
+        """Whether rows of an input may go before they leave its window.
+
+        What is spilled and comes back has to find its place in the window, which only times say.
+        """
+        match operand:
+            case Scan(spec=Unbounded() | Range(slide=None)):
+                return True
+            case Scan(spec=Range() | Rows()):
+                return not self._spill
+        return False
 
     def is_probable(self, rule: Rule) -> bool:
         """Whether a rule leans on a k: that of a constraint, not of a window or of the query itself."""
@@ -333,8 +345,7 @@ class _Rules:
         """Whether a rule ends the wait of an input's rows for those of a target before they leave their window."""
         match rule:
             case InTime(other, source, reach):
-                spec = self._scans[asking].spec if asking in self._scans else None
-                is_longer = isinstance(spec, Range) and isinstance(reach, int) and reach >= spec.width
+                is_longer = asking in self._scans and _is_in_window(reach, self._scans[asking])
                 return (other, source) == (target, asking) and not is_longer
             case AfterRows(other, source):
                 return (other, source) == (target, asking)
@@ -376,7 +387,7 @@ class _Rules:
             k = self._k(monitor)
             if ticks is not None:
                 yield AfterRows(target, number, k, ticks)
-            elif isinstance(k, Estimate) and _is_plain(self._scans[number]):
+            elif isinstance(k, Estimate):
                 yield InTime(target, number, k)
 
     def _k(self, monitor: Monitor) -> K:
@@ -418,7 +429,7 @@ class _Rules:
             match reference.within:
                 case WithinTime(microseconds=time):
                     yield Referred(target, time + self._entering(target), None)
-                case WithinRows(k):
+                case WithinRows(k) if not self._entering(target):
                     yield Referred(target, k, self._ticks(self._definition(self._scans[target]), reference.within))
 
     def _by_time(self, differences: Iterable[tuple[int, int, int]]) -> Iterator[InTime]:
@@ -426,14 +437,12 @@ class _Rules:
 
         Each of the differences is a number of an input, that of another, and how much later its rows are at most.
         """
-        timed = {n: scan for n, scan in self._scans.items() if _is_plain(scan)}
         reach: dict[tuple[int, int], int] = {}
-        for (one, scan), other in product(timed.items(), self._scans):
+        for (one, scan), other in product(self._scans.items(), self._scans):
             if one != other and isinstance(scan.spec, Range):
-                reach[one, other] = scan.spec.width
+                reach[one, other] = scan.spec.width + scan.spec.lag
         for later, earlier, by in differences:
-            if earlier in timed:
-                reach[earlier, later] = min(by, reach.get((earlier, later), by))
+            reach[earlier, later] = min(by, reach.get((earlier, later), by))
         for middle, one, other in product(self._scans, self._scans, self._scans):
             if one != other and (one, middle) in reach and (middle, other) in reach:
                 by = reach[one, middle] + reach[middle, other]
@@ -445,7 +454,7 @@ class _Rules:
     def _entering(self, number: int) -> int:
         """How long after its time a row of an input enters its window, at most."""
         spec = self._scans[number].spec
-        return spec.slide - 1 if isinstance(spec, Range) and spec.slide is not None else 0
+        return spec.lag if isinstance(spec, Range) else 0
 
     def _times_of_references(self) -> Iterator[tuple[int, int, int]]:
         """RIDS in time: a row that is referred to comes at most so much later."""

@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
-from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin
+from penstock.algebra.relations import AntiJoin, Join, Relation, Rows, Schema, SemiJoin
 from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, once
 from penstock.operators.building.windows import build_arrivals, build_operator
 from penstock.operators.constant_join import (
@@ -28,7 +28,7 @@ from penstock.operators.scalars import compile_predicate
 from penstock.operators.spill import with_leaving
 from penstock.operators.stretches import Stretches
 from penstock.operators.totals import BucketTotals, Summed
-from penstock.operators.windows import ForgettingWindow
+from penstock.operators.windows import ForgettingWindow, RecallingWindow
 from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
@@ -74,8 +74,9 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     purge = Purge(
         build.memory, name, node, core, forgetting, retracts, build.dictionary, copies, build.forgetting, build.spill
     )
-    # What a row joins may be on disk: then all rows are let in.
-    doors = Doors(node, core, forgetting if purge.spill is None else ())
+    # What a row joins may be on disk: then all rows are let in. So they are where each counts.
+    guarded = [number for number, own in windows.items() if purge.spill is None and not own.counts]
+    doors = Doors(node, core, guarded)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
@@ -206,7 +207,9 @@ class _ForgettingInput:
         assert isinstance(scan, Scan)
         with build.gauges.building(scan) as self._gauge:
             self.arrivals = build_arrivals(build, scan)
-            self.window = cast(ForgettingWindow, build_operator(build, scan))
+            self.window = cast(ForgettingWindow, build_operator(build, scan, forgets=True))
+            #: Whether rows that are not let in would be missing in the window's count.
+            self.counts = isinstance(scan.spec, Rows)
             build.stores.append(self.window.store)
         self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, self.arrivals(step)))
 
@@ -220,7 +223,7 @@ class _ForgettingInput:
 class _Settled:
     """The left window of a semi-join: a row that it forgets is counted no more."""
 
-    def __init__(self, window: ForgettingWindow, operator: SemiJoinOperator) -> None:
+    def __init__(self, window: RecallingWindow, operator: SemiJoinOperator) -> None:
         self.store, self.step, self.oldest = window.store, window.step, window.oldest
         self._window, self._operator = window, operator
 
@@ -242,7 +245,8 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
     evidence = [build.deltas(scan) for scan in node.evidence]
     wants_match = isinstance(relation, SemiJoin)
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
-    forgetting = {0: _Settled(windows[0].window, operator), 1: windows[1].window}
+    left, right = (cast(RecallingWindow, own.window) for own in windows)
+    forgetting = {0: _Settled(left, operator), 1: right}
     name = build.name("purge")
     settings = (build.forgetting, build.spill)
     purge = Purge(build.memory, name, node, core, forgetting, False, build.dictionary, (), *settings, once=(0,))

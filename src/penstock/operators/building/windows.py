@@ -82,10 +82,11 @@ def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
     return window.store, step_window
 
 
-def build_operator(build: Builder, scan: Scan) -> WindowOperator:
+def build_operator(build: Builder, scan: Scan, *, forgets: bool = False) -> WindowOperator:
     columns = len(scan.schema)
     by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
-    window = window_operator(scan.spec, build.memory, build.name("window"), columns, row_width(columns), by)
+    name = build.name("window")
+    window = window_operator(scan.spec, build.memory, name, columns, row_width(columns), by, forgets=forgets)
     build.keeps(window.store, scan.schema)
     return window
 
