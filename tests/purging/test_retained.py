@@ -9,8 +9,10 @@ import pytest
 
 from penstock import check
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.operators import punctuation_purge
 from tests.engines.comparing import batch, bound
 from tests.generators import Case
+from tests.purging.stored import Steps
 
 Row = tuple[object, ...]
 #: The rows of each stream so far.
@@ -40,6 +42,12 @@ def waiting_bids(past: Past) -> int:
     """Bids since which fewer than two items came."""
     times = sorted(row[-1] for row in past["item"])  # type: ignore[type-var]
     return sum(sum(at > row[-1] for at in times) < 2 for row in past["bid"])  # type: ignore[operator]
+
+
+def wanted_items(past: Past) -> int:
+    """Items that are open, and those that are in a result with one of the last six bids."""
+    last = {row[0] for row in past["bid"][-6:]}
+    return open_items(past) + len({row[0] for row in past["bid"] if row[1]} & last)
 
 
 #: DDL, query, the words of its bound, and by the beginnings of operators' names what they may keep.
@@ -73,6 +81,19 @@ CASES: dict[str, tuple[str, str, str, dict[str, Callable[[Past], int]]]] = {
         "SELECT id, b.ts AS at FROM item, bid b WHERE id = b.auction",
         "auctions not yet closed",
         {"item": open_items, "b": waiting_bids},
+    ),
+    "join of windows of rows": (
+        AUCTION,
+        "SELECT id, b.ts AS at FROM item [ROWS 30], bid [ROWS 6] b WHERE id = b.auction",
+        "30 rows of item + 6 rows of b",
+        {"item": wanted_items, "b": lambda past: min(6, len(past["bid"]))},
+    ),
+    "join with a window that slides": (
+        AUCTION,
+        "SELECT id, b.ts AS at FROM item [RANGE 90 MICROSECONDS SLIDE 3 MICROSECONDS], bid [ROWS 6] b"
+        " WHERE id = b.auction",
+        "6 rows",
+        {"item": wanted_items, "b": lambda past: min(6, len(past["bid"]))},
     ),
     "groups of a join": (
         AUCTION,
@@ -122,3 +143,22 @@ def test_no_more_is_kept_than_is_open(name: str, seed: int) -> None:
             lines = [m for m in engine.metrics() if m.stream == what or m.operator.rstrip("0123456789") == what]
             assert lines
             assert sum(line.state_rows for line in lines) <= count(past), (what, ts)
+
+
+@pytest.mark.parametrize("keys", ["", ", UNIQUE (a)", ", PUNCTUATED BY (a) FROM closed (a)"])
+@pytest.mark.parametrize("window", ["RANGE 9 MICROSECONDS", "RANGE 9 MICROSECONDS SLIDE 2 MICROSECONDS", "ROWS 4"])
+def test_punctuations_do_not_grow_where_rows_leave(window: str, keys: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of s may ask for any punctuation of t, however old; they need not be told."""
+    monkeypatch.setattr(punctuation_purge, "FEW", 8)
+    ddl = f"""
+    CREATE STREAM closed (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM s (id BIGINT, a BIGINT, ts BIGINT{keys}) TIMESTAMP BY ts;
+    CREATE STREAM t (id BIGINT, a BIGINT, ts BIGINT, PUNCTUATED BY (a) FROM closed (a)) TIMESTAMP BY ts;
+    """
+    steps = Steps(f"{ddl}CREATE QUERY q AS SELECT s.id AS s, t.id AS t FROM s [{window}], t [ROWS 2] WHERE s.a = t.a;")
+    for number in range(60):
+        steps.feed("s", (number, number))
+        steps.feed("t", (number, number))
+        steps.feed("closed", (number,))
+        assert steps.engine.state()[0] <= 40
+    assert steps.log == steps.expected()

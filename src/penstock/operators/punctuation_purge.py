@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.algebra.relations import Relation, Unbounded
 from penstock.kernels.sets import among, distinct
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
 from penstock.operators.rows import Rows
 from penstock.operators.sweep import Holder, RowsHolder
+from penstock.plan.physical import Scan
 from penstock.plan.rules import ByKey, ByPunctuation, PurgingJoin
 from penstock.synopsis.evidence import MISSING, Evidence
 from penstock.synopsis.memory import Ints, Memory
@@ -29,6 +31,9 @@ class PunctuationPurge:
     comes: because the input's own punctuation says so, its one row with that key has just gone, or the punctuation
     refers to that row, which has come by then. Where two punctuations are each other's evidence, they go together. To
     drop too many would lose no result, only space.
+
+    Rows under a window leave it, whatever they ask for. So that punctuations do not grow where rows do not, those that
+    only such rows may ask for, and none that is stored does, go when there are many more than were left the last time.
     """
 
     def __init__(
@@ -44,6 +49,7 @@ class PunctuationPurge:
             if referred.ticks is not None
         }
         self._left = {n: memory.array(f"{name}.punctuations{n}", 1) for n in self._rules}
+        self._leaving = {n for n, operand in enumerate(node.operands) if _leaves(operand)}
         #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
         self.ended: dict[int, Ints] = {}
         self._begin()
@@ -86,11 +92,16 @@ class PunctuationPurge:
         """Drops what is needless, of what something happened to; or of all, where that was not noted."""
         known = {number: self._knows.evidence[number] for number in self._rules}
         many = [
-            n for n, rule in self._rules.items() if rule.referred and len(known[n]) > 2 * max(FEW, self._left[n][0])
+            n
+            for n, rule in self._rules.items()
+            if (rule.referred or self._leaving) and len(known[n]) > 2 * max(FEW, self._left[n][0])
         ]
         for number in self._rules if all_that_came else many:
             self._came[number] = [known[number].entries().keys]
-        self.ended = {number: self._needless(number, rule) for number, rule in self._rules.items()}
+        self.ended = {
+            number: self._needless(number, rule, self._leaving if number in many else set())
+            for number, rule in self._rules.items()
+        }
         for number, keys in self.ended.items():
             if len(keys):
                 known[number].forget_keys(keys)
@@ -100,21 +111,27 @@ class PunctuationPurge:
             counted.forget_keys(self.ended[number])
         self._begin()
 
-    def _needless(self, number: int, rule: ByPunctuation) -> Ints:
-        """The keys of punctuations that are not needed any more, of those that something happened to."""
+    def _needless(self, number: int, rule: ByPunctuation, leaving: Collection[int]) -> Ints:
+        """The keys of punctuations that are not needed any more, of those that something happened to.
+
+        It does not matter what inputs ask for later whose rows are `leaving` by themselves.
+        """
         holders = [n for n in range(len(self._core.inputs)) if self._core.has_variables(n, rule.variables)]
         others = [n for n in holders if n != rule.target]
         keys = [self._gone_keys(n, rule.variables) for n in holders]
         keys += [k for n, same in self._rules.items() if same.variables == rule.variables for k in self._came[n]]
         candidates = np.concatenate([np.zeros((0, len(rule.variables)), np.int64), *keys])
-        if not others or not len(candidates):
+        # Where no input has all these values, rows of several ask together.
+        if not len(candidates) or not (others or len(leaving) == len(self._core.inputs)):
             return candidates[:0]
         candidates = distinct(candidates)
         unneeded = np.ones(len(candidates), np.bool_)
         here = self._holds(rule.target, rule.variables, candidates)
         for other in others:
-            by_key = self._has_gone(other, rule, candidates)
             unneeded &= ~self._holds(other, rule.variables, candidates)
+            if other in leaving:
+                continue
+            by_key = self._has_gone(other, rule, candidates)
             unneeded &= (
                 by_key
                 | self._has_come(other, number, candidates)
@@ -157,3 +174,8 @@ class PunctuationPurge:
                 places = [rule.variables.index(variable) for variable in other.variables]
                 found |= self._knows.evidence[other_number].words(keys[:, places]) != MISSING
         return found
+
+
+def _leaves(operand: Relation) -> bool:
+    """Whether the rows of an input leave its window in the end."""
+    return isinstance(operand, Scan) and not isinstance(operand.spec, Unbounded)
