@@ -107,3 +107,21 @@ def test_what_is_given_up_does_not_depend_on_how_rows_are_cut(seed: int) -> None
             log += logged(engine.advance(), query)
         assert log + logged(engine.finish(), query) == want
         assert engine.given_up() > 0
+
+
+@pytest.mark.parametrize("window", ["RANGE 90 MICROSECONDS", "RANGE 90 MICROSECONDS SLIDE 2 MICROSECONDS", "ROWS 9"])
+def test_what_a_window_lets_go_is_not_given_up(window: str) -> None:
+    ddl = """
+    CREATE STREAM s (id BIGINT, a BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+    CREATE STREAM t (id BIGINT, a BIGINT, ts BIGINT, UNIQUE (id), CLUSTERED BY a WITHIN 1 ROWS) TIMESTAMP BY ts;
+    """
+    data = {"s": [(1, 7, 1), (2, 8, 2)], "t": [(1, 5, 30), (2, 7, 60), (3, 9, 80)]}
+    select = f"SELECT ISTREAM(s.id AS s, t.id AS t) FROM s [{window}], t [{window}] WHERE s.a = t.a"
+    case = Case(ddl, select, data, None, "")
+    query, catalog = bound(case)
+    engine = EmbeddedEngine(query, catalog, forgetting=Forgetting(give_up=10))
+    log = Log()
+    for out in steps(engine, catalog, data, 5):
+        log += logged(out, query)
+    assert log + logged(engine.finish(), query) == expected(case, query, catalog) != Log()
+    assert engine.given_up() == 0

@@ -36,7 +36,7 @@ from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.todo import Todo
 from penstock.operators.windows import ForgettingWindow, RecallingWindow
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.joins import holders_of
+from penstock.plan.joins import holders_of, is_monotone
 from penstock.plan.rules import (
     AfterRows,
     ByCluster,
@@ -111,6 +111,8 @@ class Purge:
             for number in windows
             if number not in self._clocked
         }
+        #: Inputs whose rows may wait for ever.
+        self._endless = [n for n in windows if is_monotone(node.operands[n])]
         self._passing = hearing.passing
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors, hearing)
         self._todo = Todo(memory, name, core, {*hearing.looked_at, *once})
@@ -314,7 +316,7 @@ class Purge:
         if self._forgetting.give_up is None or self._retracts:
             return
         oldest = int(self._knows.clocks[kernel.TIME]) - self._forgetting.give_up
-        for number in self._windows:
+        for number in self._endless:
             alive = np.flatnonzero(self._core.lives(number) != 0)
             late = alive[self._core.inputs[number].store.starts[alive] < oldest]
             self._memory.array(f"{self._name}.given_up", 1)[0] += len(late)
@@ -325,7 +327,7 @@ class Purge:
         if self._forgetting.give_up is None or self._retracts:
             return slice(None)
         kept = np.ones(len(found), np.bool_)
-        for number in self._windows:
+        for number in self._endless:
             starts = self._core.inputs[number].store.starts[found[:, number]]
             kept &= times - starts <= self._forgetting.give_up
         return kept
