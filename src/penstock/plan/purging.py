@@ -284,7 +284,6 @@ class _Rules:
             yield from self._certain_times
         yield from self._by_references()
         for number, scan in self._scans.items():
-            # Rows that have come, but are not yet in their window, are not there to be joined.
             if not self._entering(number):
                 definition = self._definition(scan)
                 for constraint in definition.constraints:
@@ -331,7 +330,8 @@ class _Rules:
         """
         held = {n for n in range(len(self._join.operands)) if self.holds(n, key.variables)} - {key.target}
         untold = tuple(n for n in sorted(held) if not any(self._tells(rule, key.target, n) for rule in rules))
-        grows = not always_forgets(PurgingJoin(self._join.operands, self._join.on, rules, (), (), ()), key.target)
+        join = PurgingJoin(self._join.operands, self._join.on, rules, (), (), ())
+        grows = isinstance(self._scans[key.target].spec, Unbounded) and not always_forgets(join, key.target)
         return untold if grows or all(any(_stops(rule, n, key) for rule in rules) for n in untold) else ()
 
     def _late(self, key: ByKey, rules: tuple[Rule, ...]) -> tuple[AfterRows, ...]:
@@ -452,7 +452,13 @@ class _Rules:
         yield from (InTime(other, one, by) for (one, other), by in soonest)
 
     def _entering(self, number: int) -> int:
-        """How long after its time a row of an input enters its window, at most."""
+        """How long after its time a row of an input enters its window, at most.
+
+        Until then it is there for nobody. So rules that go by what has come of a target (keys, punctuations, clusters,
+        orders, numbers of rows) would close it too soon, and are left out; those of times wait so much longer. As the
+        source of a rule such a row is looked at only once it has entered. Its start, and the numbers of rows that are
+        noted with it, are those of that instant, not of its time: so it may wait longer than it must, never less.
+        """
         spec = self._scans[number].spec
         return spec.lag if isinstance(spec, Range) else 0
 
