@@ -13,7 +13,7 @@ from tests.engines.comparing import Log, batch, bound, embedded, expected, logge
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
 from tests.generators import Case
-from tests.purging.cases import purging_case
+from tests.purging.cases import COUNTED, SLIDING, purging_case
 from tests.purging.stepping import steps
 from tests.seeds import seeds
 
@@ -25,6 +25,15 @@ def test_the_answer_is_the_reference_s(block: int) -> None:
         want = expected(found.case, found.query, found.catalog)
         for cells, cuts in ((1, 0), (1, Random(seed)), (3, Random(seed + 1))):
             assert embedded(found.case, found.query, found.catalog, cells, cuts) == want, (seed, found.case.script)
+
+
+@pytest.mark.parametrize("seed", seeds(30))
+def test_the_answer_is_the_reference_s_where_windows_count_or_slide(seed: int) -> None:
+    found = purging_case(6000 + seed, windows=(*COUNTED, *SLIDING))
+    want = expected(found.case, found.query, found.catalog)
+    for cells, cuts in ((1, 0), (1, Random(seed)), (2, Random(seed + 1))):
+        assert embedded(found.case, found.query, found.catalog, cells, cuts) == want, (seed, found.case.script)
+    assert restarted(found.case, found.query, found.catalog, 1 + seed % 2, Random(seed)) == want
 
 
 @pytest.mark.parametrize("seed", seeds(15))

@@ -11,7 +11,19 @@ from random import Random
 
 from penstock.sql import bind_text
 from tests.generators import Case
-from tests.purging.cases import SECOND, Declared, Purging, Row, clustered, ordered, reference, unique
+from tests.purging.cases import (
+    COUNTED,
+    OUTPUTS,
+    SECOND,
+    SLIDING,
+    Declared,
+    Purging,
+    Row,
+    clustered,
+    ordered,
+    reference,
+    unique,
+)
 
 #: Many-one joins: parent and its column, child and its key. A tree, a fork, two parents of one child, a DAG, a cycle.
 SHAPES = {
@@ -111,11 +123,11 @@ def _ddl(name: str, constraints: list[Tight]) -> str:
 
 
 def _select(random: Random, names: list[str], edges: tuple[Edge, ...]) -> str:
-    is_windowed = random.random() < 0.4
-    choices = ("", " [RANGE 4 SECONDS]", " [RANGE 9 SECONDS]") if is_windowed else ("",)
+    is_windowed = random.random() < 0.6
+    choices = ("", " [RANGE 4 SECONDS]", " [RANGE 9 SECONDS]", *COUNTED, *SLIDING) if is_windowed else ("",)
     sources = ", ".join(name + random.choice(choices) for name in names)
     on = [f"{one}.{column} = {other}.{key}" for one, column, other, key in edges]
     on += [f"{name}.closes = 0" for name in names if random.random() < 0.3]
     columns = ", ".join(f"{name}.{column} AS {name}_{column}" for name in names for column in "ab")
-    listed = f"ISTREAM({columns})" if random.random() < 0.3 else columns
+    listed = random.choice(OUTPUTS).format(columns)
     return f"SELECT {listed} FROM {sources} WHERE {' AND '.join(on)}"
