@@ -10,7 +10,7 @@ from penstock.synopsis.memory import Memory
 from penstock.synopsis.queue import SlotQueue
 
 Step = tuple[str, int]
-STEPS = st.lists(st.tuples(st.sampled_from(["push", "scatter", "leave", "remove"]), st.integers(0, 9)), max_size=40)
+STEPS = st.lists(st.tuples(st.sampled_from(["push", "scatter", "pop", "take"]), st.integers(0, 9)), max_size=40)
 
 
 @given(steps=STEPS, seed=st.integers(0, 99))
@@ -25,17 +25,18 @@ def test_a_queue_is_a_list_of_slots(steps: list[Step], seed: int) -> None:
                 slots = free[:count] if what == "push" else random.permutation(free)[:count].tolist()
                 queue.push(np.array(slots, np.int64))
                 expected += slots
-            case "leave":
-                left += min(count, len(expected))
-                queue.left, expected = left, expected[count:]
-            case "remove":
-                gone = random.permutation(expected)[:count].tolist() if expected else []
-                queue.remove(np.array(gone, np.int64), 1000)
-                expected = [slot for slot in expected if slot not in gone]
+            case "pop":
+                assert queue.pop(min(count, len(expected))).tolist() == expected[:count]
+                left, expected = left + min(count, len(expected)), expected[count:]
+            case "take":
+                # Their times are their places.
+                places = np.zeros(1000, np.int64)
+                places[expected] = np.arange(left, left + len(expected))
+                taken, times = queue.take(places.__getitem__, left + count)
+                assert taken.tolist() == expected[:count]
+                assert times.tolist() == list(range(left, left + len(taken)))
+                left, expected = left + len(taken), expected[count:]
         assert (queue.left, queue.right) == (left, left + len(expected))
-        assert queue.slots(queue.left, queue.right).tolist() == expected
-        start, end = sorted(random.integers(0, len(expected) + 1, 2).tolist())
-        assert queue.slots(left + start, left + end).tolist() == expected[start:end]
         queue = SlotQueue(memory, "q")
 
 
@@ -46,4 +47,5 @@ def test_slots_in_order_take_no_room() -> None:
     for start in range(0, 100_000, 1000):
         queue.push(np.arange(start, start + 1000))
     assert memory.nbytes() - before <= 16 * 16
-    assert queue.slots(500, 2500).tolist() == list(range(500, 2500))
+    assert queue.pop(500).tolist() == list(range(500))
+    assert queue.pop(2000).tolist() == list(range(500, 2500))

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from penstock.kernels.jit import kernel, lean
 
 Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @lean
@@ -50,23 +49,3 @@ def unroll(runs: Ints, start: int, slots: Ints) -> None:
         if run + 1 < len(runs) and runs[run + 1, 0] <= position:
             run += 1
         slots[i] = runs[run, 1] + position - runs[run, 0]
-
-
-@lean
-def runs_without(runs: Ints, left: int, right: int, gone: Bools, kept: Ints) -> tuple[int, int]:
-    """The runs of the slots at the positions from `left` up to `right` but for those that are gone, from `left` on.
-
-    They are `kept`. Gives how many there are, and the position behind them.
-    """
-    count, position, last = 0, left, -2
-    for run in range(len(runs)):
-        begin = max(left, runs[run, 0])
-        end = runs[run + 1, 0] if run + 1 < len(runs) else right
-        for slot in range(runs[run, 1] + begin - runs[run, 0], runs[run, 1] + end - runs[run, 0]):
-            # Which of them are gone is as good as random, so nothing is decided by it.
-            stays = not gone[slot]
-            kept[count, 0], kept[count, 1] = position, slot
-            count += stays & (slot != last + 1)
-            last = slot if stays else last
-            position += stays
-    return count, position

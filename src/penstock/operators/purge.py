@@ -23,6 +23,7 @@ from penstock.kernels.star import look
 from penstock.kernels.told import no_clocks, set_clocks
 from penstock.operators.coming import Coming
 from penstock.operators.events import Events, Some
+from penstock.operators.forgetting_windows import ForgettingWindow, RecallingWindow
 from penstock.operators.hearing import Hearing, OfKeys
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
@@ -34,7 +35,6 @@ from penstock.operators.rows import Rows, by_input, in_one
 from penstock.operators.spill import Spill, counted
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.todo import Todo
-from penstock.operators.windows import ForgettingWindow, RecallingWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import holders_of, is_monotone
 from penstock.plan.rules import (

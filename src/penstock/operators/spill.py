@@ -21,8 +21,8 @@ from penstock.kernels.extending import extended
 from penstock.kernels.pointers import address
 from penstock.kernels.purge import Spilled
 from penstock.operators.events import Events
+from penstock.operators.forgetting_windows import RecallingWindow
 from penstock.operators.join import JoinCore, Probe
-from penstock.operators.windows import RecallingWindow
 from penstock.plan.joins import join_variables
 from penstock.plan.rules import AfterRows, InTime, PurgingJoin, Static
 from penstock.plan.watched import OnDisk

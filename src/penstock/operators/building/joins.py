@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.relations import AntiJoin, Join, Relation, Rows, Schema, SemiJoin
 from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, once
-from penstock.operators.building.windows import build_arrivals, build_operator
+from penstock.operators.building.windows import build_arrivals, build_forgetting
 from penstock.operators.constant_join import (
     BucketInputs,
     ConstantJoinOperator,
@@ -21,6 +21,7 @@ from penstock.operators.constant_join import (
 )
 from penstock.operators.doors import Doors
 from penstock.operators.events import Events
+from penstock.operators.forgetting_windows import RecallingWindow
 from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
 from penstock.operators.passing import PassingInput, joined, matched, shown
 from penstock.operators.purge import Purge, looked_up
@@ -28,7 +29,6 @@ from penstock.operators.scalars import compile_predicate
 from penstock.operators.spill import with_leaving
 from penstock.operators.stretches import Stretches
 from penstock.operators.totals import BucketTotals, Summed
-from penstock.operators.windows import ForgettingWindow, RecallingWindow
 from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
@@ -207,7 +207,7 @@ class _ForgettingInput:
         assert isinstance(scan, Scan)
         with build.gauges.building(scan) as self._gauge:
             self.arrivals = build_arrivals(build, scan)
-            self.window = cast(ForgettingWindow, build_operator(build, scan, forgets=True))
+            self.window = build_forgetting(build, scan)
             #: Whether rows that are not let in would be missing in the window's count.
             self.counts = isinstance(scan.spec, Rows)
             build.stores.append(self.window.store)

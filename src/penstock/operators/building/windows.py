@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from penstock.algebra.relations import PartitionRows
 from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured, once
 from penstock.operators.events import Events
+from penstock.operators.forgetting_windows import ForgettingWindow, forgetting_window
 from penstock.operators.reorder import Reorder
 from penstock.operators.stubs import SharedStores, SharedWindow
 from penstock.operators.sweep import RowsHolder
@@ -82,11 +83,18 @@ def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
     return window.store, step_window
 
 
-def build_operator(build: Builder, scan: Scan, *, forgets: bool = False) -> WindowOperator:
+def build_operator(build: Builder, scan: Scan) -> WindowOperator:
     columns = len(scan.schema)
     by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
-    name = build.name("window")
-    window = window_operator(scan.spec, build.memory, name, columns, row_width(columns), by, forgets=forgets)
+    window = window_operator(scan.spec, build.memory, build.name("window"), columns, row_width(columns), by)
+    build.keeps(window.store, scan.schema)
+    return window
+
+
+def build_forgetting(build: Builder, scan: Scan) -> ForgettingWindow:
+    """A window of one reader, who may forget its rows."""
+    columns = len(scan.schema)
+    window = forgetting_window(scan.spec, build.memory, build.name("window"), columns, row_width(columns))
     build.keeps(window.store, scan.schema)
     return window
 
