@@ -15,6 +15,32 @@ HOLE = -1
 
 
 @lean
+def put(slots: Ints, right: int, lines: Halves, places: Halves) -> None:
+    """Puts slots into lines, from one on."""
+    for i in range(len(slots)):
+        lines[right + i] = slots[i]
+        places[slots[i]] = right + i
+
+
+@lean
+def leave(lines: Halves, left: int, right: int, times: Ints, until: int, goers: Ints) -> tuple[int, int]:
+    """The slots from a line on whose times, which never decrease, are before `until`.
+
+    Gives how many there are, and the line behind them.
+    """
+    count = 0
+    while left < right:
+        slot = lines[left]
+        if slot != HOLE:
+            if times[slot] >= until:
+                break
+            goers[count] = slot
+            count += 1
+        left += 1
+    return count, left
+
+
+@lean
 def dig(slots: Ints, places: Halves, lines: Halves) -> None:
     """Leaves a hole at the place of each slot."""
     for i in range(len(slots)):

@@ -81,12 +81,12 @@ class _Forgetting:
 class ForgettingRange(_Forgetting, RangeWindow[HoledQueue]):
     def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
         slots = self.store.put(rows, starts)
-        ends = self._end(slots)
+        ends = self._ends(slots)
         leaves = ends < until
         leaving = slots[leaves][np.argsort(ends[leaves], kind="stable")]
         self._queue.insert(slots[~leaves], self.store.starts)
         self.store.release(leaving)
-        return slots, Events(self._end(leaving), np.full(len(leaving), -1, np.int64), leaving)
+        return slots, Events(self._ends(leaving), np.full(len(leaving), -1, np.int64), leaving)
 
 
 class ForgettingSliding(_Forgetting, SlidingWindow[HoledQueue]):
@@ -109,11 +109,8 @@ class CountingWindow(_Forgetting):
         self._came[0] += len(slots)
         self._numbers.array()[slots] = np.arange(before, self._came[0])
         self._queue.push(slots)
-        goers, pushers = self._queue.take(self._pusher, int(self._came[0]))
+        numbers = self._numbers.array()
+        goers = self._queue.take(numbers, int(self._came[0]) - self._count)
         self.store.release(goers)
         # Who is pushed out now is so by one of the new rows.
-        return in_time(ts[pushers - before], goers, ts, slots, self.store.starts)
-
-    def _pusher(self, slots: Ints) -> Ints:
-        """The number of the row that pushes each one out."""
-        return self._numbers.array()[slots] + self._count
+        return in_time(ts[numbers[goers] + self._count - before], goers, ts, slots, self.store.starts)

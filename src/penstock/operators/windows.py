@@ -6,7 +6,6 @@ another. Rows are stored until they have gone, for whoever joins them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -26,7 +25,7 @@ class Queue(Protocol):
 
     def push(self, slots: Ints) -> None: ...
 
-    def take(self, times: Callable[[Ints], Ints], until: int) -> tuple[Ints, Ints]: ...
+    def take(self, times: Ints, until: int) -> Ints: ...
 
 
 Q = TypeVar("Q", bound=Queue)
@@ -77,11 +76,11 @@ class RangeWindow(Generic[Q]):
     def step(self, ts: Ints, rows: Ints, until: int) -> Events:
         slots = self.store.put(rows, ts)
         self._queue.push(slots)
-        goers, going_ts = self._queue.take(self._end, until)
+        goers = self._queue.take(self.store.starts, until - self._reach - 1)
         self.store.release(goers)
-        return in_time(going_ts, goers, ts, slots, self.store.starts)
+        return in_time(self._ends(goers), goers, ts, slots, self.store.starts)
 
-    def _end(self, slots: Ints) -> Ints:
+    def _ends(self, slots: Ints) -> Ints:
         """The first instant at which each row is not there any more."""
         return self.store.starts[slots] + (self._reach + 1)
 
@@ -106,11 +105,11 @@ class SlidingWindow(Generic[Q]):
         slots = self.store.put(rows[seen], coming[seen])
         self._ends.array()[slots] = ends[seen]
         self._waiting.push(slots)
-        comers, coming_ts = self._waiting.take(lambda some: self.store.starts[some], until)
+        comers = self._waiting.take(starts := self.store.starts, until)
         self._queue.push(comers)
-        goers, going_ts = self._queue.take(lambda some: self._ends.array()[some], until)
+        goers = self._queue.take(self._ends.array(), until)
         self.store.release(goers)
-        return in_time(going_ts, goers, coming_ts, comers, self.store.starts)
+        return in_time(self._ends.array()[goers], goers, starts[comers], comers, starts)
 
 
 class RowsWindow:

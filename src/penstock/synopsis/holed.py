@@ -6,11 +6,9 @@ up when the queue would have to grow and a quarter of it is holes; so that costs
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from penstock.kernels.holes import HOLE, close_up, dig
+from penstock.kernels.holes import HOLE, close_up, dig, leave, put
 from penstock.synopsis.memory import Halves, Ints, Memory
 from penstock.synopsis.store import HalvesBySlot, RowStore
 
@@ -40,37 +38,18 @@ class HoledQueue:
 
     def push(self, slots: Ints) -> None:
         """Puts slots behind all others."""
-        lines = self._make_room(len(slots))
-        right = int(self._registers[_RIGHT])
-        end = right + len(slots)
-        lines[right:end] = slots
-        self._places.array()[slots] = np.arange(right, end)
-        self._registers[_RIGHT] = end
+        lines, right = self._make_room(len(slots)), int(self._registers[_RIGHT])
+        put(slots, right, lines, self._places.array())
+        self._registers[_RIGHT] = right + len(slots)
         self._registers[_COUNT] += len(slots)
 
-    def take(self, times: Callable[[Ints], Ints], until: int) -> tuple[Ints, Ints]:
-        """Takes the slots at the front whose time is before `until`. Gives them, and their times.
-
-        Times never decrease.
-        """
-        left, right = self._registers[:2].tolist()
-        chunk, found, found_times, lines = 1024, [_NOTHING], [_NOTHING], self._lines(0)
-        while left < right:
-            end = min(right, left + chunk)
-            there = np.flatnonzero(lines[left:end] != HOLE)
-            slots = lines[left:end][there].astype(np.int64)
-            at = times(slots)
-            count = int(np.searchsorted(at, until, side="left"))
-            found.append(slots[:count])
-            found_times.append(at[:count])
-            if count < len(slots):
-                left += int(there[count])
-                break
-            left, chunk = end, 2 * chunk
-        goers = np.concatenate(found)
-        self._registers[_LEFT] = left
-        self._registers[_COUNT] -= len(goers)
-        return goers, np.concatenate(found_times)
+    def take(self, times: Ints, until: int) -> Ints:
+        """Takes the slots at the front whose times, by slot, are before `until`. Times never decrease."""
+        left, right, count = self._registers.tolist()
+        goers = np.empty(count, np.int64)
+        leaving, left = leave(self._lines(0), left, right, times, until, goers)
+        self._registers[_LEFT], self._registers[_COUNT] = left, count - leaving
+        return goers[:leaving].copy()
 
     def remove(self, slots: Ints) -> None:
         """Takes slots out, wherever they are."""
@@ -101,6 +80,3 @@ class HoledQueue:
     def _lines(self, count: int) -> Halves:
         """By place a slot, or a hole."""
         return self._memory.array(f"{self._name}.lines", (count + 1) // 2).view(np.int32)
-
-
-_NOTHING = np.zeros(0, np.int64)

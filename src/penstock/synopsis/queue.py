@@ -6,8 +6,6 @@ in order, so there are few runs. Where rows may go before, a queue has holes ins
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from penstock.kernels.rows import run_begins, unroll
@@ -49,25 +47,19 @@ class SlotQueue:
         self._leave(self.left + count)
         return slots
 
-    def take(self, times: Callable[[Ints], Ints], until: int) -> tuple[Ints, Ints]:
-        """Takes the slots at the front whose time is before `until`. Gives them, and their times.
-
-        Times never decrease.
-        """
-        start, right, chunk = self.left, self.right, 1024
-        found, found_times = [_NOTHING], [_NOTHING]
+    def take(self, times: Ints, until: int) -> Ints:
+        """Takes the slots at the front whose times, by slot, are before `until`. Times never decrease."""
+        start, right, chunk, found = self.left, self.right, 1024, [_NOTHING]
         while start < right:
             slots = self._slots(start, min(right, start + chunk))
-            at = times(slots)
-            count = int(np.searchsorted(at, until, side="left"))
+            count = int(np.searchsorted(times[slots], until, side="left"))
             found.append(slots[:count])
-            found_times.append(at[:count])
             start += count
             if count < len(slots):
                 break
             chunk *= 2
         self._leave(start)
-        return np.concatenate(found), np.concatenate(found_times)
+        return np.concatenate(found)
 
     def _leave(self, position: int) -> None:
         """The front is there from now on."""
