@@ -80,6 +80,21 @@ def punctuated(stream: str, columns: tuple[str, ...]) -> Declared:
     return Declared(stream, f"PUNCTUATED BY ({', '.join(columns)}) WHEN closes = 1", allows)
 
 
+def punctuated_for(stream: str, columns: tuple[str, ...], seconds: int) -> Declared:
+    """So long after a punctuation; then its values may come again."""
+
+    def allows(past: list[Row], row: Row) -> bool:
+        closing = (
+            other
+            for other in past
+            if other.stream == stream and other.closes and other.ts < row.ts <= other.ts + seconds * SECOND
+        )
+        return row.stream != stream or all(other.values(columns) != row.values(columns) for other in closing)
+
+    text = f"PUNCTUATED BY ({', '.join(columns)}) WHEN closes = 1 LIFESPAN {seconds} SECONDS"
+    return Declared(stream, text, allows)
+
+
 def punctuated_from(stream: str, columns: tuple[str, ...], source: str) -> Declared:
     def allows(past: list[Row], row: Row) -> bool:
         closing = (other for other in past if other.stream == source and other.ts < row.ts)
@@ -150,9 +165,11 @@ def purging_case(seed: int, rows: int = 40, windows: tuple[str, ...] = WINDOWS) 
     return data_case(random, names, declared, join_select(random, names, edges, windows), rows)
 
 
-def data_case(random: Random, names: list[str], declared: list[Declared], select: str, rows: int) -> Purging:
-    """A query over streams of these names, with rows that keep what is declared."""
-    past = list(_rows(random, [*names, "closed"], declared, rows))
+def data_case(
+    random: Random, names: list[str], declared: list[Declared], select: str, rows: int, drift: int = 4
+) -> Purging:
+    """A query over streams of these names, with rows that keep what is declared. Values grow by 1 in so many rows."""
+    past = list(_rows(random, [*names, "closed"], declared, rows, drift))
     ddl = "\n".join(_ddl(name, declared) for name in ["closed", *names])
     data = {name: [(r.a, r.b, int(r.closes), r.ts) for r in past if r.stream == name] for name in [*names, "closed"]}
     case = Case(ddl, select, data, None, "")
@@ -178,6 +195,8 @@ def _declared(
         yield punctuated(name, random.choice((("a",), ("b",), ("a", "b"))))
     if random.random() < 0.2:
         yield punctuated_from(name, (random.choice(COLUMNS),), "closed")
+    if random.random() < 0.2:
+        yield punctuated_for(name, (random.choice(COLUMNS),), random.randint(1, 8))
     if random.random() < 0.3:
         yield clustered(name, (random.choice(COLUMNS),), random.randint(0, 4), random.random() < 0.4)
     if random.random() < 0.3:
@@ -188,12 +207,12 @@ def _declared(
                 yield reference(child, own, target, theirs, random.randint(0, 4), random.random() < 0.4)
 
 
-def _rows(random: Random, names: list[str], declared: list[Declared], count: int) -> Iterator[Row]:
+def _rows(random: Random, names: list[str], declared: list[Declared], count: int, drift: int) -> Iterator[Row]:
     past: list[Row] = []
     ts = SECOND
     for _ in range(count):
         ts += random.choice((0, 0, 1, 1, 2)) * SECOND
-        base = len(past) // 4
+        base = len(past) // drift
         for _ in range(6):  # some attempts to find a row that may come
             a, b = (None if random.random() < 0.03 else max(0, base + random.randint(-3, 2)) for _ in COLUMNS)
             row = Row(random.choice(names), ts, a, b, random.random() < 0.3)

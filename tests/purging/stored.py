@@ -9,7 +9,7 @@ import numpy as np
 from penstock.algebra.relations import Relation
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.purge import Purge
-from penstock.plan.rules import ByNo
+from penstock.plan.rules import ByLifespan, ByNo
 from penstock.sql import bind_text
 from tests.engines.comparing import batch, comparable, logged
 from tests.reference.interpreter import run
@@ -73,6 +73,12 @@ class Steps:
             if isinstance(rule, ByNo) and purge.node.operands[rule.target].schema[0].scope == occurrence:
                 return sorted(map(tuple, purge._knows.evidence[number].entries().keys.tolist()))
         raise AssertionError(occurrence)
+
+    def punctuations(self) -> int:
+        """How many punctuations are kept that hold for a while."""
+        (purge,) = self._purges
+        rules = [n for n, rule in enumerate(purge.node.rules) if isinstance(rule, ByLifespan)]
+        return sum(len(purge._knows.evidence[n]) for n in rules)
 
     def expected(self) -> Counter[tuple[object, ...]]:
         """What the reference has given by now."""

@@ -46,6 +46,7 @@ BY_KEY = 4  # ... with the values of a key of which the row is there.
 CLUSTERED = 5  # ... with values that came, and since then more than so many others.
 ORDERED = 6  # ... with a value that the target has passed.
 IN_NO = 7  # ... with the values of a key of which the row came, and can be in no result.
+LIVING = 8  # ... with values that a punctuation closed for so long.
 
 #: The clock of time. Its value is the first instant that is not closed.
 TIME = 0
@@ -253,6 +254,12 @@ def _wait_for_windows(source: int, since: int, tables: Tables, rules: Rules, roo
             _leave_alone(since, rules.clocks[TIME], room.waits)
 
 
+@lean
+def outlives(came: int, lifespan: int, since: int, reach: int) -> bool:
+    """Whether a punctuation holds until a row that is there since an instant has left its window."""
+    return reach >= 0 and since + reach <= came + lifespan
+
+
 @inlined
 def closing_rule(source: int, since: int, inputs: int, known: int, tables: Tables, rules: Rules, room: Scratch) -> int:
     """A rule by which no more row of an input that is not in the binding joins it; -1 if there is none.
@@ -302,6 +309,11 @@ def closing_rule(source: int, since: int, inputs: int, known: int, tables: Table
             if rules.clocks[rule[CLOCK]] >= due:
                 return int(r)
             _wait_for(rule[CLOCK], due, waits)
+        elif kind == LIVING:
+            store = tables.stores[tables.indexes[rule[INDEX], STORE]]
+            came = peek(store[ROWS] + 8 * (slot * store[WIDTH] + count))
+            if outlives(came, rule[LIMIT], since, rules.reaches[source]):
+                return int(r)
         else:
             if kind == BY_KEY:
                 waits[KEYED] = slot

@@ -35,6 +35,7 @@ from penstock.kernels.purge import (
     KIND,
     LIMIT,
     LINKS,
+    LIVING,
     MASK,
     NEEDS,
     NEVER,
@@ -50,6 +51,7 @@ from penstock.kernels.purge import (
     WIDTH,
     Rules,
     Tables,
+    outlives,
 )
 
 Ints = NDArray[np.int64]
@@ -151,7 +153,7 @@ def _close(n: int, block: Ints, star: Star, tables: Tables, rules: Rules, waits:
             _close_by_clock(n, r, count, block, star, tables, rules, room)
         else:
             _find(r, count, block, star.source, tables, rules, room)
-            _close_by_value(n, r, count, block, star.stays, tables, rules, waits, room)
+            _close_by_value(n, r, count, block, star.source, star.stays, tables, rules, waits, room)
             if rules.lines[r, KIND] == BY_KEY:
                 _check_the_rest(n, r, count, block, star.source, tables, rules, room)
         if step + 1 < star.begins[n + 1]:
@@ -205,12 +207,23 @@ def _close_by_clock(
 
 @lean
 def _close_by_value(
-    n: int, r: int, count: int, block: Ints, stays: bool, tables: Tables, rules: Rules, waits: int, room: Room
+    n: int,
+    r: int,
+    count: int,
+    block: Ints,
+    source: int,
+    stays: bool,
+    tables: Tables,
+    rules: Rules,
+    waits: int,
+    room: Room,
 ) -> None:
     """By what was found of the rows' values."""
     kind = rules.lines[r, KIND]
     if kind == CLUSTERED:
         _close_by_cluster(n, r, count, block, stays, tables, rules, waits, room)
+    elif kind == LIVING:
+        _close_for_life(n, r, count, block, source, stays, tables, rules, room)
     elif kind == BY_KEY:
         for j in range(count):
             room.others[n, room.some[j]] = room.found[j] if room.found[j] >= 0 else OPEN
@@ -237,6 +250,21 @@ def _close_by_cluster(
             if waits != 0:
                 where = waits + 8 * (block[i] * clocks + clock)
                 poke(where, min(peek(where), due))
+
+
+@lean
+def _close_for_life(
+    n: int, r: int, count: int, block: Ints, source: int, stays: bool, tables: Tables, rules: Rules, room: Room
+) -> None:
+    """Where the punctuation that was found holds until the row has left its window."""
+    closed = WITHOUT if stays else CLOSED
+    starts, reach, lifespan = tables.stores[source, STARTS], rules.reaches[source], rules.lines[r, LIMIT]
+    store = tables.stores[tables.indexes[rules.lines[r, INDEX], STORE]]
+    words, stride = store[ROWS] + 8 * tables.indexes[rules.lines[r, INDEX], COLUMNS], 8 * store[WIDTH]
+    for j in range(count):
+        i, slot = room.some[j], room.found[j]
+        if slot >= 0 and outlives(peek(words + stride * slot), lifespan, peek(starts + 8 * block[i]), reach):
+            room.others[n, i] = closed
 
 
 @lean

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from penstock.operators.purge_tables import PurgeTables
 from penstock.plan.joins import holders_of
-from penstock.plan.rules import ByCluster, ByKey, ByNo, ByPunctuation, PurgingJoin, Rule
+from penstock.plan.rules import ByCluster, ByKey, ByLifespan, ByNo, ByPunctuation, PurgingJoin, Rule
 
 #: Rules for which rows wait until something with certain values comes.
-OfKeys = ByKey | ByNo | ByPunctuation | ByCluster
+OfKeys = ByKey | ByNo | ByPunctuation | ByLifespan | ByCluster
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from penstock.kernels import purge as kernel
 from penstock.kernels.ranks import ranks, stamp
 from penstock.kernels.recent import Ticks
 from penstock.kernels.rising import STAMP, VALUE, above, rise
+from penstock.kernels.sets import distinct
 from penstock.operators.events import Events
-from penstock.plan.rules import ByCluster, ByNo, ByOrder, ByPunctuation, PurgingJoin
+from penstock.plan.rules import ByCluster, ByLifespan, ByNo, ByOrder, ByPunctuation, PurgingJoin
 from penstock.synopsis.deltas import Deltas, is_null
 from penstock.synopsis.evidence import Evidence
 from penstock.synopsis.memory import Ints, Memory
@@ -29,7 +30,7 @@ class Knowledge:
         self.evidence = {
             number: Evidence(memory, f"{name}.evidence{number}", len(rule.variables))
             for number, rule in enumerate(node.rules)
-            if isinstance(rule, ByPunctuation | ByNo | ByCluster)
+            if isinstance(rule, ByPunctuation | ByLifespan | ByNo | ByCluster)
         }
         size = 1 + len(node.evidence) + len(node.rules)
         #: Time, then the rows of each evidence, then what each rule's target has passed.
@@ -60,6 +61,11 @@ class Knowledge:
                 case ByPunctuation(evidence=source) | ByNo(evidence=int(source)):
                     ts, keys = whole[source]
                     yield number, ts, keys, keys if number in passing else self.evidence[number].note(keys, ts)
+                case ByLifespan(evidence=source):
+                    ts, keys = whole[source]
+                    # The last one of a value counts: it holds longest.
+                    self.evidence[number].forget_keys(distinct(keys))
+                    yield number, ts, keys, self.evidence[number].note(keys[::-1], ts[::-1].copy())
                 case ByCluster(evidence=source, ticks=ticks):
                     ts, keys = whole[source]
                     since = self.clock_after(ticks, ts)

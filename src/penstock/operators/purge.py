@@ -41,6 +41,7 @@ from penstock.plan.rules import (
     AfterRows,
     ByCluster,
     ByKey,
+    ByLifespan,
     ByNo,
     ByOrder,
     ByPunctuation,
@@ -136,7 +137,7 @@ class Purge:
             + [
                 RowsHolder(entries.store.held_column, self.node.keys_of(rule.target, rule.variables))
                 for number, rule in enumerate(self.node.rules)
-                if isinstance(rule, ByPunctuation | ByNo | ByCluster)
+                if isinstance(rule, ByPunctuation | ByLifespan | ByNo | ByCluster)
                 for entries in [self._knows.evidence[number]]
             ]
         )
@@ -297,6 +298,7 @@ class Purge:
         self._punctuations.forget(all_that_came=self._forgetting.is_lazy)
         self._no.forget()
         self._forget_clusters()
+        self._forget_expired()
         self._release()
         if self.spill is not None:
             self.spill.write(int(self._knows.clocks[kernel.TIME]))
@@ -502,6 +504,18 @@ class Purge:
                     asked |= self._core.holds(holder, rule.variables, keys)
                 clusters.forget(slots[~asked])
                 left[0] = len(clusters)
+
+    def _forget_expired(self) -> None:
+        """Drops punctuations whose lifespan is over, when there are twice as many as were left."""
+        for number, rule in enumerate(self.node.rules):
+            if not isinstance(rule, ByLifespan):
+                continue
+            living = self._knows.evidence[number]
+            left = self._memory.array(f"{self._name}.living{number}", 1)
+            if len(living) > max(FEW_CLUSTERS, 2 * int(left[0])):
+                slots, _, since = living.entries()
+                living.forget(slots[since + rule.lifespan < self._knows.clocks[kernel.TIME]])
+                left[0] = len(living)
 
     def _capacities(self) -> list[int]:
         return [source.store.capacity for source in self._core.inputs]

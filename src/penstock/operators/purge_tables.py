@@ -25,6 +25,7 @@ from penstock.plan.rules import (
     AfterRows,
     ByCluster,
     ByKey,
+    ByLifespan,
     ByNo,
     ByOrder,
     ByPunctuation,
@@ -42,6 +43,7 @@ _KINDS = {
     InTime: kernel.IN_TIME,
     AfterRows: kernel.AFTER_ROWS,
     ByPunctuation: kernel.PUNCTUATED,
+    ByLifespan: kernel.LIVING,
     ByKey: kernel.BY_KEY,
     ByNo: kernel.IN_NO,
     ByCluster: kernel.CLUSTERED,
@@ -49,7 +51,7 @@ _KINDS = {
 }
 
 #: In which order the rules of a star are asked: what costs least first, and what says only when it will be closed last.
-_IN_A_STAR = (Static, InTime, AfterRows, ByOrder, ByKey, ByNo, ByPunctuation, ByCluster)
+_IN_A_STAR = (Static, InTime, AfterRows, ByOrder, ByKey, ByNo, ByPunctuation, ByLifespan, ByCluster)
 
 #: More than can be known, so that a rule never applies.
 _OFF = -1
@@ -108,7 +110,7 @@ class PurgeTables:
 
     def _lay_out_rules(self) -> None:
         rules = self._node.rules
-        keyed = ByKey | ByNo | ByPunctuation | ByCluster | ByOrder
+        keyed = ByKey | ByNo | ByPunctuation | ByLifespan | ByCluster | ByOrder
         most = max([1, *(len(rule.variables) for rule in rules if isinstance(rule, keyed))])
         self._lines, self._variables = np.zeros((len(rules), 9), np.int64), np.zeros((len(rules), most), np.int64)
         for number, rule in enumerate(rules):
@@ -122,6 +124,8 @@ class PurgeTables:
                 line[kernel.INDEX] = self._index_number(number, rule)
             if isinstance(rule, InTime | AfterRows):
                 line[kernel.SOURCE] = rule.source
+            if isinstance(rule, ByLifespan):
+                line[kernel.LIMIT] = rule.lifespan
         width = len(self._core.inputs)
         if width > MOST_PLANNED:
             self._programs = _in_one([[number for number, rule in enumerate(rules) if not self._is_idle(rule)]])

@@ -48,6 +48,7 @@ from penstock.plan.rules import (
     AfterRows,
     ByCluster,
     ByKey,
+    ByLifespan,
     ByNo,
     ByOrder,
     ByPunctuation,
@@ -124,7 +125,7 @@ def _purging(join: Join, catalog: Catalog, spill: bool) -> Relation:
     rules += tuple(found.no_components(rules))
     # First those of inputs with keys, which at most one row of joins; and of each those that look for nothing.
     keyed = {rule.target for rule in rules if isinstance(rule, ByKey)}
-    looks = ByPunctuation | ByKey | ByNo | ByCluster
+    looks = ByPunctuation | ByLifespan | ByKey | ByNo | ByCluster
     rules = tuple(sorted(rules, key=lambda rule: (rule.target not in keyed, isinstance(rule, looks))))
     forgets = tuple(
         number for number, operand in enumerate(join.operands) if _may_forget(number, operand, rules, found)
@@ -177,6 +178,10 @@ def _may_forget(number: int, operand: Relation, rules: tuple[Rule, ...], found: 
                 is_of_use = isinstance(operand.spec, Unbounded) or not isinstance(rule, ByKey)
                 if is_of_use and rule.target != number and own.issuperset(rule.variables):
                     return True
+            case ByLifespan(target, variables):
+                is_of_use = isinstance(operand.spec, Range) and operand.spec.slide is None
+                if is_of_use and target != number and own.issuperset(variables):
+                    return True
     return False
 
 
@@ -208,7 +213,7 @@ def _applies(rule: Rule, reached: set[int], known: set[int], first: bool) -> boo
             return source in reached
         case ByPunctuation(_, variables) | ByOrder(_, variables):
             return known.issuperset(variables)
-        case ByNo():
+        case ByNo() | ByLifespan():
             return False
         case ByKey(_, variables) | ByCluster(_, variables):
             return not first and known.issuperset(variables)
@@ -408,10 +413,12 @@ class _Rules:
 
     def _punctuated(
         self, number: int, scan: Scan, scheme: Punctuated, variables: tuple[int, ...]
-    ) -> Iterator[ByPunctuation]:
+    ) -> Iterator[ByPunctuation | ByLifespan]:
         punctuations = values_of(self._definition(scan), scheme, self._catalog)
-        # After a lifespan values come again, and join what is stored.
-        if punctuations is not None and scheme.lifespan is None:
+        if punctuations is not None and scheme.lifespan is not None:
+            # After it values come again, and join what is stored then.
+            yield ByLifespan(number, variables, self._evidence(punctuations), scheme.lifespan)
+        elif punctuations is not None:
             stops = _text(self._definition(scan), scheme) if scheme.on_violation is OnViolation.ERROR else None
             # With spill nothing that a k says is taken for certain.
             is_sure = scheme.when is not None and not self._spill

@@ -75,6 +75,19 @@ class ByPunctuation:
 
 
 @dataclass(frozen=True, slots=True)
+class ByLifespan:
+    """A punctuation with a lifespan: its values do not come again until that is over.
+
+    So it ends the wait of a row that leaves its window before then.
+    """
+
+    target: int
+    variables: tuple[int, ...]
+    evidence: int
+    lifespan: int
+
+
+@dataclass(frozen=True, slots=True)
 class ByKey:
     """UNIQUE: where the row with the values is there, no other comes."""
 
@@ -130,8 +143,8 @@ class ByOrder:
 
 
 #: Rules that speak of values, and read evidence that has them.
-OfValues = ByPunctuation | ByNo | ByCluster | ByOrder
-Rule = Static | InTime | AfterRows | ByPunctuation | ByKey | ByNo | ByCluster | ByOrder
+OfValues = ByPunctuation | ByLifespan | ByNo | ByCluster | ByOrder
+Rule = Static | InTime | AfterRows | ByPunctuation | ByLifespan | ByKey | ByNo | ByCluster | ByOrder
 
 
 def k_of(rule: Rule) -> K | None:
