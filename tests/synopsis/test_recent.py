@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penstock.kernels.recent import Came, Stored, Ticks
+from penstock.kernels.recent import Came, Seen, Stored, Ticks, seen
 from penstock.synopsis import recent
+from penstock.synopsis.firsts import ALL
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.recent import Recent
@@ -22,10 +23,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "WHOLE", 1000)
 
 
-def came(names: Ints, times: Ints) -> Came:
+def came(names: Ints, times: Ints, below: int = ALL) -> Seen:
     rows = np.ascontiguousarray(names if names.ndim == 2 else names.reshape(-1, 1))
     nothing = np.zeros(0, np.int64)
-    return Came(rows, times, np.arange(len(rows)), np.arange(rows.shape[1]), nothing, nothing)
+    return seen(Came(rows, times, np.arange(len(rows)), np.arange(rows.shape[1]), nothing, nothing), below)
 
 
 #: The clock is time.
@@ -42,7 +43,7 @@ def referred_to(rows: int, step: int, distance: int) -> tuple[float, int]:
     for start in range(0, rows, step):
         names = np.arange(start, start + step)
         values.see(step)
-        source, target = came(names, names), came(names - distance, names)
+        source, target = (came(each, names, values.seen) for each in (names, names - distance))
         found = values.refer(source, target, TIME, NOBODY, is_key=True, oldest=start - distance)
         assert (found.since == found.values[:, 0]).all()
         assert (found.clocks == found.since + distance).all()
@@ -116,7 +117,7 @@ def test_clocks_count_rows() -> None:
 
 def test_a_row_with_a_null_has_no_value() -> None:
     rows = np.array([[1, 0], [2, 1], [1, 0]])
-    own = Came(rows, np.arange(3), np.arange(3), np.array([0]), np.array([1]), np.array([1]))
+    own = seen(Came(rows, np.arange(3), np.arange(3), np.array([0]), np.array([1]), np.array([1])), ALL)
     values = Recent(Memory(), "values", 1, ROOM)
     found = values.meet(own, TIME, oldest=0)
     assert (found.values.tolist(), found.times.tolist(), len(values)) == ([[1]], [2], 1)

@@ -58,6 +58,14 @@ class Came(NamedTuple):
     null_masks: Ints
 
 
+class Seen(NamedTuple):
+    """Of rows that come those that are seen: their values, hashes of these, and times."""
+
+    values: Ints
+    hashes: Ints
+    times: Ints
+
+
 class Ticks(NamedTuple):
     """A clock: it counts the times of this step, from `before` on. Or it is time itself."""
 
@@ -77,13 +85,13 @@ class Required(NamedTuple):
 
 
 @kernel
-def _seen(came: Came, below: int) -> tuple[Ints, Ints, Ints]:
-    """Values, hashes and times of the rows whose hashes are below that."""
+def seen(came: Came, below: int) -> Seen:
+    """The rows whose hashes are below that."""
     some, hashes = rows_below(came.rows, came.some, came.columns, below)
     if len(came.null_words) > 0:
         whole = ~has_null(came.rows, some, came.null_words, came.null_masks)
         some, hashes = some[whole], hashes[whole]
-    return gather(came.rows, some, came.columns), hashes, came.times[some]
+    return Seen(gather(came.rows, some, came.columns), hashes, came.times[some])
 
 
 @kernel
@@ -93,12 +101,12 @@ def _read(ticks: Ticks, times: Ints, after: bool) -> Ints:
 
 
 @kernel
-def come_again(came: Came, ticks: Ticks, below: int, oldest: int, ring: Ring) -> Required:
+def come_again(own: Seen, ticks: Ticks, oldest: int, ring: Ring) -> Required:
     """Rows come, and those are given whose values are remembered; then theirs are.
 
     A value has its first row's word, the clock when that came, and each more row of it adds 1.
     """
-    values, hashes, times = _seen(came, below)
+    values, hashes, times = own
     since = np.empty(len(values), np.int64)
     meet(values, hashes, _read(ticks, times, True), oldest, ring, since)
     some = np.flatnonzero(since != MISSING)
@@ -108,15 +116,15 @@ def come_again(came: Came, ticks: Ticks, below: int, oldest: int, ring: Ring) ->
 
 @kernel
 def come_to_referred(
-    source: Came, target: Came, ticks: Ticks, below: int, there: Stored, is_key: bool, oldest: int, ring: Ring
+    source: Seen, target: Seen, ticks: Ticks, there: Stored, is_key: bool, oldest: int, ring: Ring
 ) -> Required:
     """Rows of a source come that refer to others, and of a target. Those are given that are referred to.
 
     If what is referred to is a key, who refers to it is forgotten, or not remembered at all if it is `there`: nothing
     more comes for that.
     """
-    values, hashes, times = _seen(source, below)
-    own, own_hashes, own_times = _seen(target, below)
+    values, hashes, times = source
+    own, own_hashes, own_times = target
     to = Comers(
         own,
         own_hashes,

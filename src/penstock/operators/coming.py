@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.nulls import has_null
-from penstock.kernels.recent import Came
+from penstock.kernels.recent import Came, Seen, seen
 from penstock.kernels.rows import gather
 from penstock.operators.events import Events
 from penstock.operators.join import JoinCore
@@ -28,6 +28,7 @@ class Coming:
     def __init__(self, rows: Rows, core: JoinCore) -> None:
         self._rows, self.core = rows, core
         self._known: dict[tuple[int, tuple[int, ...]], tuple[Keys, Ints]] = {}
+        self._seen: dict[tuple[int, tuple[int, ...], int], Seen] = {}
         self._stored: dict[int, Ints] = {}
 
     def count(self, number: int) -> int:
@@ -39,10 +40,17 @@ class Coming:
         """The values that rows of an input have that come, and their times."""
         sought = number, variables
         if sought not in self._known:
-            self._known[sought] = self._find(self.came(*sought))
+            self._known[sought] = self._find(self._came(*sought))
         return self._known[sought]
 
-    def came(self, number: int, variables: tuple[int, ...]) -> Came:
+    def seen(self, number: int, variables: tuple[int, ...], below: int) -> Seen:
+        """The same of those whose values have hashes below that. Several monitors see the same rows."""
+        sought = number, variables, below
+        if sought not in self._seen:
+            self._seen[sought] = seen(self._came(number, variables), below)
+        return self._seen[sought]
+
+    def _came(self, number: int, variables: tuple[int, ...]) -> Came:
         """The rows of an input that come, and where their values are."""
         own, source = self._rows[number], self.core.inputs[number]
         places = self.core.places(number, variables)

@@ -24,31 +24,37 @@ class Doors:
 
     def __init__(self, node: PurgingJoin, core: JoinCore, some: Collection[int]) -> None:
         self._core = core
-        self._held = holders_of(node)
+        held = holders_of(node)
         timed = [(rule, rule.reach) for rule in node.rules if isinstance(rule, InTime)]
         edges = [(rule.source, rule.target) for rule, reach in timed if isinstance(reach, int) and reach <= 0]
-        guarded = {source for source, _ in edges if source in some and not _is_awaited(source, node, self._held)}
+        guarded = {source for source, _ in edges if source in some and not _is_awaited(source, node, held)}
         #: The inputs, each behind those whose rows it is asked for.
         self.order: list[int] = []
-        self._asked: dict[int, list[int]] = {}
+        #: By input those that it is asked for, each with the variables that they share.
+        self._asked: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
         while len(self.order) < len(core.inputs):
             left = [number for number in range(len(core.inputs)) if number not in self.order]
             wanted = {n: {target for source, target in edges if source == n and n in guarded} for n in left}
             # Where inputs ask for each other, one of them has to come first.
             chosen = min(left, key=lambda n: (len(wanted[n] - set(self.order)), n))
-            self._asked[chosen] = sorted(wanted[chosen] & set(self.order))
+            asked = sorted(wanted[chosen] & set(self.order))
+            self._asked[chosen] = [(target, _shared(chosen, target, held)) for target in asked]
             self.order.append(chosen)
 
     def let_in(self, number: int, came: Deltas) -> Deltas:
         """The rows that may join something. Those of the inputs before are in their indexes."""
-        for target in self._asked[number]:
+        for target, variables in self._asked[number]:
             if len(came):
-                variables = tuple(v for v, held in enumerate(self._held) if {number, target} <= held)
                 index = self._core.index_on(target, variables)
                 hashes = row_hashes(came.rows, np.arange(len(came)), self._core.places(number, variables))
                 found = np.empty(len(came), np.int64)
                 came = came.take(found[: may_have(index.heads, index.mask, hashes, found)])
         return came
+
+
+def _shared(one: int, other: int, held: list[set[int]]) -> tuple[int, ...]:
+    """The variables that two inputs have."""
+    return tuple(v for v, holders in enumerate(held) if {one, other} <= holders)
 
 
 def _is_awaited(number: int, node: PurgingJoin, held: list[set[int]]) -> bool:

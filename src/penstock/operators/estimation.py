@@ -76,9 +76,11 @@ class Estimation:
         """So many rows came until the clock stood so; those of them that require a k, require these."""
         registers, limit, until = self._registers, self.limit, int(self._registers[_CLOCK])
         registers[_CLOCK] = clock
-        most = int(required.max(initial=NOTHING))
-        registers[_NOW] = max(registers[_NOW], most + 1)
         registers[_ROWS] += rows
+        most = NOTHING
+        if len(required):
+            most = int(required.max())
+            registers[_NOW] = max(registers[_NOW], most + 1)
         believed = self._declared if not registers[_BROKEN] else None
         if (registers[_KNOWN] and most > registers[_K]) or (believed is not None and most > believed):
             if limit is not None:

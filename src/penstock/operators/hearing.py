@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from penstock.operators.purge_tables import PurgeTables
 from penstock.plan.joins import holders_of
-from penstock.plan.rules import ByCluster, ByKey, ByLifespan, ByNo, ByPunctuation, PurgingJoin, Rule
+from penstock.plan.rules import ByCluster, ByKey, ByLifespan, ByNo, ByPunctuation, InTime, PurgingJoin, Rule
 
 #: Rules for which rows wait until something with certain values comes.
 OfKeys = ByKey | ByNo | ByPunctuation | ByLifespan | ByCluster
@@ -23,7 +23,7 @@ class Hearing:
     """`looked_at` are the inputs whose rows may go, `stars` those of them that are the middle of a star.
 
     `once` are inputs whose rows go as soon as they are in a result. By rule, `waiting` are the inputs whose rows may
-    wait for values that they have, `told` those of them whom results tell.
+    wait for values that they have, `told` those of them whom results tell, and `woken` those who are looked at then.
     """
 
     node: PurgingJoin
@@ -32,6 +32,7 @@ class Hearing:
     once: frozenset[int]
     waiting: Mapping[int, frozenset[int]]
     told: Mapping[int, frozenset[int]]
+    woken: Mapping[int, frozenset[int]]
     #: Of rules of No the rule of the key that they have; of other rules themselves.
     key_of: Mapping[int, int]
 
@@ -60,7 +61,8 @@ class Hearing:
             n: node.rules.index(ByKey(rule.target, rule.variables)) if isinstance(rule, ByNo) else n
             for n, rule in enumerate(node.rules)
         }
-        return Hearing(node, looked_at, stars, gone.union(once), waiting, told, key_of)
+        woken = {n: waiting[n] - told[n] - frozenset(_done(rule, node)) for n, rule in enumerate(node.rules)}
+        return Hearing(node, looked_at, stars, gone.union(once), waiting, told, woken, key_of)
 
     def unasked(self, number: int) -> Iterator[int]:
         """The rules that need not be asked about the rows of an input."""
@@ -93,6 +95,14 @@ def _waiting(rule: Rule, inputs: Collection[int], held: list[set[int]]) -> Itera
     """The inputs whose rows may wait for values that they have by a rule."""
     if isinstance(rule, OfKeys):
         yield from (n for n in inputs if n != rule.target and all(n in held[v] for v in rule.variables))
+
+
+def _done(rule: Rule, node: PurgingJoin) -> Iterator[int]:
+    """The inputs whose rows wait for none of a rule's target from the first look on: what they join was there."""
+    for other in node.rules:
+        match other:
+            case InTime(target, source, int(reach)) if target == rule.target and reach <= 0:
+                yield source
 
 
 def _alike(rule: Rule, inputs: Collection[int], held: list[set[int]]) -> Iterator[int]:

@@ -171,7 +171,8 @@ class JoinCore:
         self._lives = [
             HalvesBySlot(memory, f"{name}.{number}.lives", source.store) for number, source in enumerate(inputs)
         ]
-        self._places: dict[tuple[int, tuple[int, ...]], Ints] = {}
+        self._places: dict[Key, Ints] = {}
+        self._numbers: dict[Key, int] = {}
         self._only_coming = only_coming
         #: Of each input's events of this step, the hashes by which they are probed first.
         self._hashes: dict[int, Ints] = {}
@@ -193,11 +194,10 @@ class JoinCore:
         """
         events = self.without_nulls(number, events)
         store = self.inputs[number].store
-        keys = {self._first_columns[number], *(columns for owner, columns in self._index_keys if owner == number)}
-        hashes = {key: row_hashes(store.rows, events.slots, np.array(key, np.int64)) for key in keys}
-        for index in self._own(number):
+        hashes = {key: row_hashes(store.rows, events.slots, columns) for key, columns in self._hashed[number].items()}
+        for key, index in self._by_owner[number].items():
             index.fit(len(store), store.capacity, store.rows)
-            of_key = hashes[tuple(index.columns.tolist())][brings]
+            of_key = hashes[key][brings]
             link_rows(index.heads, index.mask, index.links, of_key, events.slots[brings], events.signs[brings])
         self._hashes[number] = hashes[self._first_columns[number]]
         return events
@@ -264,7 +264,9 @@ class JoinCore:
 
     def index_number(self, number: int, variables: tuple[int, ...]) -> int:
         """Which index finds rows of an input by these variables."""
-        return self._index_keys.index((number, self._positions(number, variables)))
+        if (number, variables) not in self._numbers:
+            self._numbers[number, variables] = self._index_keys.index((number, self._positions(number, variables)))
+        return self._numbers[number, variables]
 
     def index(self, number: int, columns: tuple[int, ...]) -> Index:
         return self._indexes[self._index_keys.index((number, columns))]
@@ -350,9 +352,9 @@ class JoinCore:
             for index in self._own(i):
                 unlink_rows(index.heads, index.links, e.slots, e.signs)
 
-    def _own(self, number: int) -> list[Index]:
+    def _own(self, number: int) -> Iterable[Index]:
         """The indexes on an input's rows."""
-        return self._by_owner[number]
+        return self._by_owner[number].values()
 
     def lives(self, number: int) -> Halves:
         """Of each slot what `kernels.mjoin` calls its life."""
@@ -373,7 +375,7 @@ class JoinCore:
             Index(self._memory, f"{self._name}.index{n}", columns) for n, (_, columns) in enumerate(self._index_keys)
         ]
         found = list(zip(self._index_keys, self._indexes, strict=True))
-        self._by_owner = [[index for (owner, _), index in found if owner == n] for n in range(len(self.inputs))]
+        self._by_owner = [{key: index for (owner, key), index in found if owner == n} for n in range(len(self.inputs))]
 
     def _input_table(self, lives: list[Halves]) -> Ints:
         lines = []
@@ -392,6 +394,11 @@ class JoinCore:
         width, depths = len(self.inputs), len(self.inputs) - 1
         most = max([1, *(len(columns) for _, columns in self._index_keys)])
         self._first_columns = [tuple(column for _, column in pipeline[0].sources) for pipeline in self.plan]
+        #: By input, the columns of which hashes are needed when a row enters.
+        self._hashed = [
+            {key: np.array(key, np.int64) for key in (first, *self._by_owner[number])}
+            for number, first in enumerate(self._first_columns)
+        ]
         self._pipelines = _Pipelines(
             np.zeros((len(self._index_keys), most), np.int64),
             np.zeros((width, depths), np.int64),

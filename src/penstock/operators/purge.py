@@ -101,6 +101,13 @@ class Purge:
             for number, rule in enumerate(node.rules)
             if isinstance(rule, AfterRows)
         }
+        self._keys = [(number, rule) for number, rule in enumerate(node.rules) if isinstance(rule, ByKey)]
+        self._punctuated = {rule.target for rule in node.rules if isinstance(rule, ByPunctuation)}
+        self._found_orders = [
+            (number, rule.k)
+            for number, rule in enumerate(node.rules)
+            if isinstance(rule, ByOrder) and isinstance(rule.k, Estimate)
+        ]
         self._tables = PurgeTables(node, core, self._knows, self._monitors, self._stamps)
         self._hearing = hearing = Hearing.of(node, self._tables, windows, once, stays=retracts, tests=core.has_test)
         self._stars = {n: self._tables.star(n, retracts, set(hearing.unasked(n))) for n in hearing.stars}
@@ -175,15 +182,16 @@ class Purge:
         coming = Coming(rows, self._core)
         self._monitors.observe(coming)
         self._no.choose(coming)
-        for number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByOrder) and isinstance(rule.k, Estimate):
-                self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(rule.k)
+        for number, k in self._found_orders:
+            self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(k)
 
     def allowed(self, number: int, events: Events) -> Events:
         """The events of an input without rows whose values a punctuation had closed before."""
+        if not len(events) or number not in self._punctuated:
+            return events
         ruled_out = np.zeros(len(events), np.bool_)
         for rule_number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByPunctuation) and rule.target == number and len(events):
+            if isinstance(rule, ByPunctuation) and rule.target == number:
                 closed = self._knows.evidence[rule_number].words(self._core.keys(number, rule.variables, events.slots))
                 starts = self._core.inputs[number].store.starts[events.slots]
                 late = (closed != MISSING) & (closed < starts) & (events.signs > 0)
@@ -204,10 +212,8 @@ class Purge:
 
     def wake(self, events: Sequence[Events]) -> None:
         """Wakes who waits for keys that came."""
-        for number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByKey) and (
-                len(self._watches) or self._hearing.waiting[number] - self._hearing.told[number]
-            ):
+        for number, rule in self._keys:
+            if len(self._watches) or self._hearing.woken[number]:
                 own = events[rule.target]
                 slots = own.slots[own.signs > 0]
                 if self.spill is not None:
@@ -236,7 +242,7 @@ class Purge:
         for holder in self._hearing.waiting[number]:
             if is_no:
                 self._todo.drop_those_with(holder, rule.variables, keys)
-            elif holder not in self._hearing.told[number]:
+            elif holder in self._hearing.woken[number]:
                 self._todo.look_at_those_with(holder, rule.variables, keys)
         if len(self._watches):
             self._todo.look_at(
@@ -245,12 +251,10 @@ class Purge:
 
     def _leave(self, number: int, events: Events) -> None:
         """Rows leave their window. Those who wait for more than the key of one go: no result would tell them."""
-        rules = [n for n, rule in enumerate(self.node.rules) if isinstance(rule, ByKey) and rule.target == number]
+        rules = [(n, rule) for n, rule in self._keys if rule.target == number]
         if rules and len(slots := events.slots[events.signs < 0]):
             self._no.left(number, slots)
-            for rule_number in rules:
-                rule = self.node.rules[rule_number]
-                assert isinstance(rule, ByKey)
+            for rule_number, rule in rules:
                 keys = self._core.keys(number, rule.variables, slots)
                 for holder in self._hearing.told[rule_number]:
                     self._todo.drop_those_with(holder, rule.variables, keys)
@@ -395,9 +399,10 @@ class Purge:
 
     def _stamp(self, events: Sequence[Events]) -> None:
         """Notes with rows that came how many rows of the other stream there were then."""
-        for number, rule in enumerate(self.node.rules):
-            if isinstance(rule, AfterRows):
-                self._knows.stamp(rule.ticks, events[rule.source], self._stamps(number))
+        for number in self._noted:
+            rule = self.node.rules[number]
+            assert isinstance(rule, AfterRows)
+            self._knows.stamp(rule.ticks, events[rule.source], self._stamps(number))
 
     def _stamps(self, number: int) -> Ints:
         """What is noted with the rows of the source of a rule."""

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.recent import Came, Required, Stored
+from penstock.kernels.recent import Came, Required, Stored, seen
 from penstock.kernels.rising import STAMP, VALUE, above, passed_by, rise
 from penstock.operators.coming import Coming
 from penstock.operators.knowledge import Knowledge
@@ -149,13 +149,14 @@ class ReferenceCounter(_OfRecent):
 
     def observe(self, rows: Coming, knows: Knowledge, oldest: int) -> Observed:
         monitor, recent = self._monitor, self._recent
-        source, target = (rows.came(number, monitor.variables) for number in (monitor.source, monitor.target))
-        recent.see(len(source.some) + len(target.some))
+        inputs, targets = (monitor.source, monitor.target), rows.count(monitor.target)
+        recent.see(rows.count(monitor.source) + targets)
+        source, target = (rows.seen(number, monitor.variables, recent.seen) for number in inputs)
         index = rows.core.index_on(monitor.target, monitor.variables)
         stored = rows.core.inputs[monitor.target].store.rows
         there = Stored(stored, index.columns, index.heads, index.mask, index.links)
         found = recent.refer(source, target, knows.ticks(monitor.ticks), there, monitor.is_key, oldest)
-        return _required(len(target.some), found, monitor.ticks is not None)
+        return _required(targets, found, monitor.ticks is not None)
 
 
 class ClusterCounter(_OfRecent):
@@ -170,7 +171,7 @@ class ClusterCounter(_OfRecent):
         self._recent.see(len(times))
         none = np.zeros(0, np.int64)
         came = Came(values, times, np.arange(len(times)), np.arange(values.shape[1]), none, none)
-        found = self._recent.meet(came, knows.ticks(self._monitor.ticks), oldest)
+        found = self._recent.meet(seen(came, self._recent.seen), knows.ticks(self._monitor.ticks), oldest)
         return _required(len(times), found, counts_itself=False)
 
 

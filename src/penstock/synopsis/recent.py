@@ -12,9 +12,9 @@ from penstock.kernels.recent import (
     ROWS,
     TAKEN,
     VALUE,
-    Came,
     Required,
     Ring,
+    Seen,
     Stored,
     Ticks,
     come_again,
@@ -69,10 +69,10 @@ class Recent:
             self._thinned[1] += 1
             self._ring.registers[CROWDED] = 0
 
-    def meet(self, came: Came, ticks: Ticks, oldest: int) -> Required:
+    def meet(self, came: Seen, ticks: Ticks, oldest: int) -> Required:
         """Rows come. Those are given whose values came before. Words below the `oldest` are not wanted any more."""
-        return come_again(came, ticks, self.seen, oldest, self._ring)
+        return come_again(came, ticks, oldest, self._ring)
 
-    def refer(self, source: Came, target: Came, ticks: Ticks, there: Stored, is_key: bool, oldest: int) -> Required:
+    def refer(self, source: Seen, target: Seen, ticks: Ticks, there: Stored, is_key: bool, oldest: int) -> Required:
         """Rows come, and others that they refer to; those are given that are referred to."""
-        return come_to_referred(source, target, ticks, self.seen, there, is_key, oldest, self._ring)
+        return come_to_referred(source, target, ticks, there, is_key, oldest, self._ring)
