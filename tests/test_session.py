@@ -171,3 +171,9 @@ print(sorted({"numpy", "pyarrow", "pyspark", "numba"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_constraints_that_are_one_text_are_refused(session: penstock.Session) -> None:
+    with pytest.raises(penstock.PenstockError, match="constraints are a list of texts") as raised:
+        session.table("item", ITEMS, constraints="UNIQUE (id)")
+    assert raised.value.hint == "write constraints=['UNIQUE (id)']"

@@ -61,7 +61,7 @@ class Session:
         `delay` is a time, as '5 SECONDS', or microseconds. Constraints are written as in CREATE STREAM.
         """
         data = _readable(name, data)
-        elements = [*_columns(data), *constraints]
+        elements = [*_columns(data), *_each(constraints)]
         late = delay if isinstance(delay, str) else duration_text(_microseconds(delay))
         time = f"TIMESTAMP BY {_quoted(timestamp)} DELAY {late}"
         self._declare(f"CREATE OR REPLACE STREAM {_quoted(name)} ({', '.join(elements)}) {time}", name, data)
@@ -69,7 +69,7 @@ class Session:
     def table(self, name: str, data: Data, *, constraints: Iterable[str] = ()) -> None:
         """Declares a table whose rows are handed over."""
         data = _readable(name, data)
-        elements = [*_columns(data), *constraints]
+        elements = [*_columns(data), *_each(constraints)]
         self._declare(f"CREATE OR REPLACE TABLE {_quoted(name)} ({', '.join(elements)})", name, data)
 
     def query(self, text: str) -> Query:
@@ -273,3 +273,9 @@ def _microseconds(delay: int | timedelta) -> int:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+def _each(constraints: Iterable[str]) -> Iterable[str]:
+    if isinstance(constraints, str):
+        raise PenstockError("constraints are a list of texts", f"write constraints=[{constraints!r}]")
+    return constraints

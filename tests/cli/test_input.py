@@ -1,6 +1,7 @@
 """What every command does with the file that it is given, and with the terminal that it writes to."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -138,3 +139,31 @@ def test_check_loads_no_library_for_data(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "q: safe, it keeps nothing\n\n"
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "profile", "run"])
+def test_the_page_of_a_command_has_the_options_of_its_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    page = (Path(__file__).parents[2] / "docs" / "commands" / f"{command}.md").read_text()
+    usage = page[page.index("```text\npenstock") :].split("```")[1]
+    assert options(usage) == options(capsys.readouterr().out) - {"--help"}
+
+
+def options(text: str) -> set[str]:
+    return set(re.findall(r"--[a-z-]+", text))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--purge-every", "x", "x is neither a number of rows nor a time, as '5 SECONDS' is"),
+        ("--purge-every", "0", "0 is no whole number from 1 on"),
+        ("--give-up-after", "5", "5 is no time, as '5 SECONDS' is"),
+        ("--cells", "many", "many is no whole number from 1 on"),
+    ],
+)
+def test_a_wrong_value_is_named(option: str, value: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", option, value, "q.sql"])
+    assert capsys.readouterr().err.endswith(f"argument {option}: {message}\n")

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import os
+import resource
+import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +26,7 @@ from hypothesis import strategies as st
 from penstock.catalog import StreamDef, TableDef
 from penstock.cli import main
 from penstock.engines import files
+from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.embedded_run import open_run, read_by
 from penstock.sql import Script, bind_text
 from tests.cli.conftest import Penstock, penstock  # noqa: F401
@@ -228,24 +236,105 @@ def test_without_until_done_new_files_are_awaited(auction: Penstock) -> None:
 
 
 def test_a_stop_keeps_what_is_closed(auction: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(seconds: float) -> None:
-        raise KeyboardInterrupt
+    monkeypatch.setattr("penstock.cli.run_embedded.time.sleep", press_ctrl_c)
+    done = auction("run", "q.sql", "--engine", "embedded", "--query", "fees", "--out", "out.csv")
+    assert done.code == 0
+    assert len(lines("out.csv")) == 4
 
-    monkeypatch.setattr("penstock.cli.run_embedded.time.sleep", stop)
+
+def test_a_stop_within_a_step_keeps_what_the_step_gives(auction: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
+    advance = EmbeddedEngine.advance
+
+    def pressed(self: EmbeddedEngine) -> pa.Table:
+        press_ctrl_c()
+        return advance(self)
+
+    monkeypatch.setattr(EmbeddedEngine, "advance", pressed)
+    done = auction("run", "q.sql", "--engine", "embedded", "--query", "fees", "--out", "out.csv")
+    assert done.code == 0
+    assert len(lines("out.csv")) == 4
+
+
+def test_a_stop_while_a_file_is_read_keeps_what_was_read(auction: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pressing(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell() == 0 and b"without a time" in self.getvalue():
+                press_ctrl_c()
+            return super().read(size)
+
+    monkeypatch.setattr("penstock.engines.csv_files.pa.BufferReader", Pressing)
     done = auction("run", "q.sql", "--engine", "embedded", "--query", "fees", "--out", "out.csv")
     assert done.code == 0
     assert len(lines("out.csv")) == 4
 
 
 def test_a_stop_before_the_end_leaves_no_results(auction: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(self: Any, results: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("penstock.engines.sinks._CsvFile._put", stop)
+    monkeypatch.setattr("penstock.engines.sinks._CsvFile._put", press_ctrl_c)
     done = embedded(auction, "--query", "fees", "--out", "out.csv")
     assert done.code == 130
     assert "the results are left out" in done.err
     assert not list(auction.folder.glob("*out.csv*"))
+
+
+@pytest.mark.parametrize("until_done", [["--until-done"], []])
+def test_a_second_ctrl_c_stops_at_once(
+    auction: Penstock, monkeypatch: pytest.MonkeyPatch, until_done: list[str]
+) -> None:
+    """As it does inside of a kernel, whose caller then says SystemError."""
+
+    def pressed_twice(self: Any) -> Any:
+        press_ctrl_c()
+        try:
+            press_ctrl_c()
+        except KeyboardInterrupt as interrupt:
+            raise SystemError("a kernel returned a result with an exception set") from interrupt
+
+    monkeypatch.setattr(EmbeddedEngine, "advance", pressed_twice)
+    done = auction("run", "q.sql", "--engine", "embedded", "--query", "fees", "--out", "out.csv", *until_done)
+    assert done.code == 130
+    assert "the results are left out" in done.err
+    assert "Traceback" not in done.err
+    assert not list(auction.folder.glob("*out.csv*"))
+
+
+def press_ctrl_c(*_: Any) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+def test_results_that_a_disk_does_not_hold_are_left_out(auction: Penstock, kind: str) -> None:
+    bids = (f"1970-01-01 00:00:{i // 1000:02},1,{i},open\n" for i in range(2, 40_000))
+    auction.file("bid.csv", "ts,auction,price,kind\n" + "".join(bids))
+    done = on_a_small_disk(auction, "--query", "fees", "--out", f"out.{kind}")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"out.{kind}: ")
+    assert "Traceback" not in done.stderr
+    assert not list(auction.folder.glob("*out.*"))
+
+
+def test_metrics_that_a_disk_does_not_hold_are_an_error(auction: Penstock) -> None:
+    auction.file("bid.csv", BIDS + "".join(f"1970-01-01 00:00:{i},1,{i},open\n" for i in range(15, 59)))
+    done = on_a_small_disk(auction, "--metrics", "m.json", "--out", "out-{query}.json", "--cells", "16")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-2:] == ["m.json: File too large", "hint: choose a path that can be written"]
+
+
+def test_output_that_nobody_takes_is_an_error(auction: Penstock) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = on_a_small_disk(auction, "--query", "fees", stdout=full)
+    assert (done.returncode, done.stderr) == (2, "cannot write: No space left on device\n")
+
+
+def on_a_small_disk(
+    auction: Penstock, *arguments: str, stdout: Any = subprocess.DEVNULL
+) -> subprocess.CompletedProcess[str]:
+    """A run that can write no file of more than 16 kB. Before it one that can, which compiles the kernels."""
+    assert embedded(auction, *arguments).code == 0
+    for path in auction.folder.glob("*out*"):
+        path.unlink()
+    command = [sys.executable, "-m", "penstock.cli", "run", "q.sql", "--engine", "embedded", "--until-done", *arguments]
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
+    return subprocess.run(command, check=False, stdout=stdout, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
 
 
 @pytest.mark.parametrize(

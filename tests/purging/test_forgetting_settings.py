@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.errors import PenstockError
 from penstock.plan.forgetting import Forgetting
 from tests.engines.comparing import Log, batches, bound, embedded, expected, logged
 from tests.engines.restarting import restarted
@@ -125,3 +127,11 @@ def test_what_a_window_lets_go_is_not_given_up(window: str) -> None:
         log += logged(out, query)
     assert log + logged(engine.finish(), query) == expected(case, query, catalog) != Log()
     assert engine.given_up() == 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"rows": 0}, {"rows": 1.5}, {"rows": "many"}, {"time": -1}, {"give_up": -1}, {"give_up": "1 HOUR"}]
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(PenstockError, match=rf"{next(iter(wrong))} is a whole number from [01] on, not"):
+        Forgetting(**wrong)

@@ -10,6 +10,7 @@ from io import TextIOWrapper
 
 from penstock import __version__
 from penstock.cli import check, explain, fmt, profile, run
+from penstock.cli.stopping import is_interrupt
 from penstock.errors import PenstockError
 
 #: Exit codes: all is well, the answer is no, and the input is bad.
@@ -32,12 +33,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(error, file=sys.stderr)
         return BAD_INPUT
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough. What is still buffered goes nowhere, so that Python says nothing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        _forget_output()
+        return OK  # whoever read our output has seen enough
+    except OSError as error:
+        if args.debug:
+            raise
+        _forget_output()
+        print(f"{error.filename or 'cannot write'}: {error.strerror or error}", file=sys.stderr)
+        return BAD_INPUT
+
+
+def _forget_output() -> None:
+    """What is still buffered goes nowhere, so that Python says nothing when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -35,7 +35,12 @@ def rows_or_time(text: str) -> tuple[int | None, int | None]:
     >>> rows_or_time("5000"), rows_or_time("2 seconds")
     ((5000, None), (None, 2000000))
     """
-    return (at_least_one(text), None) if text.isdecimal() else (None, duration(text))
+    if text.isdecimal():
+        return at_least_one(text), None
+    try:
+        return None, duration(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text} is neither a number of rows nor a time, as '5 SECONDS' is") from None
 
 
 def _at_least(least: int, text: str) -> int:

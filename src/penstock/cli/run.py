@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
-    parser.add_argument("--ui", metavar="PORT", type=int, help="show the running queries on a web page")
+    parser.add_argument("--ui", metavar="PORT", type=int, help=argparse.SUPPRESS)  # refused: it is not there yet
     parser.add_argument("--allow-unbounded", action="store_true", help="run even if memory may grow for ever")
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from contextlib import ExitStack
-from pathlib import Path
-from typing import TextIO
 
 from penstock.algebra.relations import Query
+from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.progress import Progress
 from penstock.cli.run import forgetting
+from penstock.cli.stopping import Stop, is_interrupt, stopping
+from penstock.engines.csv_files import finish_blocks
 from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
-from penstock.engines.metrics import metrics_lines
 from penstock.engines.sinks import Sink, open_sink
 from penstock.errors import PenstockError
 from penstock.plan.watched import NOTHING_ON_DISK, strongest
@@ -37,8 +36,7 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
         until_done=args.until_done,
         forgetting=forgetting(args),
     )
-    with ExitStack() as stack:
-        metrics = _opened(args.metrics, stack)
+    with MetricsFile(args.metrics) as metrics:
         titled = len(queries) > 1
         sinks = {
             query.name: open_sink(output, query, query.name if titled else None)
@@ -47,11 +45,34 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
         return _drained(running, sinks, metrics, args.until_done)
 
 
-def _drained(running: EmbeddedRun, sinks: dict[str, Sink], metrics: TextIO | None, until_done: bool) -> int:
+def _drained(running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, until_done: bool) -> int:
     """Runs to the end, or until it is stopped. What was stopped before its end leaves no results that look whole."""
     progress = Progress()
-    code = 0
     try:
+        is_whole = _stepped(running, sinks, metrics, progress) or not until_done
+        for sink in sinks.values() if is_whole else ():
+            sink.close()
+    except BaseException as error:
+        is_whole = False
+        if not is_interrupt(error):
+            progress.clear()
+            raise
+    finally:
+        for sink in sinks.values():
+            sink.abandon()
+    _count(running, progress)
+    progress.finish()
+    if is_whole:
+        return 0
+    print("stopped before the end: the results are left out", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _stepped(running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: Progress) -> bool:
+    """Whether it came to its end, and was not stopped."""
+    stop = Stop()
+    finish_blocks()
+    with stopping(stop):
         for result in running.results():
             if result is None:
                 time.sleep(_POLL_SECONDS)
@@ -60,33 +81,17 @@ def _drained(running: EmbeddedRun, sinks: dict[str, Sink], metrics: TextIO | Non
             if progress.due:
                 _count(running, progress)
                 progress.draw()
-    except KeyboardInterrupt:
-        if until_done:
-            code = INTERRUPTED
-    except BaseException:
-        progress.clear()
-        for sink in sinks.values():
-            sink.abandon()
-        raise
-    for sink in sinks.values():
-        if code == 0:
-            sink.close()
-        else:
-            sink.abandon()
-    _count(running, progress)
-    progress.finish()
-    if code:
-        print("stopped before the end: the results are left out", file=sys.stderr)
-    return code
+            if stop.asked:
+                return False
+    return True
 
 
-def _take(result: Result, sinks: dict[str, Sink], metrics: TextIO | None, progress: Progress) -> None:
+def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress: Progress) -> None:
     progress.counts.rows_out = (progress.counts.rows_out or 0) + result.rows.num_rows
     if result.rows.num_rows:
         progress.clear()
         sinks[result.engine.query.name].write(result.rows)
-    if metrics is not None:
-        metrics.write(metrics_lines(result.engine.metrics()))
+    metrics.write(result.engine.metrics)
 
 
 def _count(running: EmbeddedRun, progress: Progress) -> None:
@@ -102,12 +107,3 @@ def _count(running: EmbeddedRun, progress: Progress) -> None:
     counts.watermark = min(engine.watermark for engine in running.engines)
     states = [engine.state() for engine in running.engines]
     counts.state_rows, counts.state_bytes = sum(rows for rows, _ in states), sum(size for _, size in states)
-
-
-def _opened(path: str | None, stack: ExitStack) -> TextIO | None:
-    if path is None:
-        return None
-    try:
-        return stack.enter_context(Path(path).open("w", encoding="utf-8"))
-    except OSError as error:
-        raise PenstockError(f"{path}: {error.strerror}", "choose a path that can be written") from error

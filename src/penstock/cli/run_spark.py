@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.algebra.relations import Query
+from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.progress import Counts, Progress
 from penstock.cli.run import forgetting
+from penstock.cli.stopping import Stop, stopping
 from penstock.engines.java import find_java
-from penstock.engines.metrics import metrics_lines
 from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.declared import frames_of
@@ -50,6 +51,7 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
         _refuse_other_results(output, args.checkpoint)
     progress = Progress(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
     with ExitStack() as stack:
+        metrics = stack.enter_context(MetricsFile(args.metrics))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)))
         started = [
             _start(script, query, output, args, scratch=scratch, titled=len(queries) > 1)
@@ -66,9 +68,8 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
         code = _awaited(started, args.until_done, tick)
         tick()
         _count(started, progress)
-        if args.metrics is not None:
-            lines = "".join(metrics_lines(each.running.metrics()) for each in started)
-            Path(args.metrics).write_text(lines, encoding="utf-8")
+        for each in started:
+            metrics.write(each.running.metrics)
     progress.finish()
     if code:
         again = "run it again with the same --checkpoint" if args.checkpoint else "--checkpoint lets a run go on"
@@ -102,12 +103,20 @@ def _start(
 
 
 def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]) -> int:
+    stop = Stop()
+
+    def tick_or_stop() -> None:
+        tick()
+        if stop.asked:  # here, and not while results are printed
+            raise KeyboardInterrupt
+
     try:
-        while not until_done and all(each.running.is_running for each in started):
-            time.sleep(_POLL_SECONDS)
-            tick()
-        for each in started:
-            each.running.await_done(tick)
+        with stopping(stop):
+            while not until_done and all(each.running.is_running for each in started):
+                time.sleep(_POLL_SECONDS)
+                tick_or_stop()
+            for each in started:
+                each.running.await_done(tick_or_stop)
     except KeyboardInterrupt:
         for each in started:
             each.running.stop()

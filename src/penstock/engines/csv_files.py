@@ -34,6 +34,11 @@ def read_csv(
             yield batch
 
 
+def finish_blocks() -> None:
+    """Lets Arrow read a block to its end, whatever Ctrl-C says: who has asked for the block decides what to do then."""
+    pa.enable_signal_handlers(False)
+
+
 class _Reader:
     """Reads the blocks of one file, from the first."""
 

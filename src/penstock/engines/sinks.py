@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -42,7 +43,7 @@ class Sink(ABC):
 
     @abstractmethod
     def abandon(self) -> None:
-        """What was written is not whole, and is not to be."""
+        """What was written is not whole, and is not to be. After `close` nothing is done."""
 
 
 def open_sink(target: str, query: Query, title: str | None = None) -> Sink:
@@ -117,7 +118,8 @@ class _File(Sink):
             raise PenstockError(f"{self._path}: {error}", "the results are left out") from error
 
     def abandon(self) -> None:
-        self._file.close()
+        with suppress(OSError):  # the disk may be full: then what is buffered cannot be written
+            self._file.close()
         self._beside.unlink(missing_ok=True)
 
     def _begin(self) -> None: ...
@@ -163,7 +165,8 @@ class _ParquetFile(_File):
         self._writer.close()
 
     def abandon(self) -> None:
-        self._writer.close()
+        with suppress(OSError):
+            self._writer.close()
         super().abandon()
 
     def _write_group(self) -> None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.errors import PenstockError
+
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
@@ -22,6 +24,12 @@ class Forgetting:
     time: int | None = None
     give_up: int | None = None
     spill: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in (("rows", 1), ("time", 0), ("give_up", 0)):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise PenstockError(f"Forgetting: {name} is a whole number from {least} on, not {value!r}")
 
     @property
     def is_lazy(self) -> bool:

@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 
 import pyspark
+import pytest
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
 
 import penstock.engines.spark.session
+from penstock.errors import PenstockError
 
 LIB = Path(pyspark.__file__).parent / "python" / "lib"
 STARTUP = Path(penstock.engines.spark.session.__file__).parent / "startup"
@@ -39,3 +43,12 @@ def test_the_next_sitecustomize_runs(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("print('mine')")
     assert _printed("import sys; print('sitecustomize' in sys.modules)", STARTUP, tmp_path) == ["mine", "True"]
     assert _printed("import sys; print('sitecustomize' in sys.modules)", STARTUP) == ["True"]
+
+
+def test_a_master_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exited(self: SparkSession.Builder) -> SparkSession:
+        raise PySparkRuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.")
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", exited)
+    with pytest.raises(PenstockError, match=r"^Spark does not start with the master nonsense: Java gateway process"):
+        penstock.engines.spark.session.spark_session("nonsense")

@@ -105,6 +105,18 @@ def test_a_checkpoint_belongs_to_one_query_and_one_output(spark: SparkSession, t
     refused("cannot tell the format", "new.text", "new")
 
 
+def test_folders_that_cannot_be_written_are_named(spark: SparkSession, tmp_path: Path) -> None:
+    written(tmp_path)
+    query = session(spark, tmp_path).query("SELECT a FROM s")
+    (tmp_path / "file").touch()
+    for out, checkpoint in (("file/x.parquet", "new"), ("x.parquet", "file"), ("x.parquet", "file/deep")):
+        with pytest.raises(PenstockError) as raised:
+            query.start(str(tmp_path / out), checkpoint=str(tmp_path / checkpoint), until_done=True)
+        named = out if out.startswith("file") else checkpoint
+        assert raised.value.message.startswith(f"{tmp_path / named}: ")
+        assert raised.value.hint == "choose a folder that can be written"
+
+
 def test_what_a_session_lacks_is_said(spark: SparkSession, tmp_path: Path) -> None:
     written(tmp_path)
     other = spark.newSession()

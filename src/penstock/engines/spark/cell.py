@@ -122,7 +122,7 @@ class CellProcessor:
 def changed_query() -> PenstockError:
     return PenstockError(
         "the query, its streams, the horizon or the number of cells changed since the checkpoint was written",
-        "start with a new checkpoint folder, or put back what was changed",
+        "start with a new checkpoint folder, or put back what was changed: --spill and Penstock's version count, too",
     )
 
 

@@ -24,7 +24,7 @@ from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
-from penstock.engines.spark.reports import SlowStart, explained
+from penstock.engines.spark.reports import SlowStart, explained, naming
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
@@ -88,7 +88,8 @@ def start(
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
     work = replace(work, out=folder_of_cells(spark, out, work.schema), spill=spill)
     kept = Checkpoint(spark, checkpoint)
-    kept.claim(work, out)
+    with naming(checkpoint):
+        kept.claim(work, out)
     result = _build(work, frames, kept.control())
     from_files = all(reads_files(frames[stream.name]) for stream in work.streams)
     running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files)
@@ -119,7 +120,8 @@ class RunningQuery:
 
     def begin(self) -> None:
         """Starts Spark's query."""
-        to = self._writer().option("checkpointLocation", self._checkpoint.folder)
+        with naming(self._out):
+            to = self._writer().option("checkpointLocation", self._checkpoint.folder)
         if self._until_done and not self._reads_files:
             # A topic may get new rows for ever: what is there now is all that is wanted.
             to = to.trigger(availableNow=True)

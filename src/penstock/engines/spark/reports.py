@@ -45,6 +45,16 @@ def explained(definitions: Definitions) -> Iterator[None]:
         raise told(causes(error), definitions) from error
 
 
+@contextmanager
+def naming(folder: str) -> Iterator[None]:
+    """Turns what Spark raises inside into a PenstockError about a folder that is to be written."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        message = f"{folder}: {told_once(causes(error)[-1])}"
+        raise PenstockError(message, "choose a folder that can be written") from error
+
+
 def causes(error: Any) -> list[str]:
     """What an error of Spark's says, and what each of its causes says."""
     java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)

@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from penstock.engines.spark.reports import causes, told_once
 from penstock.errors import PenstockError
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -57,7 +60,11 @@ def spark_session(master: str | None = None, ui: bool = False, **settings: str) 
     builder = builder.master(master)
     for name, value in {**_OWN, **(_OWN_LOCALLY if master.startswith("local") else {}), **settings}.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    try:
+        session = builder.getOrCreate()
+    except (PySparkException, Py4JJavaError) as error:
+        message = f"Spark does not start with the master {master}: {told_once(causes(error)[-1])}"
+        raise PenstockError(message, "look whether there is such a master; --debug shows what Spark says") from error
     session.sparkContext.setLogLevel("ERROR")
     if "spark.sql.shuffle.partitions" not in settings:
         # A cell is a task, and there are as many cells as cores: more partitions would be empty.

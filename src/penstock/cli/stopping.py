@@ -1,0 +1,43 @@
+"""Ctrl-C ends a run after the step that it is in, so that what the step gives is whole.
+
+A second Ctrl-C does not wait. It may come inside of a kernel, which then ends with a SystemError.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+_SAID = b"\nstopping after this step; Ctrl-C again stops at once\n"
+
+
+@dataclass(slots=True)
+class Stop:
+    """Whether Ctrl-C has been pressed."""
+
+    asked: bool = False
+
+    def ask(self, *_: object) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        if sys.stderr.isatty():
+            os.write(sys.stderr.fileno(), _SAID)  # past the buffer, which may be in use right now
+
+
+@contextmanager
+def stopping(stop: Stop) -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, stop.ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it is Ctrl-C, in a kernel or elsewhere."""
+    return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
