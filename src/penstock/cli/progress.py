@@ -84,6 +84,7 @@ class Progress:
     counts: Counts = field(default_factory=Counts)
     _started: float = field(default_factory=time.monotonic)
     _drawn: float = 0.0
+    _compiled: int = 0
 
     @property
     def seen(self) -> bool:
@@ -95,9 +96,18 @@ class Progress:
         return self.seen and time.monotonic() - self._drawn >= _SECONDS_BETWEEN
 
     def draw(self) -> None:
+        self._show(self.counts.line(time.monotonic() - self._started))
+
+    def compiles(self) -> None:
+        """A kernel is compiled now. The first query of its kind on a machine may need a hundred, most of a minute."""
+        self._compiled += 1
+        if self.due:
+            self._show(f"compiling kernels, once on this machine: {self._compiled} so far")
+
+    def _show(self, line: str) -> None:
         self._drawn = time.monotonic()
         width = shutil.get_terminal_size().columns - 1
-        sys.stderr.write("\r\x1b[K" + self.counts.line(self._drawn - self._started)[:width])
+        sys.stderr.write("\r\x1b[K" + line[:width])
         sys.stderr.flush()
 
     def clear(self) -> None:

@@ -73,7 +73,7 @@ def _stepped(running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile,
     stop = Stop()
     finish_blocks()
     with stopping(stop):
-        for result in running.results():
+        for result in running.results(progress.compiles):
             if result is None:
                 time.sleep(_POLL_SECONDS)
             else:

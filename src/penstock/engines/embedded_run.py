@@ -7,7 +7,7 @@ stream is read once, for all queries that run together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -19,6 +19,7 @@ from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
 from penstock.engines.lateness import NEVER, Progress, earliest
+from penstock.kernels.jit import compiling
 from penstock.operators.stubs import SharedStores
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import plan
@@ -80,10 +81,14 @@ class EmbeddedRun:
             for name, of_stream in batches.items()
         ]
 
-    def results(self) -> Iterator[Result | None]:
-        """The results of all steps, up to the horizon at the end; None when no stream has anything for now."""
+    def results(self, compiles: Callable[[], None] = lambda: None) -> Iterator[Result | None]:
+        """The results of all steps, up to the horizon at the end; None when no stream has anything for now.
+
+        `compiles` is called before each kernel that has to be compiled first.
+        """
         try:
-            yield from self._results()
+            with compiling(compiles):
+                yield from self._results()
         finally:
             for engine in self.engines:
                 engine.close()

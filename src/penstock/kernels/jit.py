@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import event
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 
@@ -29,6 +31,18 @@ def lean(function: F) -> F:
     if PLAIN:
         return np.errstate(over="ignore")(function)
     return cast(F, numba.njit(cache=True, nogil=True, _nrt=False)(function))  # type: ignore[call-overload]
+
+
+def compiling(begins: Callable[[], None]) -> AbstractContextManager[object]:
+    """Inside of it `begins` is called whenever a kernel is compiled that is not in the cache, before that."""
+
+    class Compiled(event.Listener):
+        def on_start(self, _: object) -> None:
+            begins()
+
+        def on_end(self, _: object) -> None: ...
+
+    return cast(AbstractContextManager[object], event.install_listener("numba:compile", Compiled()))
 
 
 def inlined(function: F) -> F:
