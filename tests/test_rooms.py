@@ -123,3 +123,11 @@ def test_a_document_names_every_room(document: str) -> None:
     rows = re.findall(r"^\| (`[^|]+)\|", (ROOT / document).read_text(), flags=re.MULTILINE)
     named = {name.rstrip("/").removesuffix(".py") for row in rows for name in re.findall(r"`([\w./]+)`", row)}
     assert set(MAY_IMPORT) - {"__init__"} <= named
+
+
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_the_files_that_a_document_names_are_there(document: str) -> None:
+    named = re.findall(r"`([\w./]+\.py)`", (ROOT / document).read_text())
+    assert [
+        name for name in named if not (ROOT / "src" / "penstock" / name).exists() and not (ROOT / name).exists()
+    ] == []

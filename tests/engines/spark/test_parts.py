@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from penstock.engines.spark import residence, revival
 from penstock.engines.spark.addresses import OUT, Addresses, spark_hash
 from penstock.engines.spark.clock import Clock
 from penstock.engines.spark.packing import Segment, instants_packet, opened, rows_packets
+from penstock.engines.spark.query import RunningQuery
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.work import make_work
 from penstock.synopsis.deltas import Deltas
@@ -146,3 +149,27 @@ def test_instants_are_told_with_how_many_rows_they_have(instants: list[int]) -> 
     assert told is not None
     assert dict(zip(told.ts.tolist(), told.weight.tolist(), strict=True)) == {i: instants.count(i) for i in instants}
     assert told.ts.tolist() == sorted(set(instants))
+
+
+def test_a_query_that_is_left_while_it_reads_is_stopped_first() -> None:
+    """Or Ctrl-C would wait until all files have been read."""
+
+    class Reading:
+        def __init__(self) -> None:
+            self.stopped = threading.Event()
+
+        def processAllAvailable(self) -> None:
+            assert self.stopped.wait(60)
+
+        def stop(self) -> None:
+            self.stopped.set()
+
+    def leave() -> None:
+        raise KeyboardInterrupt
+
+    query, catalog = bound(example("join"))
+    running: Any = RunningQuery.__new__(RunningQuery)
+    running._work, running._query, running._collect = make_work(query, catalog, 1, None), Reading(), lambda: None
+    with pytest.raises(KeyboardInterrupt):
+        running._drain(leave)
+    assert running._query.stopped.is_set()

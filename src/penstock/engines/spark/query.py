@@ -214,10 +214,14 @@ class RunningQuery:
         assert self._query is not None
         with explained(self._work.streams), ThreadPoolExecutor(1) as pool:
             drained = pool.submit(self._query.processAllAvailable)
-            while not drained.done():
-                self._collect()
-                meanwhile()
-                wait([drained], timeout=1)
+            try:
+                while not drained.done():
+                    self._collect()
+                    meanwhile()
+                    wait([drained], timeout=1)
+            except BaseException:
+                self._query.stop()  # who leaves the pool waits for it
+                raise
             drained.result()
         self._collect()
 
