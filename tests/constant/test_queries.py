@@ -96,12 +96,23 @@ KEEP = {
     "a name of a table": "SELECT COUNT(*) AS n FROM s, t, color c WHERE s.name = c.name AND t.name = s.name",
     "rows that join themselves":
         "SELECT COUNT(*) AS n FROM s x, s y WHERE x.a < y.a AND x.a BETWEEN 0 AND 4 AND y.a BETWEEN 0 AND 4",
+    "groups that join":
+        "SELECT q.a, COUNT(*) AS n FROM (SELECT a, COUNT(*) AS m FROM s WHERE a BETWEEN 1 AND 4 GROUP BY a) q, t "
+        "WHERE q.a <> t.d AND t.d BETWEEN 0 AND 3 GROUP BY q.a",
+    "distinct values that join":
+        "SELECT COUNT(*) AS n FROM (SELECT DISTINCT a, ok FROM s WHERE a > 1 AND a < 5) q, t "
+        "WHERE q.a = t.d AND t.d < 4",
+    "values of a join that join":
+        "SELECT q.name FROM (SELECT DISTINCT s.name FROM s, t WHERE s.name = t.name AND t.name IN ('v1', 'v2')) q, t x "
+        "WHERE q.name = x.name",
 }  # fmt: skip
 
 #: What is bounded and keeps all rows still.
 WARN = {
     "a number that has no negative": "SELECT s.a FROM s, t WHERE s.a = t.d AND s.a = -9223372036854775808",
     "an occurrence that says nothing new": "SELECT DISTINCT 1 AS one FROM s x, s y WHERE y.a = 3",
+    "values that only groups have":
+        "SELECT q.m FROM (SELECT a % 3 AS m, COUNT(*) AS n FROM s GROUP BY a % 3) q, t WHERE q.m = t.d",
 }  # fmt: skip
 
 

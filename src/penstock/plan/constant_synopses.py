@@ -261,7 +261,7 @@ class _Reading:
         if not self._above.columns.union(*summed) & self._own <= self._values:
             return None
         unseen = [p for p in self._crossing() if not self._is_seen(p) and not columns(p) & self._own <= self._values]
-        return told(self._block, self._input, unseen, self._values)
+        return told(self._block, self._input, unseen, self._values, self._theory.split(self._input))
 
     def _counting(self, kept: Buckets, where: tuple[Expr, ...]) -> Buckets:
         """Buckets of all rows, of which those that do not satisfy predicates count for nothing."""

@@ -85,7 +85,11 @@ class ConstantSynopses:
         projected = frozenset(self.column(a) for a in self.query.projected if a.stream == operand.name)
         opaque = (a for c in self.query.conditions if isinstance(c, Opaque) for a in c.attributes)
         looked_at = frozenset(self.column(a) for a in opaque if a.stream == operand.name)
-        return projected | looked_at | (self._translation.split & frozenset(operand.relation.schema))
+        return projected | looked_at | self.split(operand)
+
+    def split(self, operand: Operand) -> frozenset[Column]:
+        """The columns of an operand with finitely many values that the theory does not count."""
+        return self._translation.split & frozenset(operand.relation.schema)
 
     def column(self, attribute: Attribute) -> Column:
         return self._translation.columns[attribute]
