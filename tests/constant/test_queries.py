@@ -105,6 +105,10 @@ KEEP = {
     "values of a join that join":
         "SELECT q.name FROM (SELECT DISTINCT s.name FROM s, t WHERE s.name = t.name AND t.name IN ('v1', 'v2')) q, t x "
         "WHERE q.name = x.name",
+    "without what the left side never has":
+        "SELECT s.a FROM s, t WHERE s.a = t.d AND t.d BETWEEN 1 AND 3 EXCEPT ALL SELECT b FROM s",
+    "what both sides have":
+        "SELECT name FROM s INTERSECT SELECT s.name FROM s, t WHERE s.name = t.name AND t.name IN ('v1', 'v2')",
 }  # fmt: skip
 
 #: What is bounded and keeps all rows still.
@@ -186,3 +190,10 @@ def test_what_is_not_counted_yet_is_said(name: str) -> None:
     verdict = check_query(query, catalog)
     assert verdict.safe
     assert "counts of rows that are alike" in str(unused_proof(verdict))
+
+
+def test_values_that_the_other_side_of_a_set_operation_cannot_have_are_said_to_be_kept() -> None:
+    query, catalog = bound(case_of("SELECT a FROM s, color c WHERE a = c.id EXCEPT SELECT d FROM t", 0))
+    verdict = check_query(query, catalog)
+    assert verdict.safe
+    assert "cannot have" in str(unused_proof(verdict))
