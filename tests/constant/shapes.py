@@ -23,6 +23,7 @@ COLUMNS = {
     "x": "DOUBLE",
     "n": "STRING",
     "day": "DATE",
+    "at": "TIMESTAMP",
     "p": "DECIMAL(9, 2)",
     "ok": "BOOLEAN",
 }
@@ -30,7 +31,13 @@ DDL = "CREATE TABLE k (f BIGINT, g STRING);" + "".join(
     f"CREATE STREAM {name} ({', '.join(f'{c} {t}' for c, t in COLUMNS.items())}, ts BIGINT) TIMESTAMP BY ts;"
     for name in "stu"
 )
-RANGES = {"i": ("1", "4"), "j": ("0", "3"), "day": ("DATE '1970-01-02'", "DATE '1970-01-05'"), "p": ("0.50", "0.53")}
+RANGES = {
+    "i": ("1", "4"),
+    "j": ("0", "3"),
+    "day": ("DATE '1970-01-02'", "DATE '1970-01-05'"),
+    "at": ("TIMESTAMP '1970-01-01 00:00:00.000001'", "TIMESTAMP '1970-01-01 00:00:00.000004'"),
+    "p": ("0.50", "0.53"),
+}
 LISTS = {"i": "1, 3", "j": "0, 2", "x": "1.0, 2.5", "n": "'v1', 'v2'"}
 JOINS = frozenset({Holder.JOIN, Holder.SEMI_JOIN, Holder.ANTI_JOIN})
 
@@ -53,8 +60,8 @@ def shaped_cases(first: int, count: int, rows: int) -> Iterator[tuple[int, Bound
 def data(random: Random, rows: int) -> dict[str, list[tuple[Any, ...]]]:
     def row(ts: int) -> tuple[Any, ...]:
         x = random.choice((1.0, 2.5, random.random() * 5))
-        p, day = Decimal(random.randint(48, 56)) / 100, random.randint(0, 7)
-        values = (random.randint(0, 6), random.randint(-1, 4), x, f"v{random.randint(0, 4)}", day, p)
+        p, day, at = Decimal(random.randint(48, 56)) / 100, random.randint(0, 7), random.randint(0, 6)
+        values = (random.randint(0, 6), random.randint(-1, 4), x, f"v{random.randint(0, 4)}", day, at, p)
         return (*(None if random.random() < 0.04 else value for value in (*values, random.random() < 0.5)), ts // 2)
 
     table = [(1, "v1"), (2, "v2"), (2, "v0"), (None, "v3"), (4, None)]
@@ -128,9 +135,18 @@ class _Writer:
             column = self.random.choice(list(COLUMNS))
             ordered = column not in ("n", "ok")
             op = self.random.choice(("=", "=", "=", "<", "<=", ">", ">=", "<>") if ordered else ("=", "=", "<>"))
-            shift = self.random.choice(("", "", " + 1")) if column in "ij" else ""
-            found.append(f"{left}.{column} {op} {right}.{column}{shift}")
+            found.append(self._compared(f"{left}.{column}", op, f"{right}.{column}"))
         return found
+
+    def _compared(self, left: str, op: str, right: str) -> str:
+        if left[2:] == "at":
+            return f"{left} {op} {right}{self.random.choice(('', ' + INTERVAL 2 MICROSECONDS'))}"
+        if left[2:] in "ij":
+            apart = f"{left} - {right} BETWEEN -1 AND 2"
+            return self.random.choice(
+                (f"{left} {op} {right}", f"{left} {op} {right} + 1", f"{left} - {right} {op} 1", apart)
+            )
+        return f"{left} {op} {right}"
 
     def _named(self, predicates: list[str]) -> list[str]:
         words = [word for predicate in predicates for word in predicate.split()]

@@ -1,8 +1,8 @@
 """Joins and semi-joins that the theory of bounded memory bounds keep buckets in place of rows (002).
 
 The register says which inputs those are (`register/constant_synopses.py`). Here its synopses become values that a run
-time reads. What is not done yet: columns that are compared with a table's values and not kept, self-joins that fold,
-anti-joins with OR. Such a join stays as it is, and `exploited` says so.
+time reads. What is not done yet: columns that are compared with a table's values and not kept, and anti-joins with OR.
+Such a join stays as it is, and `exploited` says so.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ from penstock.plan.buckets import (
     has_totals,
 )
 from penstock.plan.outcomes import Told, told
+from penstock.plan.overflow import KnownEnds
 from penstock.plan.physical import Keep, Scan
 from penstock.register import arithmetic
 from penstock.register.arithmetic import Attribute, Comparison, Corner, Edge, Kept, Op, Synopsis
@@ -221,6 +222,7 @@ class _Reading:
         self._synopsis = theory.synopsis(operand)
         self._values = theory.values(operand)
         self._bound = theory.bound(operand)
+        self._ends = KnownEnds(join, block.predicates)
 
     def buckets(self) -> tuple[Buckets, tuple[Expr, ...]] | None:
         synopsis, closure = self._synopsis, self._theory.closure
@@ -261,7 +263,7 @@ class _Reading:
         if not self._above.columns.union(*summed) & self._own <= self._values:
             return None
         unseen = [p for p in self._crossing() if not self._is_seen(p) and not columns(p) & self._own <= self._values]
-        return told(self._block, self._input, unseen, self._values)
+        return told(self._block, self._input, unseen, self._values, self._theory.split(self._input))
 
     def _counting(self, kept: Buckets, where: tuple[Expr, ...]) -> Buckets:
         """Buckets of all rows, of which those that do not satisfy predicates count for nothing."""
@@ -285,26 +287,32 @@ class _Reading:
         """Whether a predicate holds just when the theory's comparison does.
 
         Where a sum overflows it is NULL, and the comparison is not. So each side must be of one input, for which that
-        can be found out when a row comes.
+        can be found out when a row comes, or never overflow.
         """
         return self._theory.compares(predicate) and all(
-            sum(bool(columns(part) & own) for own in self._operands) <= 1 for part in predicate.parts
+            not self._is_torn(part) or self._ends.fits(part) for part in predicate.parts
         )
+
+    def _is_torn(self, part: Expr) -> bool:
+        """Whether a side of a comparison is of several inputs."""
+        return sum(bool(columns(part) & own) for own in self._operands) > 1
 
     def _compared(
         self, sides: Iterable[Side], holes: Iterable[Hole], within: Iterable[Difference]
     ) -> frozenset[Column]:
         terms = (column for side in sides for column, _ in side.terms)
         ends = (end for each in within for end in (each.left, each.right) if end is not None)
-        seen = frozenset(part for p in self._crossing() if self._is_seen(p) for part in p.parts)
-        own = (column for column in self._own if column in seen)
+        seen = [part for p in self._crossing() if self._is_seen(p) for part in p.parts]
+        read = (columns(part) for part in seen if isinstance(part, Column) or self._is_torn(part))
+        own = self._own.intersection(frozenset[Column]().union(*read))
         return frozenset((*terms, *ends, *own, *(hole.column for hole in holes)))
 
     def _overflowing(self) -> Iterator[Expr]:
         """That no side of a comparison is NULL though its columns are not."""
         for predicate in self._crossing():
             for part in predicate.parts:
-                if self._is_seen(predicate) and columns(part) & self._own and not isinstance(part, Column):
+                is_own = columns(part) and columns(part) <= self._own and not isinstance(part, Column)
+                if is_own and self._is_seen(predicate):
                     yield Not(IsNull(part))
 
     def _filters(self, synopsis: Synopsis) -> tuple[tuple[Difference, ...], tuple[Expr, ...]]:

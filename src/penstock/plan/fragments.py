@@ -36,9 +36,11 @@ from penstock.plan.buckets import Constant, ConstantJoin, has_totals
 from penstock.plan.constant_synopses import with_constant_synopses
 from penstock.plan.ending import emitting, with_endings
 from penstock.plan.ends import AfterPunctuation, Ending
+from penstock.plan.folding import folded
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
+from penstock.plan.narrowing import narrowed
 from penstock.plan.panes import Panes, in_panes
 from penstock.plan.passing import with_passing
 from penstock.plan.physical import Keep, Received, Scan, physical
@@ -117,6 +119,7 @@ def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: b
 
     Where rows spill, groups end by nothing that leans on a k, unless what is declared says when they show (`emits`).
     """
+    relation = folded(narrowed(relation))
     counted = with_constant_synopses(physical(relation), relation, catalog)
     purging = with_passing(with_purging(counted, catalog, spill))
     return with_endings(purging, catalog, certain=spill and not emits)

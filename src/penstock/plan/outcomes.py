@@ -15,7 +15,7 @@ from penstock.algebra.relations import Output
 from penstock.plan.buckets import Stretch
 from penstock.plan.few_values import against, cases, equal_columns, listed, of_table
 from penstock.register.blocks import Block, Operand
-from penstock.register.finite import truths
+from penstock.register.finite import finite, truths
 from penstock.types import BIGINT, BOOLEAN
 
 
@@ -31,8 +31,14 @@ class Told:
     where: tuple[Expr, ...]
 
 
-def told(block: Block, operand: Operand, compared: Sequence[Expr], values: frozenset[Column]) -> Told | None:
-    """What answers these predicates for an input of whose columns `values` are kept; None if nothing does."""
+def told(
+    block: Block, operand: Operand, compared: Sequence[Expr], values: frozenset[Column], split: frozenset[Column]
+) -> Told | None:
+    """What answers these predicates for an input of whose columns `values` are kept; None if nothing does.
+
+    Also None if some of `split`, values that the theory does not count, are few only by being equal to others, as to
+    the keys of groups, and nothing tells beforehand to which.
+    """
     own = frozenset(operand.relation.schema)
     scope = operand.relation.schema[0].scope
     known, same = listed(block.predicates), equal_columns(block.predicates)
@@ -55,6 +61,8 @@ def told(block: Block, operand: Operand, compared: Sequence[Expr], values: froze
     alone = listed(truths(operand.relation))
     few = sorted(values & known.keys() - alone.keys(), key=str)
     members = tuple(_members(scope, sorted(values - known.keys(), key=str), tables, same))
+    if not split - known.keys() - {member.own for member in members} <= finite(operand.relation).keys():
+        return None
     return Told(
         (*(output.column for output in computed), *(stretch.column for stretch in stretches)),
         (*computed, *sums),

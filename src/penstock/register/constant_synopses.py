@@ -43,6 +43,9 @@ class Needs:
     distinct: bool
 
 
+_FOLDED = "a homomorphism, where appendix C of bounded memory fails"
+
+
 class ConstantSynopses:
     """What the theory says of a block: of all its operands at once, or with duplicates of each by itself."""
 
@@ -58,8 +61,13 @@ class ConstantSynopses:
         if isinstance(self.judgement, arithmetic.Bounded):
             if self.judgement.contradiction:
                 return NONE, Proof("no row can ever be part of a result", "a closure of comparisons without solution")
+            stands = dict(self.judgement.folded)
+            if operand.name in stands:
+                return NONE, Proof(f"{stands[operand.name]} stands for {operand.label}", _FOLDED)
+            if stands and len(self.judgement.synopses) == 1:
+                return NONE, Proof(f"{operand.label} stands for all that it joins", _FOLDED)
             sizes = {synopsis.stream: synopsis.size for synopsis in self.judgement.synopses}
-            return self._counted(sizes.get(operand.name, 0)), Proof(claim, rule)
+            return self._counted(sizes[operand.name]), Proof(claim, rule)
         if self.query.distinct or operand.name in self._failing:
             return None
         return Bound(Kind.CONSTANT, f"finitely many buckets of {operand.label}"), Proof(claim, rule)
@@ -85,7 +93,11 @@ class ConstantSynopses:
         projected = frozenset(self.column(a) for a in self.query.projected if a.stream == operand.name)
         opaque = (a for c in self.query.conditions if isinstance(c, Opaque) for a in c.attributes)
         looked_at = frozenset(self.column(a) for a in opaque if a.stream == operand.name)
-        return projected | looked_at | (self._translation.split & frozenset(operand.relation.schema))
+        return projected | looked_at | self.split(operand)
+
+    def split(self, operand: Operand) -> frozenset[Column]:
+        """The columns of an operand with finitely many values that the theory does not count."""
+        return self._translation.split & frozenset(operand.relation.schema)
 
     def column(self, attribute: Attribute) -> Column:
         return self._translation.columns[attribute]
@@ -150,8 +162,10 @@ class _Translation:
         self.columns = {self._attribute(column): column for column in self._operands}
 
     def _attribute(self, column: Column) -> Attribute:
-        scale = column.type.scale or 0
-        return Attribute(self._operands[column].name, str(column), _DOMAINS.get(column.type.kind, Domain.OTHER), scale)
+        """Occurrences of one stream have the same names; what is computed may have a name from several scopes."""
+        operand = self._operands[column]
+        name = str(column) if operand.window is None else column.name
+        return Attribute(operand.name, name, _DOMAINS.get(column.type.kind, Domain.OTHER), column.type.scale or 0)
 
     def _torn_apart(self, summed: Iterable[Expr]) -> frozenset[Column]:
         """The columns of sums that read several operands: those have no parts to keep."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -30,6 +31,7 @@ from penstock.algebra.expressions import (
     Value,
     columns,
     conjuncts,
+    substitute,
 )
 from penstock.algebra.predicates import Bound, Difference, Equality, classify
 from penstock.algebra.relations import (
@@ -43,10 +45,11 @@ from penstock.algebra.relations import (
     Select,
     SemiJoin,
     SetOp,
+    SetOperator,
     Table,
     Window,
 )
-from penstock.types import BOOLEAN, Kind
+from penstock.types import BIGINT_RANGE, BOOLEAN, INT_RANGE, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,49 @@ def truths(relation: Relation) -> tuple[Expr, ...]:
             return on + truths(left) + truths(right)
         case AntiJoin(left=left) | Distinct(left):
             return truths(left)
+        case Project(below, outputs) | Aggregate(below, outputs):
+            return tuple(renamed(truths(below), [(o.expr, o.column) for o in outputs]))
+        case SetOp(SetOperator.EXCEPT, _, left, _, own):
+            return tuple(renamed(truths(left), zip(left.schema, own, strict=True)))
+        case SetOp(SetOperator.INTERSECT, _, left, right, own):
+            sides = ((truths(side), zip(side.schema, own, strict=True)) for side in (left, right))
+            return tuple(truth for known, names in sides for truth in renamed(known, names))
     return ()
+
+
+def renamed(known: tuple[Expr, ...], names: Iterable[tuple[Expr, Column]]) -> Iterator[Expr]:
+    """What is known of columns under each of the names that they get; what has no name is left out.
+
+    >>> from penstock.types import BIGINT
+    >>> a, b, c = Column("s", "a", BIGINT), Column("t", "b", BIGINT), Column("q", "c", BIGINT)
+    >>> few = Compare(Comparator.LE, b, Literal(9, BIGINT))
+    >>> [truth.left.scope for truth in renamed((few, Compare(Comparator.EQ, a, b)), [(a, c)])]
+    ['q']
+    """
+    named: dict[Expr, list[Column]] = {}
+    for expr, name in names:
+        named.setdefault(expr, []).append(name)
+    for truth in dict.fromkeys((*known, *_implied(known))):
+        read = sorted(columns(truth), key=str)
+        for chosen in product(*(named.get(column, ()) for column in read)) if read else ():
+            yield substitute(truth, dict(zip(read, chosen, strict=True)))
+
+
+def _implied(known: tuple[Expr, ...]) -> Iterator[Expr]:
+    """What comparisons with other columns say of single ones: their ends, and all that is said of their equals."""
+    alone = intervals(truth for truth in known if len(columns(truth)) == 1)
+    for column, ends in intervals(known).items():
+        least, most = INT_RANGE if column.type.kind is Kind.INT else BIGINT_RANGE
+        for op, end, said in zip((Comparator.GE, Comparator.LE), ends, alone.get(column, (None, None)), strict=True):
+            if end is not None and end != said and least <= end <= most:
+                yield Compare(op, column, Literal(end, column.type))
+    pairs = [view for view in map(classify, known) if isinstance(view, Equality) and view.left.type == view.right.type]
+    both = [(one, other) for p in pairs for one, other in ((p.left, p.right), (p.right, p.left))]
+    of = {column: dict.fromkeys(truth for truth in known if columns(truth) == {column}) for column, _ in both}
+    for _ in pairs:  # as often as a chain of equalities is long
+        for one, other in both:
+            of[other] |= dict.fromkeys(substitute(truth, {one: other}) for truth in of[one])
+    yield from (truth for said in of.values() for truth in said)
 
 
 def tightened(found: Mapping[Column, Count], predicates: Iterable[Expr]) -> Finite:

@@ -165,14 +165,15 @@ class _Making:
         family = judgement.witness.family(self.size)
         every = frozenset(range(self.size))
         by_name = {stream.name.lower(): stream for stream in streams(node)}
-        timed = {str(stream.timestamp) for stream in by_name.values()}
+        timed = {stream.timestamp.name for stream in by_name.values()}
         follow = family.separating(every, every - {self.asked})
         if any(timed & row.values.keys() for row in (*family.items, *follow)):
             return
         make = RowMaker(_named(node), ())
         for item, row in enumerate((*family.items, *follow)):
             stream = by_name[row.stream.split(" ")[0].lower()]
-            values = {**row.values, str(stream.timestamp): item}
+            values = {str(column): row.values[column.name] for column in stream.schema if column.name in row.values}
+            values[str(stream.timestamp)] = item
             yield from make.rows({stream.occurrence: values}, item, item if item < self.size else None)
 
     def _keyed(self, below: Relation, keys: frozenset[Column]) -> Iterator[WitnessRow]:

@@ -47,6 +47,16 @@ def test_components_fold_together() -> None:
     assert verdict.size == 8
 
 
+def test_what_has_a_value_folds_onto_what_has_one() -> None:
+    """S2 and S3 fold together, for of B of S1 nothing is said: it may be NULL."""
+    streams = (*TWICE, Stream("S3", "S"))
+    b3 = Attribute("S3", "B")
+    query = Query(streams, (lt(0, A1), lt(0, A2), eq(B2, b3)), (A1,), distinct=True)
+    assert fold(query)[1] == (("S3", "S2"),)
+    said = Query(streams, (*query.conditions, lt(B1, 5)), (A1,), distinct=True)
+    assert fold(said)[1] == (("S2", "S1"), ("S3", "S1"))
+
+
 def test_what_is_said_of_an_occurrence_through_another_is_kept() -> None:
     """S2 stands between two attributes of S1; folded away, it leaves the difference of one that it made."""
     query = Query(TWICE, (lt(A1, A2), lt(A2, B1), Comparison(A1, Op.LE, 0)), (), distinct=True)

@@ -47,13 +47,13 @@ def normalise(query: Query) -> Query:
           │  └─ bid [UNBOUNDED]
           └─ item [UNBOUNDED]
     """
-    relation = _normal(query.relation)
+    relation = normal_form(query.relation)
     root = replace(query.root, input=relation) if isinstance(query.root, ToStream) else relation
     return replace(query, root=root)
 
 
-def _normal(relation: Relation) -> Relation:
-    """The fixpoint of the rules.
+def normal_form(relation: Relation) -> Relation:
+    """The relation in normal form: the fixpoint of the rules.
 
     There is one: projections only move up and melt, joins only merge, selections only move down, and a predicate that
     has been put in shape stays in shape until an expression is put in place of one of its columns, which happens once

@@ -50,7 +50,7 @@ from penstock.algebra.relations import (
 from penstock.types import BIGINT_RANGE, DAY, INTERVAL, TIMESTAMP
 
 #: No declared timestamp is further from 1970 than the end of the year 9999.
-_FURTHEST = 2_932_897 * DAY
+FURTHEST = 2_932_897 * DAY
 
 
 def normalise_predicates(relation: Relation) -> Relation:
@@ -76,12 +76,12 @@ def normalise_predicates(relation: Relation) -> Relation:
 def _node(node: Relation) -> Relation:
     match node:
         case Select(below, predicates):
-            kept = _normal(predicates, below.schema, _declared_times(below))
+            kept = _normal(predicates, below.schema, declared_times(below))
             return Select(below, kept) if kept else below
         case Join(operands, on):
-            return Join(operands, _normal(on, node.schema, _declared_times(node)))
+            return Join(operands, _normal(on, node.schema, declared_times(node)))
         case SemiJoin(left, right, on) | AntiJoin(left, right, on):
-            times = _declared_times(left) | _declared_times(right)
+            times = declared_times(left) | declared_times(right)
             return type(node)(left, right, _normal(on, left.schema + right.schema, times))
     return node
 
@@ -189,26 +189,26 @@ def _magnitude(expr: Expr) -> int:
             return max(a, b, a * b)
         case Arithmetic(_, left, right):
             return _magnitude(left) + _magnitude(right)
-    return _FURTHEST
+    return FURTHEST
 
 
-def _declared_times(relation: Relation) -> frozenset[Column]:
+def declared_times(relation: Relation) -> frozenset[Column]:
     """The columns that hold timestamps of rows, not computed ones, which need not lie in the years 1 to 9999."""
     match relation:
         case Window() | Table():
             return frozenset(column for column in relation.schema if column.type == TIMESTAMP)
         case Project(below, outputs):
-            return _passed_on(outputs, _declared_times(below))
+            return _passed_on(outputs, declared_times(below))
         case Aggregate(below, keys, aggregations):
-            times = _declared_times(below)
+            times = declared_times(below)
             extremes = (AggregateFunction.MIN, AggregateFunction.MAX)
             passed = (a.column for a in aggregations if a.function in extremes and a.argument in times)
             return _passed_on(keys, times).union(passed)
         case SetOp(_, _, left, right, own):
-            of_left, of_right = _declared_times(left), _declared_times(right)
+            of_left, of_right = declared_times(left), declared_times(right)
             places = zip(own, left.schema, right.schema, strict=True)
             return frozenset(column for column, a, b in places if a in of_left and b in of_right)
-    below_all = (_declared_times(below) for below in relation.inputs)
+    below_all = (declared_times(below) for below in relation.inputs)
     return frozenset[Column]().union(*below_all)
 
 

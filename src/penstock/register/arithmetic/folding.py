@@ -31,29 +31,48 @@ def fold(query: Query) -> tuple[Query, tuple[tuple[str, str], ...]]:
     >>> [stream.name for stream in small.streams], stands, [str(condition) for condition in small.conditions]
     (['S1'], (('S2', 'S1'),), ['S1.a = 7'])
     """
-    stands: dict[str, str] = {}
+    found = homomorphism(query)
+    if found is None:
+        return query, ()
+    closure = close(query)
+    assert closure is not None, "a query that folds can be satisfied"
+    stands = ((name, by) for name, by in found.items() if name != by)
+    return _image(query, closure, found), tuple(sorted(stands))
+
+
+def homomorphism(query: Query) -> Homomorphism | None:
+    """What stands for each occurrence, where some need not be there; what stands for others stands for itself."""
     closure = close(query) if query.distinct and query.joins_itself else None
-    while closure is not None and (found := _without_some(query, closure)) is not None:
-        stands = {name: found[by] for name, by in stands.items()}
-        stands |= {name: by for name, by in found.items() if name not in found.values()}
-        query = _image(query, closure, found)
+    compared = frozenset(attribute for comparison in query.comparisons for attribute in comparison.attributes)
+    found: Homomorphism = {stream.name: stream.name for stream in query.streams}
+    while closure is not None and (step := _without_some(query, closure, compared)) is not None:
+        found = {name: step[by] for name, by in found.items()}
+        query = _image(query, closure, step)
         closure = close(query)
-    return query, tuple(sorted(stands.items()))
+    return _settled(found) if any(name != by for name, by in found.items()) else None
 
 
-def _without_some(query: Query, closure: Closure) -> Homomorphism | None:
+def _settled(found: Homomorphism) -> Homomorphism:
+    """The power of a homomorphism that leaves all in its image as they are. Some power of any map does."""
+    power = found
+    while any(power[by] != by for by in power.values()):
+        power = {name: found[by] for name, by in power.items()}
+    return power
+
+
+def _without_some(query: Query, closure: Closure, compared: frozenset[Attribute]) -> Homomorphism | None:
     """A homomorphism that maps nothing to some occurrence."""
     for stream in reversed(query.streams):
         if sum(other.base == stream.base for other in query.streams) > 1:
-            found = _Search(query, closure, stream.name).run({}, 0)
+            found = _Search(query, closure, compared, stream.name).run({}, 0)
             if found is not None:
                 return found
     return None
 
 
 class _Search:
-    def __init__(self, query: Query, closure: Closure, avoided: str) -> None:
-        self.query, self.closure, self.avoided = query, closure, avoided
+    def __init__(self, query: Query, closure: Closure, compared: frozenset[Attribute], avoided: str) -> None:
+        self.query, self.closure, self.compared, self.avoided = query, closure, compared, avoided
         self.tried = 0
 
     def run(self, found: Homomorphism, number: int) -> Homomorphism | None:
@@ -74,8 +93,12 @@ class _Search:
         """Whether what is mapped so far follows from the query, as far as the latest occurrence is concerned."""
         conditions = [c for c in self.query.conditions if latest in c.streams and c.streams <= found.keys()]
         projected = [attribute for attribute in self.query.projected if attribute.stream == latest]
-        return all(_follows(self.query, self.closure, _mapped(condition, found)) for condition in conditions) and all(
-            _same(self.closure, attribute, _moved(attribute, found)) for attribute in projected
+        # What is compared has a value; of what is not, nobody knows.
+        valued = [attribute for attribute in self.compared if attribute.stream == latest]
+        return (
+            all(_follows(self.query, self.closure, _mapped(condition, found)) for condition in conditions)
+            and all(_same(self.closure, attribute, _moved(attribute, found)) for attribute in projected)
+            and all(_moved(attribute, found) in self.compared for attribute in valued)
         )
 
 
