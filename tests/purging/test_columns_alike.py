@@ -15,7 +15,7 @@ TIMESTAMP BY ts;
 """
 
 #: An offer, then a sale to oneself, and late the buyer, of whom nothing is declared.
-DATA = {
+DATA: dict[str, list[tuple[int, ...]]] = {
     "buyer": [(4, 22)],
     "sale": [(4, 4, 13), (2, 2, 13), (6, 9, 25)],
     "offer": [(4, 10), (4, 25)],
