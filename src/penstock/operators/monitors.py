@@ -149,8 +149,8 @@ class Monitors:
         if isinstance(monitor, OfReference):
             is_there = self._is_there(monitor.source, monitor, keys, rows)
             # Of several rows that refer to it some may be gone, of one that is there none.
-            others = 0.0 if self._is_one(monitor) else 1.0
-            missed = np.where(is_there, others, seen.partners[late]) * (monitor.source in self._node.forgets)
+            more = 0.0 if self._is_one(monitor) else 1.0
+            missed = np.where(is_there, more, seen.partners[late]) * (monitor.source in self._node.forgets)
         else:
             has = self._core.has_variables
             others = [n for n in self._node.forgets if n != monitor.target and has(n, monitor.variables)]
