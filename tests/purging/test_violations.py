@@ -62,6 +62,20 @@ def test_what_holds_is_not_reported(kind: str) -> None:
     assert done.log == joined(data)
 
 
+@pytest.mark.parametrize("every", [1_000, 20_000, 10**9])
+def test_a_row_that_is_there_is_not_missed(every: int) -> None:
+    """Rows of one step join before any goes; and there is one at most that refers to a row."""
+    data = references(400, lambda n: 6, each=1)
+    statements = """
+    CREATE STREAM s (a BIGINT, ts BIGINT, UNIQUE (a), FOREIGN KEY (a) REFERENCES t (a) WITHIN 0 ROWS) TIMESTAMP BY ts;
+    CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    """
+    done = run(statements, QUERY, data, every)
+    lost = sum((joined(data) - done.log).values())
+    assert told(done)[1] == lost
+    assert lost > 300 or every > 1_000
+
+
 def test_false_negatives_of_a_k_that_grows_are_those_that_are_lost() -> None:
     data = references(6000, lambda n: 100 if n < 2500 else 400)
     done = run(ddl("RIDS", "INFERRED (w 300)"), QUERY, data, 20_000)

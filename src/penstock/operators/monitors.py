@@ -21,7 +21,7 @@ from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.watchers import Observed, OrderWatcher, is_needed, watcher_of
 from penstock.plan.joins import join_variables
 from penstock.plan.monitors import Monitor, OfReference
-from penstock.plan.rules import Estimate, K, PurgingJoin
+from penstock.plan.rules import ByKey, Estimate, K, PurgingJoin
 from penstock.plan.watched import Watched
 from penstock.synopsis.codes import decode_column
 from penstock.synopsis.dictionary import Dictionary
@@ -148,7 +148,9 @@ class Monitors:
         keys, weights = seen.keys[late], watcher.weights(seen.keys[late], seen.since[late])
         if isinstance(monitor, OfReference):
             is_there = self._is_there(monitor.source, monitor, keys, rows)
-            missed = np.where(is_there, 1.0, seen.partners[late]) * (monitor.source in self._node.forgets)
+            # Of several rows that refer to it some may be gone, of one that is there none.
+            more = 0.0 if self._is_one(monitor) else 1.0
+            missed = np.where(is_there, more, seen.partners[late]) * (monitor.source in self._node.forgets)
         else:
             has = self._core.has_variables
             others = [n for n in self._node.forgets if n != monitor.target and has(n, monitor.variables)]
@@ -164,6 +166,11 @@ class Monitors:
         new, _ = rows.of(number, monitor.variables)
         comes = np.isin(Keys.of(keys).hashes, new.hashes)
         return self._core.holds(number, monitor.variables, keys) | comes
+
+    def _is_one(self, monitor: OfReference) -> bool:
+        """Whether one row at most refers to each."""
+        keys = (rule for rule in self._node.rules if isinstance(rule, ByKey) and rule.target == monitor.source)
+        return any(set(key.variables) <= set(monitor.variables) for key in keys)
 
     def _columns(self, monitor: Monitor) -> Schema:
         """The target's columns that hold the variables."""

@@ -96,7 +96,7 @@ class PurgeTables:
             columns[n, : len(held)] = held
             if n < len(own):
                 variables[n, : len(held)] = [core.variable(store, column) for column in held]
-            bits = sum(1 << v for v in variables[n, : len(held)].tolist() if v >= 0)
+            bits = sum(1 << v for v in set(variables[n, : len(held)].tolist()) if v >= 0)
             self._index_lines[n, [kernel.STORE, kernel.COLUMNS, kernel.VARIABLES]] = store, len(held), bits
         lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
         # Of a variable that nobody has, where there is none.
@@ -117,7 +117,7 @@ class PurgeTables:
             line = self._lines[number]
             line[kernel.KIND], line[kernel.TARGET] = _KINDS[type(rule)], rule.target
             line[kernel.CLOCK] = np.searchsorted(self._clock_numbers, self._knows.clock_of(number))
-            line[kernel.NEEDS] = sum(1 << v for v in wanted_variables(rule, self._held))
+            line[kernel.NEEDS] = sum(1 << v for v in set(wanted_variables(rule, self._held)))
             if isinstance(rule, keyed):
                 line[kernel.KEYS] = len(rule.variables)
                 self._variables[number, : len(rule.variables)] = rule.variables

@@ -20,10 +20,8 @@ from penstock.catalog import (
     WithinTime,
 )
 from penstock.register.bounds import NONE, Bound, Kind, plural
-from penstock.register.contents import declared_rate, rate_texts
 from penstock.register.declarations import constraint_text, within_text
 from penstock.register.declared_k import rows_from_rate
-from penstock.register.kconstraints.rates import most_rows
 from penstock.register.punctuation import Scheme
 from penstock.types import duration_text
 
@@ -123,11 +121,9 @@ def refers(child: Window, parent: Window, reference: Reference, same: Callable[[
 
 
 def guard(child: str, parent: Window, reference: Reference, definition: StreamDef) -> Closer:
+    """Rows of a child wait so long for those that they refer to. How many rows wait with them nobody says here."""
     name = parent.stream.occurrence
     within = reference.within
     words = f"rows of {child} during {within_text(within)}{'' if isinstance(within, WithinTime) else f' of {name}'}"
-    leans_on: tuple[str, ...] = (f"{definition.name}: {constraint_text(reference)}",)
-    most = most_rows(declared_rate(definition), within.microseconds) if isinstance(within, WithinTime) else None
-    if most is not None:
-        words, leans_on = f"{most} {words}", leans_on + rate_texts(definition)
-    return Closer(Scheme(name, ()), Bound(Kind.K, words, most), leans_on)
+    leans_on = (f"{definition.name}: {constraint_text(reference)}",)
+    return Closer(Scheme(name, ()), Bound(Kind.K, words), leans_on)
