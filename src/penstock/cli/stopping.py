@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+#: What a shell says of a command that Ctrl-C has stopped.
+INTERRUPTED = 130
+
 _SAID = b"\nstopping after this step; Ctrl-C again stops at once\n"
 
 
