@@ -69,7 +69,10 @@ def main() -> None:
         penstock("check quickstart.sql", here)
         say("How is it understood? Each query in normal form: what it reads through which windows, and what it gives.")
         penstock("explain quickstart.sql", here)
-        say("What does it give? Some readings as json, the rooms as csv, and every change, in time.")
+        say(
+            "What does it give? Some readings as json, the rooms as csv, and every change, in time. The first run "
+            "compiles kernels, for some seconds; they are kept."
+        )
         write_readings(here / "data")
         show("data/reading/0.json", (here / "data/reading/0.json").read_text())
         penstock("run quickstart.sql --engine embedded --query highest --until-done", here)

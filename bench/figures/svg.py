@@ -21,6 +21,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
+    """Lines, or points, with a legend that shows them as they are drawn.
+
+    >>> Chart("", "x", "y", [Line("points", [(1, 2), (2, 3)], is_dotted=True)]).svg().count("<circle")
+    5
+    """
+
     title: str
     x: str
     y: str
@@ -49,13 +55,15 @@ class Chart:
         for number, line in enumerate(self.lines):
             color = COLORS[number % len(COLORS)]
             places = [(across(x), up(y)) for x, y in line.points]
+            at = TOP + 12 + 20 * number
+            left, right = (WIDTH - RIGHT + 14, at), (WIDTH - RIGHT + 38, at)
             if line.is_dotted:
-                yield from (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{color}"/>' for x, y in places)
+                middle_of_both = ((left[0] + right[0]) / 2, at)
+                yield from (_dot(place, color) for place in (*places, left, middle_of_both, right))
             else:
                 yield _path(places, color, 1.8)
-            at = TOP + 12 + 20 * number
-            yield _path([(WIDTH - RIGHT + 14, at), (WIDTH - RIGHT + 38, at)], color, 3)
-            yield _text(WIDTH - RIGHT + 44, at + 4, line.name)
+                yield _path([left, right], color, 3)
+            yield _text(right[0] + 6, at + 4, line.name)
 
 
 _HEAD = (
@@ -95,6 +103,10 @@ def logarithmic(least: float, most: float, start: float, end: float) -> Scale:
 def _path(points: Sequence[tuple[float, float]], color: str, width: float) -> str:
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline points="{places}" fill="none" stroke="{color}" stroke-width="{width}"/>'
+
+
+def _dot(place: tuple[float, float], color: str) -> str:
+    return f'<circle cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="2.5" fill="{color}"/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start", size: int = 12) -> str:

@@ -235,8 +235,11 @@ def test_without_until_done_new_files_are_awaited(auction: Penstock) -> None:
     assert [next(results), next(results)] == [None, None]
 
 
-def test_a_stop_keeps_what_is_closed(auction: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.cli.run_embedded.time.sleep", press_ctrl_c)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_keeps_what_is_closed(
+    auction: Penstock, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setattr("penstock.cli.run_embedded.time.sleep", lambda seconds: os.kill(os.getpid(), number))
     done = auction("run", "q.sql", "--engine", "embedded", "--query", "fees", "--out", "out.csv")
     assert done.code == 0
     assert len(lines("out.csv")) == 4

@@ -10,13 +10,11 @@ from io import TextIOWrapper
 
 from penstock import __version__
 from penstock.cli import check, explain, fmt, profile, run
-from penstock.cli.stopping import is_interrupt
+from penstock.cli.stopping import INTERRUPTED, is_interrupt
 from penstock.errors import PenstockError
 
 #: Exit codes: all is well, the answer is no, and the input is bad.
 OK, NO, BAD_INPUT = 0, 1, 2
-#: And what a shell says of a command that Ctrl-C has stopped.
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,16 +10,13 @@ from penstock.algebra.relations import Query
 from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.progress import Progress
 from penstock.cli.run import forgetting
-from penstock.cli.stopping import Stop, is_interrupt, stopping
+from penstock.cli.stopping import INTERRUPTED, Stop, is_interrupt, stopping
 from penstock.engines.csv_files import finish_blocks
 from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
 from penstock.engines.sinks import Sink, open_sink
 from penstock.errors import PenstockError
 from penstock.plan.watched import NOTHING_ON_DISK, strongest
 from penstock.sql import Script
-
-#: As of a command that was interrupted.
-INTERRUPTED = 130
 
 _POLL_SECONDS = 0.5
 

@@ -15,7 +15,7 @@ from penstock.algebra.relations import Query
 from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.progress import Counts, Progress
 from penstock.cli.run import forgetting
-from penstock.cli.stopping import Stop, stopping
+from penstock.cli.stopping import INTERRUPTED, Stop, stopping
 from penstock.engines.java import find_java
 from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.spark.committed import Committed
@@ -25,8 +25,6 @@ from penstock.engines.spark.session import spark_session, stderr_to
 from penstock.errors import PenstockError
 from penstock.plan.watched import NOTHING_ON_DISK, strongest
 from penstock.sql import Script
-
-INTERRUPTED = 130
 
 _POLL_SECONDS = 0.5
 

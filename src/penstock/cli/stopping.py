@@ -1,6 +1,6 @@
-"""Ctrl-C ends a run after the step that it is in, so that what the step gives is whole.
+"""Ctrl-C, or SIGTERM, ends a run after the step that it is in, so that what the step gives is whole.
 
-A second Ctrl-C does not wait. It may come inside of a kernel, which then ends with a SystemError.
+A second one does not wait. It may come inside of a kernel, which then ends with a SystemError.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+#: What a shell says of a command that Ctrl-C has stopped.
+INTERRUPTED = 130
+
 _SAID = b"\nstopping after this step; Ctrl-C again stops at once\n"
 
 
 @dataclass(slots=True)
 class Stop:
-    """Whether Ctrl-C has been pressed."""
+    """Whether a run has been asked to stop."""
 
     asked: bool = False
 
@@ -31,11 +34,12 @@ class Stop:
 
 @contextmanager
 def stopping(stop: Stop) -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, stop.ask)
+    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def is_interrupt(error: BaseException) -> bool:

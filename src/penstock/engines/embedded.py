@@ -18,12 +18,12 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.algebra.relations import Query, Relation, StreamKind, Table, streams, walk_relations
+from penstock.algebra.relations import Query, StreamKind, Table, streams, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, TableDef
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import NEVER, Progress
-from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of
+from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.routing import Router
 from penstock.operators.machine import Machine
@@ -129,22 +129,9 @@ class EmbeddedEngine:
         return [*lines, made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())]
 
     def _operator_metrics(self, made: Callable[..., OperatorMetrics]) -> Iterator[OperatorMetrics]:
-        for fragment, machines in zip(self.plan.fragments, self._machines, strict=True):
+        for machines in self._machines:
             for cell, machine in enumerate(machines):
-                for gauge in machine.gauges:
-                    state = (gauge.state_rows(), machine.state_bytes(gauge))
-                    rows = (gauge.rows_in, gauge.rows_out)
-                    of = (gauge.name, fragment.number, _occurrence(gauge.relation), cell)
-                    watched = tuple(gauge.watched())
-                    yield made(
-                        *of,
-                        *rows,
-                        *state,
-                        violations=gauge.violations(),
-                        given_up=gauge.given_up_rows(),
-                        constraints=watched,
-                        on_disk=gauge.spilled(),
-                    )
+                yield from machine_metrics(made, machine, cell)
 
     def constraints(self) -> list[Watched]:
         """What monitors say of constraints."""
@@ -311,13 +298,3 @@ class _Exchange:
 def _remove(folder: Path | None) -> None:
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _occurrence(relation: Relation) -> str | None:
-    """The occurrence of a stream or table that an operator reads, if it reads one itself."""
-    match relation:
-        case Scan(stream):
-            return stream.occurrence
-        case Table(occurrence=occurrence):
-            return occurrence
-    return None

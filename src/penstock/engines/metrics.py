@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from penstock.algebra.relations import Relation, Table
+from penstock.operators.machine import Machine
+from penstock.plan.physical import Scan
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched, strongest, together
 
 #: Stands for an operator: what the values of a dictionary take.
@@ -42,6 +45,35 @@ class OperatorMetrics:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
+    """What the operators of a machine did in its last step; `made` knows the step and the query."""
+    for gauge in machine.gauges:
+        yield made(
+            gauge.name,
+            machine.fragment.number,
+            _occurrence(gauge.relation),
+            cell,
+            gauge.rows_in,
+            gauge.rows_out,
+            gauge.state_rows(),
+            machine.state_bytes(gauge),
+            violations=gauge.violations(),
+            given_up=gauge.given_up_rows(),
+            constraints=tuple(gauge.watched()),
+            on_disk=gauge.spilled(),
+        )
+
+
+def _occurrence(relation: Relation) -> str | None:
+    """The occurrence of a stream or table that an operator reads, if it reads one itself."""
+    match relation:
+        case Scan(stream):
+            return stream.occurrence
+        case Table(occurrence=occurrence):
+            return occurrence
+    return None
 
 
 def constraints_of(metrics: Iterable[OperatorMetrics]) -> list[Watched]:

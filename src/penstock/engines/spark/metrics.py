@@ -17,11 +17,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.algebra.relations import Relation, Table
-from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of
+from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
 from penstock.engines.spark.clock import Clock
 from penstock.operators.machine import Machine
-from penstock.plan.physical import Scan
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 
 _NOTES = "penstock"
@@ -62,24 +60,7 @@ class QueryProgress:
 def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
     """What a cell has to say after a step. One cell speaks of the streams."""
     made = partial(OperatorMetrics, 0, clock.until, query)
-    lines = []
-    for gauge in machine.gauges:
-        state = (gauge.state_rows(), machine.state_bytes(gauge))
-        rows = (gauge.rows_in, gauge.rows_out)
-        of = (gauge.name, machine.fragment.number, _occurrence(gauge.relation), cell)
-        lost = gauge.given_up_rows()
-        watched = tuple(gauge.watched())
-        lines.append(
-            made(
-                *of,
-                *rows,
-                *state,
-                violations=gauge.violations(),
-                given_up=lost,
-                constraints=watched,
-                on_disk=gauge.spilled(),
-            )
-        )
+    lines = list(machine_metrics(made, machine, cell))
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
     told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
@@ -205,12 +186,3 @@ def _stream_metrics(
         late_rows=late,
         bad_rows=bad,
     )
-
-
-def _occurrence(relation: Relation) -> str | None:
-    match relation:
-        case Scan(stream):
-            return stream.occurrence
-        case Table(occurrence=occurrence):
-            return occurrence
-    return None
