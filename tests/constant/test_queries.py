@@ -101,6 +101,8 @@ KEEP = {
         "SELECT t.e, COUNT(*) AS n FROM s, t WHERE s.b - t.e BETWEEN -1 AND 2 AND t.e BETWEEN 0 AND 3 GROUP BY t.e",
     "no difference": "SELECT s.a FROM s WHERE s.a < 9 AND s.a >= 0 AND NOT EXISTS "
         "(SELECT 1 FROM t WHERE s.a - t.d = 1 AND t.d > 2)",
+    "not among others":
+        "SELECT s.a FROM s WHERE s.a BETWEEN 0 AND 5 AND s.a NOT IN (SELECT d FROM t WHERE d BETWEEN 1 AND 4)",
     "groups that join":
         "SELECT q.a, COUNT(*) AS n FROM (SELECT a, COUNT(*) AS m FROM s WHERE a BETWEEN 1 AND 4 GROUP BY a) q, t "
         "WHERE q.a <> t.d AND t.d BETWEEN 0 AND 3 GROUP BY q.a",
