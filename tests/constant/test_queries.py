@@ -101,6 +101,14 @@ KEEP = {
         "SELECT t.e, COUNT(*) AS n FROM s, t WHERE s.b - t.e BETWEEN -1 AND 2 AND t.e BETWEEN 0 AND 3 GROUP BY t.e",
     "no difference": "SELECT s.a FROM s WHERE s.a < 9 AND s.a >= 0 AND NOT EXISTS "
         "(SELECT 1 FROM t WHERE s.a - t.d = 1 AND t.d > 2)",
+    "not among others":
+        "SELECT s.a FROM s WHERE s.a BETWEEN 0 AND 5 AND s.a NOT IN (SELECT d FROM t WHERE d BETWEEN 1 AND 4)",
+    "neither nor":
+        "SELECT s.a FROM s WHERE s.a BETWEEN 0 AND 5 AND NOT EXISTS "
+        "(SELECT 1 FROM t WHERE (s.a = t.d OR s.a = t.e + 1) AND t.d BETWEEN 0 AND 6 AND t.e BETWEEN 0 AND 2)",
+    "neither nor, added up":
+        "SELECT s.a, SUM(s.b) AS n FROM s WHERE s.a BETWEEN 0 AND 5 AND s.name IN ('v1', 'v2') AND NOT EXISTS "
+        "(SELECT 1 FROM t WHERE (s.a = t.d OR s.name = t.name) AND t.d BETWEEN 4 AND 6 AND t.name = 'v1') GROUP BY s.a",
     "groups that join":
         "SELECT q.a, COUNT(*) AS n FROM (SELECT a, COUNT(*) AS m FROM s WHERE a BETWEEN 1 AND 4 GROUP BY a) q, t "
         "WHERE q.a <> t.d AND t.d BETWEEN 0 AND 3 GROUP BY q.a",

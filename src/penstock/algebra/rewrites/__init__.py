@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from penstock.algebra.relations import Query, Relation, ToStream
+from penstock.algebra.rewrites.drop_null_tests import drop_null_tests
 from penstock.algebra.rewrites.lift_projections import lift_projections
 from penstock.algebra.rewrites.merge_joins import merge_joins
 from penstock.algebra.rewrites.normalise_predicates import normalise_predicates
@@ -25,6 +26,7 @@ RULES: tuple[Callable[[Relation], Relation], ...] = (
     merge_joins,
     normalise_predicates,
     push_selections,
+    drop_null_tests,
 )
 
 
@@ -55,9 +57,9 @@ def normalise(query: Query) -> Query:
 def normal_form(relation: Relation) -> Relation:
     """The relation in normal form: the fixpoint of the rules.
 
-    There is one: projections only move up and melt, joins only merge, selections only move down, and a predicate that
-    has been put in shape stays in shape until an expression is put in place of one of its columns, which happens once
-    per projection, aggregate and set operation that it meets.
+    There is one: projections only move up and melt, joins only merge, selections only move down, tests for NULL only
+    go, and a predicate that has been put in shape stays in shape until an expression is put in place of one of its
+    columns, which happens once per projection, aggregate and set operation that it meets.
     """
     before = None
     while relation != before:
