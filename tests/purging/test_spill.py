@@ -108,8 +108,8 @@ def test_files_go_when_windows_have_passed(kind: str) -> None:
 def test_punctuations_let_rows_go_that_are_on_disk(restarts: bool) -> None:
     """A row of s waits for t long after k rows, on disk; when its punctuation has come, it goes, and so does that."""
     statements = """
-    CREATE STREAM s (a BIGINT, ts BIGINT, UNIQUE (a), FOREIGN KEY (a) REFERENCES t (a) WITHIN 2 ROWS ON VIOLATION IGNORE)
-    TIMESTAMP BY ts;
+    CREATE STREAM s (a BIGINT, ts BIGINT, UNIQUE (a),
+        FOREIGN KEY (a) REFERENCES t (a) WITHIN 2 ROWS ON VIOLATION IGNORE) TIMESTAMP BY ts;
     CREATE STREAM t (a BIGINT, ts BIGINT, PUNCTUATED BY (a) FROM done (a),
         FOREIGN KEY (a) REFERENCES s (a) WITHIN 5 ROWS ON VIOLATION IGNORE) TIMESTAMP BY ts;
     CREATE STREAM done (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
