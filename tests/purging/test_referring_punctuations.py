@@ -9,6 +9,7 @@ from penstock.operators import punctuation_purge
 from tests.engines.comparing import Log, bound, expected, logged
 from tests.generators import Case
 from tests.purging.stepping import steps
+from tests.purging.varying import run
 
 ITEMS = 40
 #: An item comes, three bids, the last of which closes it; and the next one.
@@ -45,3 +46,38 @@ def test_punctuations_are_not_kept_for_rows_that_went(name: str, within: str, mo
     log += logged(engine.finish(), query)
     assert log == expected(case, query, catalog)
     assert most <= 20
+
+
+GOING = """
+CREATE STREAM done (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+CREATE STREAM s (a BIGINT, ts BIGINT, FOREIGN KEY (a) REFERENCES t (a) WITHIN 2 ROWS ON VIOLATION IGNORE)
+TIMESTAMP BY ts;
+CREATE STREAM t (a BIGINT, ts BIGINT, FOREIGN KEY (a) REFERENCES s (a) WITHIN 3 ROWS ON VIOLATION IGNORE {})
+TIMESTAMP BY ts;
+"""
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT s.a, t.ts FROM s, t WHERE s.a = t.a",
+        "SELECT s.a, COUNT(*) AS n FROM s, t WHERE s.a = t.a GROUP BY s.a ALLOW UNBOUNDED",
+    ],
+)
+def test_punctuations_are_not_kept_where_rows_go_without_them(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of s has gone by its k when the punctuation of t comes, and nobody knows that it was the last one."""
+    monkeypatch.setattr(punctuation_purge, "FEW", 4)
+    data = {
+        "s": [(n, STEP * n + at) for n in range(200) for at in (0, 5)],
+        "t": [(n, STEP * n + at) for n in range(200) for at in (1, 2)],
+        "done": [(n, STEP * n + 55) for n in range(200)],
+    }
+    done = run(GOING.format(", PUNCTUATED BY (a) FROM done (a)"), query, data, STEP)
+    without = run(GOING.format(""), query, {**data, "done": []}, STEP)
+    assert done.log == without.log
+    assert len(done.log) >= 400
+    if "COUNT" not in query:
+        assert max(done.state_rows[100:200]) <= max(done.state_rows[:100])
+    else:
+        # Of groups up to half may have ended.
+        assert max(done.state_rows[100:200]) <= 2 * max(done.state_rows[:100]) < max(without.state_rows)

@@ -104,6 +104,27 @@ def test_files_go_when_windows_have_passed(kind: str) -> None:
     assert rows[-1] <= max(rows) / 2
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_punctuations_let_rows_go_that_are_on_disk(restarts: bool) -> None:
+    """A row of s waits for t long after k rows, on disk; when its punctuation has come, it goes, and so does that."""
+    statements = """
+    CREATE STREAM s (a BIGINT, ts BIGINT, UNIQUE (a),
+        FOREIGN KEY (a) REFERENCES t (a) WITHIN 2 ROWS ON VIOLATION IGNORE) TIMESTAMP BY ts;
+    CREATE STREAM t (a BIGINT, ts BIGINT, PUNCTUATED BY (a) FROM done (a),
+        FOREIGN KEY (a) REFERENCES s (a) WITHIN 5 ROWS ON VIOLATION IGNORE) TIMESTAMP BY ts;
+    CREATE STREAM done (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    """
+    data = {
+        "s": [(n, 10 * n) for n in range(900)],
+        "t": sorted(((n, 10 * n + at) for n in range(900) if n % 3 for at in (405, 452)), key=lambda row: row[1]),
+        "done": [(n, 10 * n + 605) for n in range(900)],
+    }
+    done = run(statements, QUERY, data, 50, restarts=restarts, forgetting=SPILL)
+    assert done.log == joined(data)
+    for kept in ([each.rows for each in done.on_disk], done.state_rows):
+        assert 0 < max(kept[100:170]) <= max(kept[30:100])
+
+
 def test_an_engine_removes_its_files() -> None:
     found = spilling_case(1)
     engine = EmbeddedEngine(found.query, found.catalog, forgetting=SPILL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from penstock.operators.knowledge import Knowledge
 from penstock.operators.rows import Rows
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.plan.physical import Scan
-from penstock.plan.rules import ByKey, ByPunctuation, PurgingJoin
+from penstock.plan.purging import always_forgets
+from penstock.plan.rules import ByKey, ByPunctuation, Estimate, PurgingJoin, Rule, k_of
 from penstock.synopsis.evidence import MISSING, Evidence
 from penstock.synopsis.memory import Ints, Memory
 
@@ -32,8 +34,9 @@ class PunctuationPurge:
     refers to that row, which has come by then. Where two punctuations are each other's evidence, they go together. To
     drop too many would lose no result, only space.
 
-    Rows under a window leave it, whatever they ask for. So that punctuations do not grow where rows do not, those that
-    only such rows may ask for, and none that is stored does, go when there are many more than were left the last time.
+    Rows under a window leave it, whatever they ask for, and others go by a declared k. So that punctuations do not grow
+    where rows do not, those that only such rows may ask for, and none that is stored does, go when there are many more
+    than were left the last time.
     """
 
     def __init__(
@@ -49,7 +52,8 @@ class PunctuationPurge:
             if referred.ticks is not None
         }
         self._left = {n: memory.array(f"{name}.punctuations{n}", 1) for n in self._rules}
-        self._leaving = {n for n, operand in enumerate(node.operands) if _leaves(operand)}
+        self._going = _going(node)
+        self._leaving = {n for n, operand in enumerate(node.operands) if _leaves(operand)} | self._going
         #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
         self.ended: dict[int, Ints] = {}
         self._begin()
@@ -137,6 +141,9 @@ class PunctuationPurge:
                 | self._has_come(other, number, candidates)
                 | (self._is_punctuated(other, rule, candidates) & ~here)
             )
+        if not self._going.isdisjoint(leaving):
+            # They may still come, and join what is there: then the values have not ended.
+            unneeded &= ~here
         unneeded &= self._knows.evidence[number].words(candidates) != MISSING
         return candidates[unneeded]
 
@@ -174,6 +181,17 @@ class PunctuationPurge:
                 places = [rule.variables.index(variable) for variable in other.variables]
                 found |= self._knows.evidence[other_number].words(keys[:, places]) != MISSING
         return found
+
+
+def _going(node: PurgingJoin) -> set[int]:
+    """The inputs whose rows all go in the end, by other rules than punctuations, and none whose k may vary."""
+    sure = tuple(rule for rule in node.rules if not isinstance(rule, ByPunctuation) and _is_sure(rule, node))
+    plain = replace(node, rules=sure)
+    return {n for n in node.forgets if always_forgets(plain, n)}
+
+
+def _is_sure(rule: Rule, node: PurgingJoin) -> bool:
+    return not isinstance(k_of(rule), Estimate) and rule not in node.probable
 
 
 def _leaves(operand: Relation) -> bool:

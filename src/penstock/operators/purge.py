@@ -7,7 +7,7 @@ with certain values has come. So the work follows what happens, not what is stor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from penstock.operators.no_components import NoComponents
 from penstock.operators.punctuation_purge import PunctuationPurge
 from penstock.operators.purge_tables import PurgeTables, wanted_variables
 from penstock.operators.rows import Rows, by_input, in_one
-from penstock.operators.spill import Spill, counted
+from penstock.operators.spill import Spill, Told, counted
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.todo import Todo
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -224,13 +224,23 @@ class Purge:
     def bring_back(self, events: Sequence[Events], until: int) -> Mapping[int, Events]:
         """Brings back what is on disk and may be in a result with a row that comes; all of these have entered.
 
-        Gives the events of those that leave their windows in this step.
+        So comes what a punctuation may let go for good. Gives the events of those that leave in this step.
         """
         if self.spill is None:
             return {}
-        leaving = self.spill.bring_back(events, until)
+        leaving = self.spill.bring_back(events, list(self._told()), until)
         self._todo.look_at({number: self.spill.back(number) for number in self._windows})
         return leaving
+
+    def _told(self) -> Iterator[Told]:
+        """Of which rows a punctuation has come. Where one might have to stay then, it is left on disk."""
+        if self._retracts or (len(self._core.inputs) > 2 and not self._knows_limits()):
+            return
+        for number, keys in self._learned:
+            rule = self.node.rules[number]
+            if isinstance(rule, ByPunctuation) and len(keys):
+                held = set.intersection(*(self._held[v] for v in rule.variables)) - {rule.target}
+                yield from ((holder, rule.variables, keys) for holder in held & self._windows.keys())
 
     def _wake(self, number: int, keys: Ints, *, is_no: bool = False) -> None:
         """Rows that may wait for keys by a rule are looked at: those that have them, and those that watch for them.
@@ -447,8 +457,7 @@ class Purge:
 
         Not where rows of results must stay, nor while a k is not known: then it may well be asked for again.
         """
-        limits = (self._monitors.limit(k) for rule in self.node.probable if (k := k_of(rule)) is not None)
-        if self._retracts or None in limits:
+        if self._retracts or not self._knows_limits():
             return
         back = {number: self._alive(number, spill.back(number)) for number in self._windows}
         if any(map(len, back.values())):
@@ -460,15 +469,19 @@ class Purge:
             )
             self._purge()
 
+    def _knows_limits(self) -> bool:
+        """Whether each k is known by which rows are spilled."""
+        return None not in (self._monitors.limit(k) for rule in self.node.probable if (k := k_of(rule)) is not None)
+
     def _alive(self, number: int, slots: Ints) -> Ints:
         """Those of the rows that are in the join."""
         alive: Ints = slots[self._core.lives(number)[slots] != 0]
         return alive
 
     def _holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
-        """Whether an input has a row with each key, or may have one on disk."""
+        """Whether an input has a row with each key, in memory or on disk."""
         held = self._core.holds(number, variables, keys)
-        return held if self.spill is None else held | self.spill.may_hold(number, variables, keys)
+        return held if self.spill is None else held | self.spill.holds(number, variables, keys)
 
     def _forget(self, gone: Rows, *, looks_again: bool = True) -> None:
         """Rows go. If others will be looked at in this step, they hear of it."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from penstock.kernels.extending import extended
 from penstock.kernels.pointers import address
 from penstock.kernels.purge import Spilled
+from penstock.kernels.sets import among
 from penstock.operators.events import Events
 from penstock.operators.forgetting_windows import RecallingWindow
 from penstock.operators.join import JoinCore, Probe
@@ -34,6 +35,8 @@ from penstock.synopsis.spilled import SpilledRows
 
 #: Gives what a purge has noted with the rows of an input, by slot.
 Noted = Callable[[], Ints]
+#: Of an input something was told of the rows that have these values of these variables.
+Told = tuple[int, tuple[int, ...], Ints]
 
 
 class Spill:
@@ -93,26 +96,31 @@ class Spill:
                 spilled.forget_before(until - reach)
             spilled.tidy()
 
-    def bring_back(self, events: Sequence[Events], until: int) -> dict[int, Events]:
+    def bring_back(self, events: Sequence[Events], told: Sequence[Told], until: int) -> dict[int, Events]:
         """Brings back the rows that may be in a result with one that comes. All events have entered.
 
-        Gives the events of those that leave their windows before `until`.
+        So come those of which something was `told` that may let them go for good. Gives the events of those that leave
+        their windows before `until`.
         """
         self._back, self._leaving = {}, {}
         for source, own in enumerate(events):
             self._follow(source, own.slots[own.signs > 0], until)
+        for number, variables, keys in told:
+            if self._holds(number):
+                self._fetch(number, self._place_of(number, variables), keys, until)
         return {number: _in_order(parts) for number, parts in self._leaving.items()}
 
     def back(self, number: int) -> Ints:
         """The slots of an input's rows that were brought back in this step."""
         return np.concatenate([np.zeros(0, np.int64), *self._back.get(number, ())])
 
-    def may_hold(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
-        """Which keys rows of an input may have that are on disk."""
-        if not self._holds(number):
+    def holds(self, number: int, variables: tuple[int, ...], keys: Ints) -> NDArray[np.bool_]:
+        """Which keys rows of an input have that are on disk, or go there in this step."""
+        if number not in self._spilled:
             return np.zeros(len(keys), np.bool_)
-        spilled, place = self._spilled[number], self._place(number, tuple(self._core.places(number, variables)))
-        return spilled.may_hold(place, spilled.hashes(place, keys))
+        spilled, place = self._spilled[number], self._place_of(number, variables)
+        going = np.concatenate([np.zeros(0, np.int64), *self._going[number]])
+        return among(keys, self._core.keys(number, variables, going)) | spilled.has(place, spilled.hashes(place, keys))
 
     def filters(self) -> Spilled:
         """What the purge asks, before it drops a row for good, whether the row joins one that is on disk."""
@@ -135,7 +143,7 @@ class Spill:
         for probe in probes if len(bound) else ():
             keys = self._values(bound, probe)
             if self._holds(probe.target):
-                self._fetch(probe, keys, until)
+                self._fetch(probe.target, self._place(probe.target, probe.columns), keys, until)
             if probe is not probes[-1]:
                 bound = self._extended(bound, keys, probe)
 
@@ -150,10 +158,9 @@ class Spill:
         rows = self._core.inputs[probe.target].store.rows
         return extended(bound, keys, probe.target, rows, index.columns, index.heads, index.mask, index.links)
 
-    def _fetch(self, probe: Probe, keys: Ints, until: int) -> None:
-        """Puts the rows of an input that have these keys back where they were."""
-        number = probe.target
-        spilled, place = self._spilled[number], self._place(number, probe.columns)
+    def _fetch(self, number: int, place: int, keys: Ints, until: int) -> None:
+        """Puts the rows of an input that have these values of a key back where they were."""
+        spilled = self._spilled[number]
         found = spilled.take(place, spilled.hashes(place, keys))
         if not len(found):
             return
@@ -168,6 +175,9 @@ class Spill:
     def _holds(self, number: int) -> bool:
         """Whether rows of an input are on disk."""
         return number in self._spilled and len(self._spilled[number]) > 0
+
+    def _place_of(self, number: int, variables: tuple[int, ...]) -> int:
+        return self._place(number, tuple(self._core.places(number, variables).tolist()))
 
     def _place(self, number: int, columns: tuple[int, ...]) -> int:
         return self._keys[number].index(columns)

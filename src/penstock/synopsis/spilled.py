@@ -98,6 +98,14 @@ class SpilledRows:
     def may_hold(self, key: int, hashes: Ints) -> NDArray[np.bool_]:
         return self._filters[key].may_have(hashes) if len(self) else np.zeros(len(hashes), np.bool_)
 
+    def has(self, key: int, hashes: Ints) -> NDArray[np.bool_]:
+        """Which of these hashes of a key rows have: a filter may still say so of rows that were taken back."""
+        has = self.may_hold(key, hashes)
+        if has.any():
+            asked = np.unique(hashes[has])
+            has &= np.isin(hashes, np.concatenate([run.hashes(key)[places] for _, run, places in self._at(key, asked)]))
+        return has
+
     def filter(self, key: int) -> tuple[int, int]:
         """The address of the filter of a key, and its mask; no address if there are no rows."""
         return self._filters[key].where if len(self) else (0, 0)
@@ -134,13 +142,17 @@ class SpilledRows:
 
     def _found(self, key: int, hashes: Ints) -> Iterator[pa.Table]:
         """The rows with these hashes, by file, that are still there; from now on they are not."""
-        for file in self._live():
-            run = self._run(file)
-            places = run.find(key, hashes)
-            places = places[self._is_there(file, run)[places]] if len(places) else places
+        for file, run, places in self._at(key, hashes):
             if len(places):
                 self._bury(file, places)
                 yield run.table.take(pa.array(places))
+
+    def _at(self, key: int, hashes: Ints) -> Iterator[tuple[Ints, Run, Ints]]:
+        """In each file the places of the rows with these hashes that are still there."""
+        for file in self._live():
+            run = self._run(file)
+            places = run.find(key, hashes)
+            yield file, run, places[self._is_there(file, run)[places]] if len(places) else places
 
     def _is_there(self, file: Ints, run: Run) -> NDArray[np.bool_]:
         """Which rows of a file are needed, and were not taken back."""
