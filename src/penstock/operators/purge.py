@@ -180,7 +180,10 @@ class Purge:
                 self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(rule.k)
 
     def allowed(self, number: int, events: Events) -> Events:
-        """The events of an input without rows whose values a punctuation had closed before."""
+        """The events of an input without rows whose values a punctuation had closed before.
+
+        Guards let those in for whose values so much was told since that they do not remember it.
+        """
         ruled_out = np.zeros(len(events), np.bool_)
         for rule_number, rule in enumerate(self.node.rules):
             if isinstance(rule, ByPunctuation) and rule.target == number and len(events):
