@@ -36,7 +36,7 @@ from penstock.catalog import Catalog, Punctuated, StreamDef, Unique, WithinTime
 from penstock.errors import PenstockError
 from penstock.plan import rules
 from penstock.plan.ends import AfterInput, AfterJoin, AfterPunctuation, Closer, Ending, EndingValues, InTime, Seen
-from penstock.plan.evidence import values_of
+from penstock.plan.evidence import of_fixed, values_of
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.physical import Keep, Scan
 from penstock.plan.purging import rules_of, widened
@@ -269,11 +269,15 @@ class _Closers:
         for scheme in definition.constraints:
             # After a lifespan the values may come again.
             if isinstance(scheme, Punctuated) and scheme.lifespan is None:
-                places = [self._place(named[name.lower()]) for name in scheme.columns]
                 punctuations = values_of(definition, scheme, self._catalog)
-                if punctuations is not None and None not in places:
-                    self.evidence.append(punctuations)
-                    yield AfterPunctuation(tuple(p for p in places if p is not None), len(self.evidence) - 1)
+                if punctuations is not None:
+                    whole = scheme.columns, punctuations
+                    for names, told in (whole, of_fixed(punctuations, scheme.columns, scan) or whole):
+                        places = [self._place(named[name.lower()]) for name in names]
+                        if None not in places:
+                            self.evidence.append(told)
+                            yield AfterPunctuation(tuple(p for p in places if p is not None), len(self.evidence) - 1)
+                            break
 
     def _place(self, column: Column) -> int | None:
         return next((number for number, same in enumerate(self._keys) if column in same), None)

@@ -13,7 +13,7 @@ from penstock.algebra.expressions import Column
 from penstock.algebra.relations import Relation, walk_relations
 from penstock.catalog import Catalog, OnViolation, Punctuated, StreamDef
 from penstock.plan.ends import Ending
-from penstock.plan.evidence import values_of
+from penstock.plan.evidence import of_fixed, values_of
 from penstock.plan.physical import Scan
 from penstock.plan.purging import widened
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
@@ -85,13 +85,17 @@ def _rulings(scan: Scan, catalog: Catalog) -> Iterator[Ruling]:
     assert isinstance(definition, StreamDef)
     own = {column.name.lower(): column for column in scan.stream.schema}
     for scheme in definition.constraints:
-        if isinstance(scheme, Punctuated):
-            columns = tuple(own[name.lower()] for name in scheme.columns)
-            places, evidence = tuple(_places(scan, columns)), values_of(definition, scheme, catalog)
-            if evidence is not None and len(places) == len(columns):
-                text = f"{definition.name}: {constraint_text(scheme)}"
-                stops = text if scheme.on_violation is OnViolation.ERROR else None
-                yield Ruling(columns, places, evidence, scheme.lifespan, stops)
+        evidence = values_of(definition, scheme, catalog) if isinstance(scheme, Punctuated) else None
+        if not isinstance(scheme, Punctuated) or evidence is None:
+            continue
+        text = f"{definition.name}: {constraint_text(scheme)}"
+        stops = text if scheme.on_violation is OnViolation.ERROR else None
+        fixed = of_fixed(evidence, scheme.columns, scan)
+        for names, told in ((scheme.columns, evidence), *((fixed,) if fixed else ())):
+            columns = tuple(own[name.lower()] for name in names)
+            places = tuple(_places(scan, columns))
+            if len(places) == len(columns):
+                yield Ruling(columns, places, told, scheme.lifespan, stops)
 
 
 def _places(scan: Scan, columns: Iterable[Column]) -> Iterator[int]:
