@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from penstock.algebra.relations import Query, Relation, ToStream
+from penstock.algebra.rewrites.drop_null_tests import drop_null_tests
 from penstock.algebra.rewrites.lift_projections import lift_projections
 from penstock.algebra.rewrites.merge_joins import merge_joins
 from penstock.algebra.rewrites.normalise_predicates import normalise_predicates
@@ -25,6 +26,7 @@ RULES: tuple[Callable[[Relation], Relation], ...] = (
     merge_joins,
     normalise_predicates,
     push_selections,
+    drop_null_tests,
 )
 
 

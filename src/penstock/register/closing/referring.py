@@ -15,6 +15,7 @@ from penstock.catalog import Catalog, OnViolation, Punctuated, Reference, Stream
 from penstock.register.bounds import Kind
 from penstock.register.closing.closers import guard, window_closers
 from penstock.register.closing.endings import Ending
+from penstock.types import BIGINT
 
 #: A side that is all rows of a stream, and which of its columns are those of the set operation.
 Side = tuple[Window, Mapping[Column, Column]]
@@ -78,7 +79,5 @@ def _ending(
 
 
 def _unwidened(expr: Expr) -> Expr:
-    """What a whole number was before it was made a wider one, for the other side."""
-    return (
-        _unwidened(expr.arg) if isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type.is_integer else expr
-    )
+    """What a whole number was before it was widened, for the other side."""
+    return _unwidened(expr.arg) if isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT else expr
