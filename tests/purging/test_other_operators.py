@@ -152,3 +152,77 @@ def test_what_is_kept_is_what_is_open(select: str) -> None:
     log += logged(engine.finish(), query)
     assert most <= 50
     assert log == embedded(case, query, catalog, 2, 0)
+
+
+AUCTION = """
+CREATE STREAM item (id BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+CREATE STREAM bid (auction BIGINT, kind STRING, ts BIGINT,
+    FOREIGN KEY (auction) REFERENCES item (id) WITHIN 4 MICROSECONDS,
+    PUNCTUATED BY (auction) {}) TIMESTAMP BY ts;
+CREATE STREAM closed (id BIGINT, ts BIGINT) TIMESTAMP BY ts;
+"""
+CLOSES = "WHEN kind = 'close'"
+
+
+SIDES = (
+    "SELECT id FROM item {} SELECT auction FROM bid WHERE kind = 'bid'",
+    "SELECT auction FROM bid {} SELECT id FROM item",
+)
+COUNTED = "SELECT x.a, COUNT(*) AS n FROM (SELECT id AS a FROM item {} SELECT auction FROM bid) x GROUP BY x.a"
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        *(side.format(op) for side in SIDES for op in OPERATORS),
+        *map(COUNTED.format, ("UNION", "UNION ALL", "INTERSECT")),
+    ],
+)
+def test_a_side_is_closed_by_punctuations_of_the_other_that_refer_to_it(select: str) -> None:
+    """Items come before their first bid, or up to four microseconds after the row that closes them."""
+    items = [(i, 10 * i + (12 if i % 5 == 0 else 0)) for i in range(100)]
+    bids = [(i, "close" if at == 9 else "bid", 10 * i + at) for i in range(100) for at in (2, 9) if at == 9 or i % 3]
+    case = Case(AUCTION.format(CLOSES), select, {"item": items, "bid": bids, "closed": []}, None, "")
+    query, catalog = bound(case)
+    (verdict,) = check(case.script)
+    assert verdict.safe
+    assert unused_proof(verdict) is None
+    engine = EmbeddedEngine(query, catalog)
+    most, log = 0, Log()
+    for out in steps(engine, catalog, case.data, 20):
+        log += logged(out, query)
+        most = max(most, engine.state()[0])
+    log += logged(engine.finish(), query)
+    assert most <= 20
+    assert log == expected(case, query, catalog)
+
+
+@pytest.mark.parametrize(
+    "comes", ["", "FROM closed (id)", "WHEN kind = 'close' LIFESPAN 1 HOUR"], ids=["unsaid", "apart", "for a while"]
+)
+def test_punctuations_that_are_no_rows_of_the_stream_refer_to_nothing(comes: str) -> None:
+    (verdict,) = check(f"{AUCTION.format(comes)} SELECT id FROM item EXCEPT SELECT auction FROM bid;")
+    assert not verdict.safe
+
+
+@pytest.mark.parametrize("left", ["", " AND s.a IS NOT NULL"])
+@pytest.mark.parametrize("right", ["", " AND t.a IS NOT NULL"])
+def test_not_in_without_nulls_is_not_exists(left: str, right: str) -> None:
+    """A NULL on the right takes all rows of the left back, whenever it comes: then nothing can be forgotten."""
+    select = f"SELECT s.a FROM s WHERE s.closes = 0{left} AND s.a NOT IN (SELECT t.a FROM t WHERE t.closes = 0{right})"
+    s = [(n // 10, int(n % 10 == 9), n) for n in range(120)]
+    t = [(n // 10, int(n % 10 == 9), n + 1) for n in range(120) if n % 10 == 9 or n // 10 % 3]
+    data = {"s": s, "t": [*t, (None, 0, 121)]}
+    case = Case(DDL, f"{select} ALLOW UNBOUNDED", data, None, "")
+    query, catalog = bound(case)
+    (verdict,) = check(f"{DDL} {select};")
+    assert verdict.safe == bool(left and right)
+    assert verdict.safe or "or write NOT EXISTS" in verdict.message
+    engine = EmbeddedEngine(query, catalog)
+    most, log = 0, Log()
+    for out in steps(engine, catalog, data, 20):
+        log += logged(out, query)
+        most = max(most, engine.state()[0])
+    log += logged(engine.finish(), query)
+    assert most < 40 or not verdict.safe
+    assert log == expected(case, query, catalog)

@@ -139,9 +139,17 @@ class _Closing:
                 yield element.ts, tuple(canonical(element.row[lower.index(column.lower())]) for column in names)
 
     def _value_of(self, column: Column, key: Row) -> tuple[Value, ...]:
-        """What a column has to be for a row to be of a group, if that is known."""
+        """What a column has to be for a row to be of a group, if that is known: by a key, or by a constant."""
         equal = self._equal_to({column})
-        return next(((value,) for expr, value in zip(self._keys, key, strict=True) if expr in equal), ())
+        for expr, value in zip(self._keys, key, strict=True):
+            if expr in equal:
+                return (value,)
+        for condition in self._conditions:
+            if isinstance(condition, Compare) and condition.op is Comparator.EQ:
+                for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
+                    if one in equal and isinstance(other, Literal):
+                        return (canonical(other.value),)
+        return ()
 
     def _equal_to(self, some: set[Column]) -> set[Column]:
         known, before = set(some), set[Column]()

@@ -46,7 +46,7 @@ class Endings:
         self._closed = {
             end: Evidence(memory, f"{name}.closed{number}", len(end.keys))
             for number, end in enumerate((*node.all_closers(), *node.after_join))
-            if isinstance(end, AfterPunctuation | AfterJoin)
+            if isinstance(end, AfterJoin) or (isinstance(end, AfterPunctuation) and end == end.told)
         }
         times = [end for end in node.all_closers() if isinstance(end, InTime)]
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
@@ -159,8 +159,8 @@ class Endings:
             if isinstance(closer, InTime) and closer.key in known:
                 closed = np.minimum(closed, self._passed(closer, keys, until))
             elif isinstance(closer, AfterPunctuation) and set(closer.keys) <= set(known):
-                noted = self._noted(closer, keys)
-                closed = np.minimum(closed, np.where(noted == MISSING, NEVER, noted))
+                noted = self._noted(closer.told, keys)
+                closed = np.minimum(closed, np.where(noted == MISSING, NEVER, noted + closer.reach))
         return closed
 
     def _noted(self, end: AfterPunctuation | AfterJoin, keys: Ints) -> Ints:
@@ -210,5 +210,5 @@ def _rules_by_evidence(node: Ending) -> dict[AfterPunctuation | AfterJoin, list[
     return {
         end: [number for number, scan in read if scan == node.evidence[end.evidence]]
         for end in node.all_closers()
-        if isinstance(end, AfterPunctuation)
+        if isinstance(end, AfterPunctuation) and end == end.told
     }

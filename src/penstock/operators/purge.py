@@ -186,7 +186,10 @@ class Purge:
             self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(k)
 
     def allowed(self, number: int, events: Events) -> Events:
-        """The events of an input without rows whose values a punctuation had closed before."""
+        """The events of an input without rows whose values a punctuation had closed before.
+
+        Guards let those in for whose values so much was told since that they do not remember it.
+        """
         if not len(events) or number not in self._punctuated:
             return events
         ruled_out = np.zeros(len(events), np.bool_)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 
 from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.functions import AggregateFunction
@@ -31,16 +32,16 @@ from penstock.algebra.relations import (
     Unbounded,
     rewrite_relation,
 )
-from penstock.catalog import Catalog, Punctuated, StreamDef, Unique
+from penstock.catalog import Catalog, Punctuated, StreamDef, Unique, WithinTime
 from penstock.errors import PenstockError
 from penstock.plan import rules
 from penstock.plan.ends import AfterInput, AfterJoin, AfterPunctuation, Closer, Ending, EndingValues, InTime, Seen
-from penstock.plan.evidence import values_of
+from penstock.plan.evidence import of_fixed, values_of
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.physical import Keep, Scan
 from penstock.plan.purging import rules_of, widened
 from penstock.plan.rules import ByPunctuation, PurgingJoin, Rule
-from penstock.register.closing import never_falls
+from penstock.register.closing import never_falls, referring_punctuations
 
 
 def with_endings(relation: Relation, catalog: Catalog, certain: bool = False) -> Relation:
@@ -130,15 +131,64 @@ def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain
     """A row may be of one side alone."""
     closers: list[tuple[Closer, ...]] = []
     evidence: list[Scan] = []
+    alone: dict[int, _Alone] = {}
     for side in node.inputs:
         inside: dict[Column, Expr] = dict(zip(node.schema, side.schema, strict=True))
         own_keys = tuple(substitute(key, inside) for key in keys)
         own, told = _closed(side, own_keys, catalog, certain, is_there=False)
+        if (one := _alone(side, own_keys)) is not None:
+            alone[len(closers)] = one
+            own = own or ((),)
         if not own and not isinstance(side, Table):
             return (), ()
         closers += [tuple(_renumbered(c, len(closers), len(evidence)) for c in each) for each in own]
         evidence += told
-    return tuple(closers), tuple(evidence)
+    if not certain:
+        for (number, one), (_, other) in product(alone.items(), alone.items()):
+            closers[number] += tuple(_referred_to(one, other, evidence, catalog)) if one is not other else ()
+    return (tuple(closers), tuple(evidence)) if all(closers) else ((), ())
+
+
+#: All rows of a stream, which are a side by themselves, and the keys over its columns.
+_Alone = tuple[Scan, tuple[Expr, ...]]
+
+
+def _alone(side: Relation, keys: tuple[Expr, ...]) -> _Alone | None:
+    match side:
+        case Select(below) | Keep(below) | Distinct(below) | Ending(below):
+            return _alone(below, keys)
+        case Project(below, outputs):
+            return _alone(below, _inside(keys, outputs))
+        case Scan(spec=Unbounded(), outputs=outputs):
+            return side, _inside(keys, outputs)
+    return None
+
+
+def _inside(keys: tuple[Expr, ...], outputs: tuple[Output, ...]) -> tuple[Expr, ...]:
+    computed = {output.column: widened(output.expr) for output in outputs}
+    return tuple(substitute(key, computed) for key in keys)
+
+
+def _referred_to(one: _Alone, other: _Alone, evidence: list[Scan], catalog: Catalog) -> Iterator[AfterPunctuation]:
+    """What closes a stream after punctuations of another that are rows of it, and refer to rows of the first."""
+    (scan, keys), (referring, own_keys) = one, other
+    definition = catalog.get(referring.stream.name)
+    assert isinstance(definition, StreamDef)
+    for scheme, reference in referring_punctuations(definition, scan.stream.name):
+        places = [_place_of(name, referring, own_keys) for name in scheme.columns]
+        pairs = zip(reference.columns, reference.parent_columns, strict=True)
+        agree = all(_place_of(a, referring, own_keys) == _place_of(b, scan, keys) is not None for a, b in pairs)
+        punctuations = values_of(definition, scheme, catalog)
+        if agree and None not in places and punctuations in evidence:
+            assert isinstance(reference.within, WithinTime)
+            told = tuple(place for place in places if place is not None)
+            yield AfterPunctuation(told, evidence.index(punctuations), reference.within.microseconds)
+
+
+def _place_of(name: str, scan: Scan, keys: tuple[Expr, ...]) -> int | None:
+    """Which of the keys is that column of a stream."""
+    (column,) = (column for column in scan.stream.schema if column.name.lower() == name.lower())
+    return next((number for number, key in enumerate(keys) if key == column), None)
 
 
 def _renumbered(closer: Closer, inputs: int, evidence: int) -> Closer:
@@ -146,8 +196,8 @@ def _renumbered(closer: Closer, inputs: int, evidence: int) -> Closer:
     match closer:
         case AfterInput(source, reach):
             return AfterInput(source + inputs, reach)
-        case AfterPunctuation(keys, number):
-            return AfterPunctuation(keys, number + evidence)
+        case AfterPunctuation(_, number):
+            return replace(closer, evidence=number + evidence)
     return closer
 
 
@@ -219,11 +269,15 @@ class _Closers:
         for scheme in definition.constraints:
             # After a lifespan the values may come again.
             if isinstance(scheme, Punctuated) and scheme.lifespan is None:
-                places = [self._place(named[name.lower()]) for name in scheme.columns]
                 punctuations = values_of(definition, scheme, self._catalog)
-                if punctuations is not None and None not in places:
-                    self.evidence.append(punctuations)
-                    yield AfterPunctuation(tuple(p for p in places if p is not None), len(self.evidence) - 1)
+                if punctuations is not None:
+                    whole = scheme.columns, punctuations
+                    for names, told in (whole, of_fixed(punctuations, scheme.columns, scan) or whole):
+                        places = [self._place(named[name.lower()]) for name in names]
+                        if None not in places:
+                            self.evidence.append(told)
+                            yield AfterPunctuation(tuple(p for p in places if p is not None), len(self.evidence) - 1)
+                            break
 
     def _place(self, column: Column) -> int | None:
         return next((number for number, same in enumerate(self._keys) if column in same), None)

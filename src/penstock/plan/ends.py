@@ -25,10 +25,19 @@ class InTime:
 
 @dataclass(frozen=True, slots=True)
 class AfterPunctuation:
-    """With a punctuation, a row of `evidence`, of these keys."""
+    """With a punctuation, a row of `evidence`, of these keys; or so much later, if it is one of another input.
+
+    Then it refers to what comes of this one.
+    """
 
     keys: tuple[int, ...]
     evidence: int
+    reach: int = 0
+
+    @property
+    def told(self) -> AfterPunctuation:
+        """The end by the same punctuations that is there at once."""
+        return replace(self, reach=0)
 
 
 @dataclass(frozen=True, slots=True)

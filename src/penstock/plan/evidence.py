@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from penstock.algebra.expressions import And, Column, Expr, IsNull, Not, Or, substitute
+from penstock.algebra.expressions import And, Column, Comparator, Compare, Expr, IsNull, Literal, Not, Or, substitute
 from penstock.algebra.relations import Output, Stream, Unbounded
 from penstock.catalog import Catalog, Punctuated, StreamDef
 from penstock.plan.physical import Scan
@@ -20,6 +20,29 @@ def values_of(definition: StreamDef, scheme: Punctuated, catalog: Catalog) -> Sc
     source = catalog.get(scheme.source)
     assert isinstance(source, StreamDef)
     return rows_of(source, scheme.source_columns)
+
+
+def of_fixed(punctuations: Scan, names: Iterable[str], scan: Scan) -> tuple[tuple[str, ...], Scan] | None:
+    """The punctuations that speak of a scan's rows where its filter fixes some of their columns, and the other columns.
+
+    `names` are the columns of the scheme. Nothing, if none of them is fixed, or all are.
+    """
+    fixed = {column.name.lower(): literal for column, literal in _fixed(scan)}
+    pairs = list(zip(names, punctuations.outputs, strict=True))
+    constant = {o: fixed[n.lower()] for n, o in pairs if n.lower() in fixed and o.expr.type == fixed[n.lower()].type}
+    if not constant or len(constant) == len(pairs):
+        return None
+    where = tuple(Compare(Comparator.EQ, output.expr, literal) for output, literal in constant.items())
+    rest = tuple((name, output) for name, output in pairs if output not in constant)
+    outputs = tuple(output for _, output in rest)
+    return tuple(name for name, _ in rest), replace(punctuations, where=punctuations.where + where, outputs=outputs)
+
+
+def _fixed(scan: Scan) -> Iterator[tuple[Column, Literal]]:
+    for predicate in scan.where:
+        match predicate:
+            case Compare(Comparator.EQ, Column() as column, Literal() as literal):
+                yield column, literal
 
 
 def rows_of(definition: StreamDef, names: Iterable[str], when: Expr | None = None) -> Scan:

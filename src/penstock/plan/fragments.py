@@ -38,13 +38,14 @@ from penstock.plan.ending import emitting, with_endings
 from penstock.plan.ends import AfterPunctuation, Ending
 from penstock.plan.folding import folded
 from penstock.plan.forgetting import EAGER, Forgetting
+from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.narrowing import narrowed
 from penstock.plan.panes import Panes, in_panes
 from penstock.plan.passing import with_passing
 from penstock.plan.physical import Keep, Received, Scan
-from penstock.plan.purging import with_purging
+from penstock.plan.purging import widened, with_purging
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
@@ -68,6 +69,7 @@ class Fragment:
     root: Relation
     routes: tuple[Route, ...]
     shares: tuple[int, ...]
+    guards: tuple[Guard, ...] = ()
 
     @property
     def cells(self) -> int:
@@ -99,10 +101,11 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     relation = ready(query.relation, catalog, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = in_panes(emitting(relation) if kind is StreamKind.ON_CLOSE else relation)
-    once = comes_once(relation, catalog)
+    once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
-        return Plan(query, (Fragment(0, relation, routes, ()),), kind, once, forgetting)
+        whole = _guarded(Fragment(0, relation, routes, ()), ruled)
+        return Plan(query, (whole,), kind, once, forgetting)
     cutter = _Cutter(cells, catalog)
     piece = cutter.piece(relation)
     if kind is StreamKind.RSTREAM:
@@ -111,7 +114,8 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
         # Rows that are equal must net in one cell.
         piece = cutter.partitioned(piece, piece.relation.schema)
     cutter.finish(piece)
-    return Plan(query, tuple(cutter.fragments), kind, once, forgetting)
+    fragments = tuple(_guarded(fragment, ruled) for fragment in cutter.fragments)
+    return Plan(query, fragments, kind, once, forgetting)
 
 
 def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: bool = False) -> Relation:
@@ -123,6 +127,25 @@ def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: b
     counted = with_constant_synopses(relation, catalog)
     purging = with_passing(with_purging(counted, catalog, spill))
     return with_endings(purging, catalog, certain=spill and not emits)
+
+
+def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:
+    """The fragment with guards of its leaves. What they are told comes to where the rows are of which it speaks."""
+    routes, guards = list(fragment.routes), []
+    for number, route in enumerate(fragment.routes):
+        for ruling in (own for scan, own in ruled if scan is route.leaf):
+            told = Route(ruling.evidence, tuple(_along(dimension, ruling) for dimension in route.dimensions))
+            if told not in routes:
+                routes.append(told)
+            guards.append(Guard(number, ruling.places, routes.index(told), ruling.lifespan, ruling.stops))
+    return replace(fragment, routes=tuple(routes), guards=tuple(guards))
+
+
+def _along(dimension: Dimension, ruling: Ruling) -> Dimension:
+    """How punctuations go where the rows go that they rule out: to all cells, where they say too little for that."""
+    held: dict[Expr, Expr] = {c: o.expr for c, o in zip(ruling.columns, ruling.evidence.outputs, strict=True)}
+    own = [widened(expr) for expr in dimension or ()]
+    return tuple(held[expr] for expr in own) if own and held.keys() >= set(own) else None
 
 
 def _leaves(relation: Relation) -> tuple[Leaf, ...]:

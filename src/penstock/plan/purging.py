@@ -40,7 +40,7 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
-from penstock.plan.evidence import refused_by, rows_of, values_of
+from penstock.plan.evidence import of_fixed, refused_by, rows_of, values_of
 from penstock.plan.joins import join_classes, join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.plan.physical import Scan
@@ -300,9 +300,8 @@ class _Rules:
                 if (variables := self._named(number, columns)) is not None:
                     self._columns.setdefault(ByKey(number, variables), columns)
                     yield ByKey(number, variables)
-            case Punctuated(columns):
-                if (variables := self._named(number, columns)) is not None:
-                    yield from self._punctuated(number, scan, constraint, variables)
+            case Punctuated():
+                yield from self._punctuated(number, scan, constraint)
             case Clustered(columns, within, then):
                 if (variables := self._named(number, columns)) is not None:
                     evidence, ticks = self._values(definition, columns), self._ticks(definition, within)
@@ -411,19 +410,25 @@ class _Rules:
         named = (self._named(number, key.columns) for key in keys)
         return any(own is not None and set(own) <= set(variables) for own in named)
 
-    def _punctuated(
-        self, number: int, scan: Scan, scheme: Punctuated, variables: tuple[int, ...]
-    ) -> Iterator[ByPunctuation | ByLifespan]:
+    def _punctuated(self, number: int, scan: Scan, scheme: Punctuated) -> Iterator[ByPunctuation | ByLifespan]:
         punctuations = values_of(self._definition(scan), scheme, self._catalog)
-        if punctuations is not None and scheme.lifespan is not None:
+        if punctuations is None:
+            return
+        variables = self._named(number, scheme.columns)
+        if variables is None and (fixed := of_fixed(punctuations, scheme.columns, scan)) is not None:
+            names, punctuations = fixed
+            variables = self._named(number, names)
+        if variables is None:
+            return
+        if scheme.lifespan is not None:
             # After it values come again, and join what is stored then.
             yield ByLifespan(number, variables, self._evidence(punctuations), scheme.lifespan)
-        elif punctuations is not None:
-            stops = _text(self._definition(scan), scheme) if scheme.on_violation is OnViolation.ERROR else None
-            # With spill nothing that a k says is taken for certain.
-            is_sure = scheme.when is not None and not self._spill
-            referred = tuple(self._referred(number, variables)) if is_sure else ()
-            yield ByPunctuation(number, variables, self._evidence(punctuations), stops, referred)
+            return
+        stops = _text(self._definition(scan), scheme) if scheme.on_violation is OnViolation.ERROR else None
+        # With spill nothing that a k says is taken for certain.
+        is_sure = scheme.when is not None and not self._spill
+        referred = tuple(self._referred(number, variables)) if is_sure else ()
+        yield ByPunctuation(number, variables, self._evidence(punctuations), stops, referred)
 
     def _referred(self, number: int, variables: tuple[int, ...]) -> Iterator[Referred]:
         """What rows of an input with these values refer to, if it is a key and how far is declared."""

@@ -126,7 +126,8 @@ def _stored(plan: Plan) -> list[Scan]:
     """The leaves whose windows are stored, and may be read by others."""
     if len(plan.fragments) > 1 or plan.last.cells > 1:
         return []
-    return list(_windows(plan.last.root, False))
+    guarded = [plan.last.routes[guard.leaf].leaf for guard in plan.last.guards]
+    return [scan for scan in _windows(plan.last.root, False) if not any(scan is leaf for leaf in guarded)]
 
 
 def _windows(relation: Relation, is_joined: bool) -> Iterator[Scan]:

@@ -13,9 +13,10 @@ from functools import cached_property
 from itertools import islice
 from typing import TypeVar
 
-from penstock.algebra.expressions import Column, Expr, columns, substitute
+from penstock.algebra.expressions import Column, Expr, IsNull, Or, columns, substitute
 from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
@@ -175,7 +176,11 @@ class _Judge:
         if isinstance(self.relation, Join) and len(others) == 1 and _joins_key(block, operand, others[0], self.catalog):
             wait = f"is kept until its row of {names} comes, and nothing says that one comes, or by when"
             return f"every row of {operand.label} {wait}"
-        return f"every row of {operand.label} is kept, because a row of {names} may always match it"
+        complaint = f"every row of {operand.label} is kept, because a row of {names} may always match it"
+        if isinstance(self.relation, AntiJoin) and (tests := tuple(_null_tests(self.relation.on))):
+            says = " and ".join(f"{expression_text(each)} IS NOT NULL" for each in tests)
+            return f"{complaint}: to NOT IN a NULL may be any value. Add {says}, or write NOT EXISTS"
+        return complaint
 
     def _options(self, block: Block, operand: Operand) -> Iterator[Option | None]:
         if Theory.ARITHMETIC in self.theories:
@@ -227,6 +232,14 @@ class _Judge:
     def _analysis(self) -> BlockAnalysis | None:
         block = block_of(self.relation)
         return self._once(known_constraints(block, self.catalog), lambda: analyse_block(block, self.catalog))
+
+
+def _null_tests(on: tuple[Expr, ...]) -> Iterator[Expr]:
+    """What NOT IN asks whether it is NULL."""
+    for predicate in on:
+        for part in predicate.args if isinstance(predicate, Or) else ():
+            if isinstance(part, IsNull):
+                yield part.arg
 
 
 def _joins_key(block: Block, operand: Operand, other: Operand, catalog: Catalog) -> bool:

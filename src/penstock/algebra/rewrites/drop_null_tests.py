@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.algebra.expressions import FALSE, And, Column, Expr, In, IsNull, Like, Not, Or, conjuncts
+from penstock.algebra.expressions import FALSE, And, Cast, Column, Expr, In, IsNull, Like, Not, Or, conjuncts
 from penstock.algebra.predicates import Bound, Difference, Equality, classify
 from penstock.algebra.relations import (
     Aggregate,
@@ -20,8 +20,10 @@ from penstock.algebra.relations import (
     Relation,
     Select,
     SemiJoin,
+    Window,
     rewrite_relation,
 )
+from penstock.types import BIGINT
 
 Columns = frozenset[Column]
 
@@ -79,12 +81,14 @@ def _tested(predicates: tuple[Expr, ...], known: Columns) -> tuple[Expr, ...]:
 
 
 def _is_null_test(expr: Expr, valued: Columns) -> bool:
-    return isinstance(expr, IsNull) and expr.arg in valued
+    return isinstance(expr, IsNull) and _plain(expr.arg) in valued
 
 
 def _with_values(relation: Relation) -> Columns:
     """The columns that are never NULL in the rows of a relation."""
     match relation:
+        case Window(stream):
+            return frozenset((stream.timestamp,))
         case Select(below, predicates):
             return _with_values(below) | _union(map(_valued, predicates))
         case Join(operands, on):
@@ -95,7 +99,7 @@ def _with_values(relation: Relation) -> Columns:
             return _with_values(below)
         case Project(below, outputs) | Aggregate(below, outputs):
             known = _with_values(below)
-            return frozenset(output.column for output in outputs if output.expr in known)
+            return frozenset(output.column for output in outputs if _plain(output.expr) in known)
     return frozenset()
 
 
@@ -117,6 +121,11 @@ def _valued(predicate: Expr) -> Columns:
         case Equality(left, right) | Difference(left, right):
             return frozenset((left, right))
     return frozenset()
+
+
+def _plain(expr: Expr) -> Expr:
+    """What a whole number was before it was widened: that is NULL just where it is."""
+    return _plain(expr.arg) if isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT else expr
 
 
 def _union(sets: Iterable[Columns]) -> Columns:

@@ -68,6 +68,9 @@ class Builder:
         #: The join of whose results nobody wants to know when they go.
         self.only_coming = only_coming
         self.leaves = [route.leaf for route in fragment.routes]
+        self.guards = fragment.guards
+        #: What comes through leaves that are built, by their numbers.
+        self.arrivals: dict[int, DeltaNode] = {}
         self.windows: dict[Hashable, StoreAndEvents] = {}
         self.shared = shared
         self._number = 0
@@ -170,6 +173,12 @@ class Builder:
         number = next(i for i, leaf in enumerate(self.leaves) if leaf is relation)
         self.gauges.top.leaf = number
         return number
+
+    def evidence(self, number: int) -> Scan:
+        """The leaf of that number, through which punctuations come."""
+        scan = self.leaves[number]
+        assert isinstance(scan, Scan)
+        return scan
 
     def _received(self, leaf: Relation) -> DeltaNode:
         number = self.leaf(leaf)

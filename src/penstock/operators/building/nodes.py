@@ -47,11 +47,11 @@ def measured(node: Callable[[Step], Out], gauge: Gauge) -> Callable[[Step], Out]
     return asked
 
 
-def once(node: EventNode) -> EventNode:
+def once(node: Callable[[Step], Out]) -> Callable[[Step], Out]:
     """The node, asked once in a step for all who read it."""
-    last: list[tuple[Step, Events]] = []
+    last: list[tuple[Step, Out]] = []
 
-    def asked(step: Step) -> Events:
+    def asked(step: Step) -> Out:
         if not last or last[0][0] is not step:
             last[:] = [(step, node(step))]
         return last[0][1]

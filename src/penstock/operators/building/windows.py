@@ -10,6 +10,7 @@ from penstock.algebra.relations import PartitionRows
 from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured, once
 from penstock.operators.events import Events
 from penstock.operators.forgetting_windows import ForgettingWindow, forgetting_window
+from penstock.operators.guards import Guards
 from penstock.operators.reorder import Reorder
 from penstock.operators.stubs import SharedStores, SharedWindow
 from penstock.operators.sweep import RowsHolder
@@ -24,8 +25,26 @@ if TYPE_CHECKING:
 
 def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
     number = build.leaf(scan)
-    reorder = build_reorder(build, scan)
-    return lambda step: reorder.step(step.inputs[number], step.until)
+    return _guarded(build, number, scan, _arrivals(build, number, scan))
+
+
+def _arrivals(build: Builder, number: int, scan: Scan) -> DeltaNode:
+    """What comes through a leaf. Punctuations have two readers: who forgets by them, and guards."""
+    if number not in build.arrivals:
+        reorder = build_reorder(build, scan)
+        build.arrivals[number] = once(lambda step: reorder.step(step.inputs[number], step.until))
+    return build.arrivals[number]
+
+
+def _guarded(build: Builder, number: int, scan: Scan, arrivals: DeltaNode) -> DeltaNode:
+    own = [guard for guard in build.guards if guard.leaf == number]
+    if not own:
+        return arrivals
+    told = [_arrivals(build, guard.evidence, build.evidence(guard.evidence)) for guard in own]
+    guards = Guards(build.memory, build.name("guards"), own, scan.schema, build.dictionary)
+    build.holders += guards.holders
+    build.gauges.top.ruled_out.append(guards.violations)
+    return lambda step: guards.step(arrivals(step), [each(step) for each in told])
 
 
 def build_reorder(build: Builder, scan: Scan) -> Reorder:

@@ -26,6 +26,7 @@ from penstock.register.bounds import NONE, Bound, Kind, badness
 from penstock.register.closing.asked import ASKED, NOTHING, Asked, AskedBlock
 from penstock.register.closing.closers import Closer, guard, refers, stretch, window_closers
 from penstock.register.closing.endings import Ending, both
+from penstock.register.closing.referring import ending_by_reference, side_of
 from penstock.register.closing.stretches import closable
 from penstock.register.contents import is_static
 from penstock.register.punctuation import AtMost, Attribute, Purgeable, Scheme, Step
@@ -42,15 +43,29 @@ def ending_of(relation: Relation, asked: Asked, catalog: Catalog) -> Ending | No
             return ending_of(below, asked.through({output.column: output.expr for output in outputs}), catalog)
         case Distinct(below):
             return ending_of(below, asked, catalog)
-        case SetOp(_, _, left, right, own):
-            sides = ((side, asked.through(dict(zip(own, side.schema, strict=True)))) for side in (left, right))
-            return both(ending_of(side, replace(inner, seen=False), catalog) for side, inner in sides)
+        case SetOp():
+            return _of_sides(relation, asked, catalog)
         case AntiJoin(left, right, on):
             block = _united(flat_block(left), flat_block(right), on)
             return both((ending_of(left, asked, catalog), _answer(block, asked, catalog)))
         case Select(AntiJoin() | Aggregate() | Distinct() | SetOp() | Project() as below):
             return ending_of(below, asked, catalog)
     return _answer(flat_block(relation), asked, catalog)
+
+
+def _of_sides(relation: SetOp, asked: Asked, catalog: Catalog) -> Ending | None:
+    """Each side has to end by itself, or after punctuations of the other that refer to it."""
+    own = [dict(zip(relation.columns, side.schema, strict=True)) for side in relation.inputs]
+    found = [
+        ending_of(side, replace(asked.through(inside), seen=False), catalog)
+        for side, inside in zip(relation.inputs, own, strict=True)
+    ]
+    one, other = (side_of(side, inside) for side, inside in zip(relation.inputs, own, strict=True))
+    if one is not None and other is not None:
+        for number, (first, second) in enumerate(((one, other), (other, one))):
+            if found[number] is None:
+                found[number] = ending_by_reference(first, second, asked.equal, catalog)
+    return both(found)
 
 
 def _answer(block: Block, asked: Asked, catalog: Catalog) -> Ending | None:

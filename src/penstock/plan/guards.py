@@ -1,0 +1,106 @@
+"""Guards: rows that a punctuation had ruled out are left out where they come in, and counted.
+
+They stand before joins that forget by a scheme, and before groups, sets and set operations that end by it: there such a
+row would miss what is gone, or begin anew what had ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from penstock.algebra.expressions import Column
+from penstock.algebra.relations import Relation, walk_relations
+from penstock.catalog import Catalog, OnViolation, Punctuated, StreamDef
+from penstock.plan.ends import Ending
+from penstock.plan.evidence import of_fixed, values_of
+from penstock.plan.physical import Scan
+from penstock.plan.purging import widened
+from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.register.declarations import constraint_text
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Of the rows of a leaf those are left out whose values, in these places, punctuations have closed.
+
+    `leaf` and `evidence` are numbers of routes.
+    """
+
+    leaf: int
+    places: tuple[int, ...]
+    evidence: int
+    lifespan: int | None
+    #: The declaration, if a row that it had ruled out stops the run.
+    stops: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a scheme says of a scan's rows: the stream's columns, where the scan has them, and the punctuations."""
+
+    columns: tuple[Column, ...]
+    places: tuple[int, ...]
+    evidence: Scan
+    lifespan: int | None
+    stops: str | None
+
+
+#: Leaves of a plan, each with a ruling. They are told apart by identity.
+Rulings = tuple[tuple[Scan, Ruling], ...]
+
+
+def rulings(relation: Relation, catalog: Catalog) -> Rulings:
+    """The schemes by which operators of a physical relation forget, each with the scans of its stream below them."""
+    found: dict[tuple[int, Ruling], Scan] = {}
+    for node in walk_relations(relation):
+        evidence = _evidence(node)
+        for scan in _scans_below(node) if evidence else ():
+            found |= {(id(scan), ruling): scan for ruling in _rulings(scan, catalog) if ruling.evidence in evidence}
+    return tuple((scan, ruling) for (_, ruling), scan in found.items())
+
+
+def _evidence(node: Relation) -> tuple[Relation, ...]:
+    match node:
+        case PurgingJoin(evidence=evidence):
+            return evidence
+        case PurgingSemiJoin(join=join) | PurgingAntiJoin(join=join):
+            return join.evidence
+        case Ending():
+            return node.inputs[1:]
+    return ()
+
+
+def _scans_below(node: Relation) -> Iterator[Scan]:
+    """The leaves whose rows an operator gets, without those that are evidence."""
+    if isinstance(node, Scan):
+        yield node
+    evidence = _evidence(node)
+    for below in node.inputs[: len(node.inputs) - len(evidence)]:
+        yield from _scans_below(below)
+
+
+def _rulings(scan: Scan, catalog: Catalog) -> Iterator[Ruling]:
+    definition = catalog.get(scan.stream.name)
+    assert isinstance(definition, StreamDef)
+    own = {column.name.lower(): column for column in scan.stream.schema}
+    for scheme in definition.constraints:
+        evidence = values_of(definition, scheme, catalog) if isinstance(scheme, Punctuated) else None
+        if not isinstance(scheme, Punctuated) or evidence is None:
+            continue
+        text = f"{definition.name}: {constraint_text(scheme)}"
+        stops = text if scheme.on_violation is OnViolation.ERROR else None
+        fixed = of_fixed(evidence, scheme.columns, scan)
+        for names, told in ((scheme.columns, evidence), *((fixed,) if fixed else ())):
+            columns = tuple(own[name.lower()] for name in names)
+            places = tuple(_places(scan, columns))
+            if len(places) == len(columns):
+                yield Ruling(columns, places, told, scheme.lifespan, stops)
+
+
+def _places(scan: Scan, columns: Iterable[Column]) -> Iterator[int]:
+    """Where a scan has these columns of its stream, as far as it has them."""
+    for column in columns:
+        place = next((n for n, output in enumerate(scan.outputs) if widened(output.expr) == column), None)
+        if place is not None:
+            yield place

@@ -1,0 +1,61 @@
+"""The values that punctuations have closed: the last ones, so that rows are noticed that come all the same.
+
+To know all of them would take memory without end. A constant number is remembered, in the order of their times, so
+which rows are noticed does not depend on how they are cut into steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kernels.ruling_out import FOR_EVER, PLACES, TAKEN, VALUE, link_lines, rule_out
+from penstock.synopsis.memory import Ints, Memory
+
+#: So many values are remembered; at first there are fewer places.
+ROOM, FIRST_PLACES = 1 << 16, 64
+
+
+class Punctuated:
+    """Values of so many columns. With a lifespan they may come again when it is over."""
+
+    def __init__(self, memory: Memory, name: str, width: int, lifespan: int | None) -> None:
+        self._memory, self._name = memory, name
+        self._lifespan = FOR_EVER if lifespan is None else lifespan
+        self._columns, self._places = np.arange(width), np.arange(VALUE, VALUE + width)
+        self._registers = memory.array(f"{name}.told", 2)[:2]
+        self._attach(int(self._registers[PLACES]))
+        if memory.restored and self._registers[PLACES]:
+            self._link()
+
+    def ruled_out(self, times: Ints, values: Ints, told_times: Ints, told: Ints) -> NDArray[np.bool_]:
+        """Whether each row came after a punctuation of its values. Both come in the order of time."""
+        found = np.zeros(len(times), np.bool_)
+        self._fit(len(told))
+        if self._registers[PLACES]:
+            lines, heads = self._lines, self._heads
+            known = (self._lifespan, self._columns, self._places, lines, heads, self._registers)
+            rule_out(times, np.ascontiguousarray(values), told_times, np.ascontiguousarray(told), *known, found)
+        return found
+
+    def held_column(self, column: int) -> Ints:
+        """A column of all values that are remembered."""
+        held: Ints = self._lines[: int(self._registers[TAKEN]), VALUE + column]
+        return held
+
+    def _fit(self, count: int) -> None:
+        """Makes places for so many more values. Before there are as many as can be, none is taken twice."""
+        wanted = min(ROOM, int(self._registers[TAKEN]) + count)
+        if wanted > self._registers[PLACES]:
+            self._registers[PLACES] = min(ROOM, max(FIRST_PLACES, 1 << (wanted - 1).bit_length()))
+            self._memory.forget(f"{self._name}.heads")
+            self._attach(int(self._registers[PLACES]))
+            self._link()
+
+    def _attach(self, places: int) -> None:
+        self._lines = self._memory.array(f"{self._name}.lines", places, VALUE + len(self._columns))[:places]
+        self._heads = self._memory.array(f"{self._name}.heads", 2 * places, derived=True)[: 2 * places]
+
+    def _link(self) -> None:
+        taken = min(int(self._registers[TAKEN]), len(self._lines))
+        link_lines(taken, self._places, self._lines, self._heads)
