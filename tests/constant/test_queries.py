@@ -103,6 +103,15 @@ KEEP = {
         "(SELECT 1 FROM t WHERE s.a - t.d = 1 AND t.d > 2)",
     "not among others":
         "SELECT s.a FROM s WHERE s.a BETWEEN 0 AND 5 AND s.a NOT IN (SELECT d FROM t WHERE d BETWEEN 1 AND 4)",
+    "neither nor":
+        "SELECT s.a FROM s WHERE s.a BETWEEN 0 AND 5 AND NOT EXISTS "
+        "(SELECT 1 FROM t WHERE (s.a = t.d OR s.a = t.e + 1) AND t.d BETWEEN 0 AND 6 AND t.e BETWEEN 0 AND 2)",
+    "neither nor, added up":
+        "SELECT s.a, SUM(s.b) AS n FROM s WHERE s.a BETWEEN 0 AND 5 AND s.name IN ('v1', 'v2') AND NOT EXISTS "
+        "(SELECT 1 FROM t WHERE (s.a = t.d OR s.name = t.name) AND t.d BETWEEN 4 AND 6 AND t.name = 'v1') GROUP BY s.a",
+    "matches that a table has":
+        "SELECT s.a FROM s WHERE s.a BETWEEN 0 AND 3 AND EXISTS "
+        "(SELECT 1 FROM t, color c WHERE s.a = t.e AND t.name = c.name)",
     "groups that join":
         "SELECT q.a, COUNT(*) AS n FROM (SELECT a, COUNT(*) AS m FROM s WHERE a BETWEEN 1 AND 4 GROUP BY a) q, t "
         "WHERE q.a <> t.d AND t.d BETWEEN 0 AND 3 GROUP BY q.a",

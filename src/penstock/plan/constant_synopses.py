@@ -1,8 +1,8 @@
 """Joins and semi-joins that the theory of bounded memory bounds keep buckets in place of rows (002).
 
 The register says which inputs those are (`register/constant_synopses.py`). Here its synopses become values that a run
-time reads. What is not done yet: columns that are compared with a table's values and not kept, and anti-joins with OR.
-Such a join stays as it is, and `exploited` says so.
+time reads. What is not done yet: columns that are compared with a table's values inside of EXISTS and not kept. Such a
+join stays as it is, and `exploited` says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from penstock.algebra.expressions import (
     IsNull,
     Literal,
     Not,
-    Or,
     columns,
     conjunction,
 )
@@ -35,6 +34,7 @@ from penstock.algebra.relations import (
     Relation,
     Select,
     SemiJoin,
+    rewrite_relation,
     streams,
     walk_relations,
 )
@@ -53,7 +53,7 @@ from penstock.plan.buckets import (
 )
 from penstock.plan.outcomes import Told, told
 from penstock.plan.overflow import KnownEnds
-from penstock.plan.physical import Keep, Scan
+from penstock.plan.physical import Keep, Scan, WholeAntiJoin, physical
 from penstock.register import arithmetic
 from penstock.register.arithmetic import Attribute, Comparison, Corner, Edge, Kept, Op, Synopsis
 from penstock.register.arithmetic import Side as Of
@@ -89,17 +89,27 @@ LEAST, MOST = -(1 << 63), (1 << 63) - 1
 NOTHING = Buckets((), (), (), (Difference(None, None, -1),), (), None, 0)
 
 
-def with_constant_synopses(physical: Relation, relation: Relation, catalog: Catalog) -> Relation:
+def with_constant_synopses(relation: Relation, catalog: Catalog) -> Relation:
     """The physical form of a relation in normal form, with buckets where they bound a join."""
     found = dict(_found(relation, JoinContext.of(relation), catalog))
-    return _rewritten(physical, found)
+
+    def whole(node: Relation) -> Relation:
+        if isinstance(node, AntiJoin) and _inputs(node) in found:
+            return WholeAntiJoin(node.left, node.right, node.on)
+        return node
+
+    return _rewritten(physical(rewrite_relation(relation, whole)), found)
 
 
 def _found(relation: Relation, above: JoinContext, catalog: Catalog) -> Iterator[tuple[Occurrences, Synopses]]:
     if isinstance(relation, AnyJoin) and (synopses := _synopses(relation, above, catalog)) is not None:
-        yield tuple(tuple(s.occurrence for s in streams(operand)) for operand in relation.inputs), synopses
+        yield _inputs(relation), synopses
     for below in relation.inputs:
         yield from _found(below, above.through(relation), catalog)
+
+
+def _inputs(join: AnyJoin) -> Occurrences:
+    return tuple(tuple(stream.occurrence for stream in streams(operand)) for operand in join.inputs)
 
 
 def _rewritten(relation: Relation, found: Mapping[Occurrences, Synopses], above: Aggregate | None = None) -> Relation:
@@ -175,7 +185,11 @@ def _with_columns(operand: Relation, kept: Buckets, where: tuple[Expr, ...]) -> 
         more = [column for column in operand.stream.schema if column in kept.columns and column not in operand.schema]
         outputs = (*operand.outputs, *(Output(column, column) for column in more), *kept.computed)
         return replace(operand, where=(*operand.where, *where), outputs=outputs)
-    if not kept.columns.union(*map(columns, where)) <= frozenset(operand.schema):
+    looked_at = kept.columns.union(*map(columns, where))
+    if isinstance(operand, Project):
+        more = [column for column in operand.input.schema if column in looked_at and column not in operand.schema]
+        operand = Project(operand.input, (*operand.outputs, *(Output(column, column) for column in more)))
+    if not looked_at <= frozenset(operand.schema):
         return None
     operand = Select(operand, where) if where else operand
     return Project(operand, (*(Output(c, c) for c in operand.schema), *kept.computed)) if kept.computed else operand
@@ -183,8 +197,6 @@ def _with_columns(operand: Relation, kept: Buckets, where: tuple[Expr, ...]) -> 
 
 def _synopses(join: Join | SemiJoin | AntiJoin, above: JoinContext, catalog: Catalog) -> Synopses | None:
     """What to keep of each input; None if there is one that has no bound at all, or one that is not yet used."""
-    if isinstance(join, AntiJoin) and any(isinstance(predicate, Or) for predicate in join.on):
-        return None  # it becomes several
     block = block_of(join)
     is_held = [operand.is_static or content(operand.relation, catalog).is_safe for operand in block.operands]
     if all(is_held) or sum(not operand.is_static for operand in block.operands) < 2:

@@ -43,7 +43,7 @@ from penstock.plan.keys import comes_once, decided
 from penstock.plan.narrowing import narrowed
 from penstock.plan.panes import Panes, in_panes
 from penstock.plan.passing import with_passing
-from penstock.plan.physical import Keep, Received, Scan, physical
+from penstock.plan.physical import Keep, Received, Scan
 from penstock.plan.purging import with_purging
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 
@@ -120,7 +120,7 @@ def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: b
     Where rows spill, groups end by nothing that leans on a k, unless what is declared says when they show (`emits`).
     """
     relation = folded(narrowed(relation))
-    counted = with_constant_synopses(physical(relation), relation, catalog)
+    counted = with_constant_synopses(relation, catalog)
     purging = with_passing(with_purging(counted, catalog, spill))
     return with_endings(purging, catalog, certain=spill and not emits)
 

@@ -86,6 +86,11 @@ class Keep(Relation):
         return Keep(below, self.columns)
 
 
+@dataclass(frozen=True, slots=True)
+class WholeAntiJoin(AntiJoin):
+    """An anti-join in normal form whose OR is not taken apart: it keeps buckets, and so has few rows to see."""
+
+
 Needed = frozenset[Column]
 
 
@@ -184,7 +189,9 @@ def _owner(expr: Expr, operands: tuple[Relation, ...]) -> int | None:
 
 def _semi_join(relation: SemiJoin | AntiJoin, needed: Needed) -> Relation:
     left, right, on = relation.left, relation.right, relation.on
-    if isinstance(relation, AntiJoin) and (choice := next((c for c in on if isinstance(c, Or)), None)):
+    kind = SemiJoin if isinstance(relation, SemiJoin) else AntiJoin
+    choice = next((c for c in on if isinstance(c, Or)), None) if type(relation) is AntiJoin else None
+    if choice is not None:
         # No row makes (A or B) true just when none makes A true and none B: each can have an index of its own.
         rest = tuple(c for c in on if c is not choice)
         for arm in choice.args:
@@ -193,7 +200,7 @@ def _semi_join(relation: SemiJoin | AntiJoin, needed: Needed) -> Relation:
     joined = _join((left, right), on, needed)
     matched = tuple(c for c in joined.operands[1].schema if c in _read(joined.on))
     distinct = Distinct(_exactly(joined.operands[1], matched))
-    return type(relation)(joined.operands[0], distinct, joined.on)
+    return kind(joined.operands[0], distinct, joined.on)
 
 
 def _aggregate(relation: Aggregate, needed: Needed) -> Aggregate:
