@@ -239,7 +239,8 @@ class _Reading:
     def buckets(self) -> tuple[Buckets, tuple[Expr, ...]] | None:
         synopsis, closure = self._synopsis, self._theory.closure
         if closure is None:
-            return NOTHING, ()
+            # Values are not kept either, but what is read of rows that show is no partial aggregate.
+            return replace(NOTHING, values=tuple(sorted(self._above.columns & self._own, key=str))), ()
         further = self._further()
         if synopsis is None or self._bound is None or further is None:
             return None
