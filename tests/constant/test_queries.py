@@ -109,6 +109,12 @@ KEEP = {
     "neither nor, added up":
         "SELECT s.a, SUM(s.b) AS n FROM s WHERE s.a BETWEEN 0 AND 5 AND s.name IN ('v1', 'v2') AND NOT EXISTS "
         "(SELECT 1 FROM t WHERE (s.a = t.d OR s.name = t.name) AND t.d BETWEEN 4 AND 6 AND t.name = 'v1') GROUP BY s.a",
+    "matches that a table has":
+        "SELECT s.a FROM s WHERE s.a BETWEEN 0 AND 3 AND EXISTS "
+        "(SELECT 1 FROM t, color c WHERE s.a = t.e AND t.name = c.name)",
+    "no row can match, and values count once":
+        "SELECT s.ok, COUNT(DISTINCT s.ok) AS n, SUM(s.b) AS x FROM s "
+        "WHERE s.a > 3 AND NOT EXISTS (SELECT 1 FROM t WHERE t.d = s.a AND t.d < 2) GROUP BY s.ok",
     "groups that join":
         "SELECT q.a, COUNT(*) AS n FROM (SELECT a, COUNT(*) AS m FROM s WHERE a BETWEEN 1 AND 4 GROUP BY a) q, t "
         "WHERE q.a <> t.d AND t.d BETWEEN 0 AND 3 GROUP BY q.a",

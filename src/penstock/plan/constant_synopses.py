@@ -94,8 +94,9 @@ def with_constant_synopses(relation: Relation, catalog: Catalog) -> Relation:
     found = dict(_found(relation, JoinContext.of(relation), catalog))
 
     def whole(node: Relation) -> Relation:
-        has_buckets = isinstance(node, AntiJoin) and _inputs(node) in found
-        return WholeAntiJoin(node.left, node.right, node.on) if has_buckets else node
+        if isinstance(node, AntiJoin) and _inputs(node) in found:
+            return WholeAntiJoin(node.left, node.right, node.on)
+        return node
 
     return _rewritten(physical(rewrite_relation(relation, whole)), found)
 
@@ -238,7 +239,8 @@ class _Reading:
     def buckets(self) -> tuple[Buckets, tuple[Expr, ...]] | None:
         synopsis, closure = self._synopsis, self._theory.closure
         if closure is None:
-            return NOTHING, ()
+            # Values are not kept either, but what is read of rows that show is no partial aggregate.
+            return replace(NOTHING, values=tuple(sorted(self._above.columns & self._own, key=str))), ()
         further = self._further()
         if synopsis is None or self._bound is None or further is None:
             return None
