@@ -315,6 +315,13 @@ def test_results_that_a_disk_does_not_hold_are_left_out(auction: Penstock, kind:
     assert not list(auction.folder.glob("*out.*"))
 
 
+def test_where_one_output_cannot_be_written_the_others_leave_nothing(auction: Penstock) -> None:
+    auction.file("fees", "a file, and no folder")
+    done = embedded(auction, "--out", "{query}/out.csv")
+    assert (done.code, done.err.splitlines()[-2]) == (2, "fees/out.csv: File exists")
+    assert not list(auction.folder.glob("gain/.*"))
+
+
 def test_metrics_that_a_disk_does_not_hold_are_an_error(auction: Penstock) -> None:
     auction.file("bid.csv", BIDS + "".join(f"1970-01-01 00:00:{i},1,{i},open\n" for i in range(15, 59)))
     done = on_a_small_disk(auction, "--metrics", "m.json", "--out", "out-{query}.json", "--cells", "16")

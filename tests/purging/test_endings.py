@@ -144,6 +144,32 @@ def test_a_run_that_keeps_values_which_end_says_so() -> None:
         assert (unused_proof(verdict) is not None) == is_unused
 
 
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT i.id, COUNT(*) AS n FROM {item} i, {bid} b WHERE i.id = b.auction GROUP BY i.id",
+        "SELECT i.id, COUNT(DISTINCT b.price) AS n FROM {item} i, {bid} b WHERE i.id = b.auction GROUP BY i.id",
+        "SELECT DISTINCT i.id FROM {item} i, {bid} b WHERE i.id = b.auction",
+        "SELECT i.id, COUNT(*) AS n FROM item i, {bid} b WHERE i.id = b.auction AND i.id BETWEEN 1 AND 9 GROUP BY i.id",
+        "SELECT id FROM {item} INTERSECT SELECT auction FROM {bid}",
+    ],
+)
+def test_what_is_made_of_rows_under_windows_goes_with_them(select: str) -> None:
+    """A proof may say so by punctuations and keys, which a run then does not need."""
+    ddl = """
+    CREATE STREAM item (id BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+    CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    """
+    query = select.format(item="item [RANGE 10 MICROSECONDS]", bid="bid [RANGE 10 MICROSECONDS]")
+    (verdict,) = check(f"{ddl} CREATE QUERY q AS {query};")
+    assert verdict.safe
+    assert unused_proof(verdict) is None
+    data = {"item": [(i, 10 * i) for i in range(200)], "bid": [(i, i % 7, 10 * i + 5) for i in range(200)]}
+    bound_query, catalog = bound(Case(ddl, query, data, None, ""))
+    engine = EmbeddedEngine(bound_query, catalog)
+    assert max(engine.state()[0] for _ in steps(engine, catalog, data, 20)) <= 60
+
+
 @pytest.mark.parametrize("block", range(2))
 def test_values_that_end_are_counted_for_good(block: int) -> None:
     for seed in seeds(10, start=block * 100):

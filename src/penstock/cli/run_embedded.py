@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import ExitStack
 
 from penstock.algebra.relations import Query
 from penstock.cli.metrics_file import MetricsFile
@@ -33,12 +34,12 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
         until_done=args.until_done,
         forgetting=forgetting(args),
     )
-    with MetricsFile(args.metrics) as metrics:
+    with MetricsFile(args.metrics) as metrics, ExitStack() as stack:
         titled = len(queries) > 1
-        sinks = {
-            query.name: open_sink(output, query, query.name if titled else None)
-            for query, output in zip(queries, outputs, strict=True)
-        }
+        sinks: dict[str, Sink] = {}
+        for query, output in zip(queries, outputs, strict=True):
+            sinks[query.name] = open_sink(output, query, query.name if titled else None)
+            stack.callback(sinks[query.name].abandon)
         return _drained(running, sinks, metrics, args.until_done)
 
 
@@ -54,9 +55,6 @@ def _drained(running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile,
         if not is_interrupt(error):
             progress.clear()
             raise
-    finally:
-        for sink in sinks.values():
-            sink.abandon()
     _count(running, progress)
     progress.finish()
     if is_whole:
