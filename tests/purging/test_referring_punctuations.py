@@ -102,3 +102,23 @@ def test_punctuations_are_not_kept_for_values_that_are_passed(declared: str, mon
     done = run(statements, "SELECT s.a FROM s, t WHERE s.a = t.a ALLOW UNBOUNDED", data, STEP)
     assert done.log == joined(data)
     assert max(done.state_rows[100:200]) <= max(done.state_rows[:100])
+
+
+def test_groups_keep_no_punctuations_that_a_join_is_done_with_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group closes a while after its punctuation; later the join finds that it needs that no more."""
+    monkeypatch.setattr(punctuation_purge, "FEW", 4)
+    statements = """
+    CREATE STREAM done (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM s (a BIGINT, ts BIGINT, UNIQUE (a), ORDERED BY a WITHIN 0 ROWS ON VIOLATION IGNORE,
+      PUNCTUATED BY (a) FROM done (a), FOREIGN KEY (a) REFERENCES t (a) WITHIN 17 MICROSECONDS ON VIOLATION IGNORE)
+    TIMESTAMP BY ts;
+    CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    """
+    data = {
+        "s": [(n, STEP * n) for n in range(200)],
+        "t": [(n, STEP * n + 5) for n in range(200)],
+        "done": [(n, STEP * n + 7) for n in range(200)],
+    }
+    done = run(statements, "SELECT s.a, COUNT(*) AS n FROM s, t WHERE s.a = t.a GROUP BY s.a", data, STEP)
+    assert sorted(done.log) == [(STEP * n + 5, "+", n, 1) for n in range(200)]
+    assert max(done.state_rows[100:200]) <= max(done.state_rows[:100])
