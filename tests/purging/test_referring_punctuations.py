@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators import punctuation_purge
+from penstock.operators import punctuation_purge, purge
 from tests.engines.comparing import Log, bound, expected, logged
 from tests.generators import Case
 from tests.purging.stepping import steps
-from tests.purging.varying import run
+from tests.purging.varying import joined, run
 
 ITEMS = 40
 #: An item comes, three bids, the last of which closes it; and the next one.
@@ -81,3 +81,44 @@ def test_punctuations_are_not_kept_where_rows_go_without_them(query: str, monkey
     else:
         # Of groups up to half may have ended.
         assert max(done.state_rows[100:200]) <= 2 * max(done.state_rows[:100]) < max(without.state_rows)
+
+
+@pytest.mark.parametrize("declared", ["ORDERED BY a WITHIN 3 ROWS", "CLUSTERED BY a WITHIN 20 MICROSECONDS"])
+def test_punctuations_are_not_kept_for_values_that_are_passed(declared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of s go by the punctuations of t, which come later than their values have been passed."""
+    monkeypatch.setattr(punctuation_purge, "FEW", 4)
+    monkeypatch.setattr(purge, "FEW_CLUSTERS", 4)
+    statements = f"""
+    CREATE STREAM done (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM s (a BIGINT, ts BIGINT, {declared} ON VIOLATION IGNORE) TIMESTAMP BY ts;
+    CREATE STREAM t (a BIGINT, ts BIGINT, PUNCTUATED BY (a) FROM done (a)) TIMESTAMP BY ts;
+    """
+    data = {
+        "s": [(n, STEP * n + at) for n in range(200) for at in (0, 5)],
+        "t": [(n, STEP * n + at) for n in range(200) for at in (1, 12)],
+        "done": [(n, STEP * n + 13) for n in range(200)],
+    }
+    data["t"].sort(key=lambda row: row[1])
+    done = run(statements, "SELECT s.a FROM s, t WHERE s.a = t.a ALLOW UNBOUNDED", data, STEP)
+    assert done.log == joined(data)
+    assert max(done.state_rows[100:200]) <= max(done.state_rows[:100])
+
+
+def test_groups_keep_no_punctuations_that_a_join_is_done_with_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group closes a while after its punctuation; later the join finds that it needs that no more."""
+    monkeypatch.setattr(punctuation_purge, "FEW", 4)
+    statements = """
+    CREATE STREAM done (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM s (a BIGINT, ts BIGINT, UNIQUE (a), ORDERED BY a WITHIN 0 ROWS ON VIOLATION IGNORE,
+      PUNCTUATED BY (a) FROM done (a), FOREIGN KEY (a) REFERENCES t (a) WITHIN 17 MICROSECONDS ON VIOLATION IGNORE)
+    TIMESTAMP BY ts;
+    CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    """
+    data = {
+        "s": [(n, STEP * n) for n in range(200)],
+        "t": [(n, STEP * n + 5) for n in range(200)],
+        "done": [(n, STEP * n + 7) for n in range(200)],
+    }
+    done = run(statements, "SELECT s.a, COUNT(*) AS n FROM s, t WHERE s.a = t.a GROUP BY s.a", data, STEP)
+    assert sorted(done.log) == [(STEP * n + 5, "+", n, 1) for n in range(200)]
+    assert max(done.state_rows[100:200]) <= max(done.state_rows[:100])

@@ -12,6 +12,7 @@ from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.spark.work import make_work
 from penstock.plan.forgetting import Forgetting
 from penstock.plan.watched import OnDisk
+from penstock.synopsis import spilled
 from penstock.synopsis.dictionary import Dictionary
 from tests.engines.comparing import Log, batches, bound, expected, logged
 from tests.engines.restarting import Pages, restart
@@ -65,6 +66,14 @@ def test_cells_that_are_tried_again_and_move_bring_back_each_row_once(seed: int,
     found = (spilling_case if seed % 2 else other_case)(300 + seed, 30)
     got = pretended(found.case, found.query, found.catalog, 1 + 2 * (seed % 2), Random(seed), tmp_path)
     assert got == expected(found.case, found.query, found.catalog), found.case.script
+
+
+def test_cells_sync_what_their_state_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(spilled, "sync", synced.append)
+    found = next(case for case in map(spilling_case, range(10)) if spills(case))
+    pretended(found.case, found.query, found.catalog, 1, Random(0), tmp_path)
+    assert {path.suffix for path in synced} == {".arrow", ""}
 
 
 @pytest.mark.parametrize(

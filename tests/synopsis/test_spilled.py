@@ -168,3 +168,22 @@ def test_a_filter_forgets_nothing_and_is_seldom_wrong() -> None:
     bloom.note(words, 4095, noted)
     assert bloom.noted(words, 4095, noted, found) == len(noted)
     assert bloom.noted(words, 4095, others, found) < 0.03 * len(others)
+
+
+def test_the_files_of_a_step_are_synced_once_before_its_state_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(spilled, "sync", synced.append)
+    dictionary = Dictionary()
+    rows = SpilledRows(Memory(), "rows", tmp_path, LAYOUT, dictionary)
+    for number in range(2):
+        rows.begin_step()
+        rows.put(stored([(number, "a", None, 0, 0)], dictionary))
+        before = set(synced)
+        rows.sync()
+        (new,) = {*tmp_path.iterdir()} - before
+        assert synced[-2:] == [new, tmp_path]
+    rows.begin_step()
+    rows.sync()
+    assert len(synced) == 4

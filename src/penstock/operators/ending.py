@@ -77,7 +77,9 @@ class Endings:
                 ts, keys = without_nulls(came[end.evidence], entries.width)
                 entries.note(keys, ts)
                 for rule in self._rules[end]:
-                    self._note_done(self._done[end], ended.get(rule))
+                    done = ended.get(rule)
+                    # Of a punctuation that is forgotten here already nobody asks whether it is done.
+                    self._note_done(self._done[end], None if done is None else done[entries.words(done) != MISSING])
             else:
                 self._note_done(entries, ended.get(end.rule))
 

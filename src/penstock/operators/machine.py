@@ -91,6 +91,11 @@ class Machine:
             self._rstream.store.end_step()
         return result
 
+    def sync(self) -> None:
+        """Makes sure of what it has put on disk in the last step, before its state counts."""
+        for spill in self._spills:
+            spill.sync()
+
     def mark(self, marks: Marks) -> None:
         """Marks the codes of all interned values that it remembers, between two steps."""
         for holder in self._builder.holders:

@@ -16,7 +16,7 @@ from penstock.operators.rows import Rows
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.plan.physical import Scan
 from penstock.plan.purging import always_forgets
-from penstock.plan.rules import ByKey, ByPunctuation, Estimate, PurgingJoin, Rule, k_of
+from penstock.plan.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, PurgingJoin, Rule, k_of
 from penstock.synopsis.evidence import MISSING, Evidence
 from penstock.synopsis.memory import Ints, Memory
 
@@ -30,9 +30,9 @@ class PunctuationPurge:
     """Drops punctuations that nobody will ask for again (004, section 5.1).
 
     A row asks for a punctuation of its values. None will if, in each input with those values, none is stored and none
-    comes: because the input's own punctuation says so, its one row with that key has just gone, or the punctuation
-    refers to that row, which has come by then. Where two punctuations are each other's evidence, they go together. To
-    drop too many would lose no result, only space.
+    comes: because the input's own punctuation says so, or its order or clusters, its one row with that key has just
+    gone, or the punctuation refers to that row, which has come by then. Where two punctuations are each other's
+    evidence, they go together. To drop too many would lose no result, only space.
 
     Rows under a window leave it, whatever they ask for, and others go by a declared k. So that punctuations do not grow
     where rows do not, those that only such rows may ask for, and none that is stored does, go when there are many more
@@ -52,6 +52,12 @@ class PunctuationPurge:
             if referred.ticks is not None
         }
         self._left = {n: memory.array(f"{name}.punctuations{n}", 1) for n in self._rules}
+        #: What tells, but for punctuations, that an input brings no more rows with some values.
+        self._passed = {
+            n: rule
+            for n, rule in enumerate(node.rules)
+            if isinstance(rule, ByOrder | ByCluster) and _is_sure(rule, node)
+        }
         self._going = _going(node)
         self._leaving = {n for n, operand in enumerate(node.operands) if _leaves(operand)} | self._going
         #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
@@ -98,7 +104,7 @@ class PunctuationPurge:
         many = [
             n
             for n, rule in self._rules.items()
-            if (rule.referred or self._leaving) and len(known[n]) > 2 * max(FEW, self._left[n][0])
+            if (rule.referred or self._leaving or self._passed) and len(known[n]) > 2 * max(FEW, self._left[n][0])
         ]
         for number in self._rules if all_that_came else many:
             self._came[number] = [known[number].entries().keys]
@@ -138,6 +144,7 @@ class PunctuationPurge:
             by_key = self._has_gone(other, rule, candidates)
             unneeded &= (
                 by_key
+                | self._is_passed(other, rule, candidates)
                 | self._has_come(other, number, candidates)
                 | (self._is_punctuated(other, rule, candidates) & ~here)
             )
@@ -172,6 +179,29 @@ class PunctuationPurge:
             else:
                 since, now = self._counted[rule, referred].words(keys), self._knows.clock(referred.ticks)
             found |= (since != MISSING) & (now >= since + referred.k)
+        return found
+
+    def wait_for(self, cluster: ByCluster, keys: Ints) -> NDArray[np.bool_]:
+        """Which clusters tell that punctuations are not needed any more, once it is looked for that."""
+        found = np.zeros(len(keys), np.bool_)
+        for number, rule in self._rules.items():
+            if rule.target != cluster.target and rule.variables == cluster.variables:
+                found |= self._knows.evidence[number].words(keys) != MISSING
+        return found
+
+    def _is_passed(self, number: int, rule: ByPunctuation, keys: Ints) -> NDArray[np.bool_]:
+        """Whether an input has passed each key, or its cluster is closed."""
+        found = np.zeros(len(keys), np.bool_)
+        for own_number, own in self._passed.items():
+            if own.target == number and set(own.variables) <= set(rule.variables):
+                values = keys[:, [rule.variables.index(variable) for variable in own.variables]]
+                clock = self._knows.clocks[self._knows.clock_of(own_number)]
+                if isinstance(own, ByOrder):
+                    found |= values[:, 0] < clock
+                else:
+                    assert isinstance(own.k, int)
+                    since = self._knows.evidence[own_number].words(values)
+                    found |= (since != MISSING) & (since + own.k < clock)
         return found
 
     def _is_punctuated(self, number: int, rule: ByPunctuation, keys: Ints) -> NDArray[np.bool_]:

@@ -520,7 +520,7 @@ class Purge:
                 limit = self._monitors.most(rule.k) if limit is None else limit
                 closed = since + limit < self._knows.clocks[self._knows.clock_of(number)]
                 slots, keys = slots[closed], keys[closed]
-                asked = self._no.asks(rule, keys)
+                asked = self._no.asks(rule, keys) | self._punctuations.wait_for(rule, keys)
                 for holder in set.intersection(*(self._held[v] for v in rule.variables)) - {rule.target}:
                     asked |= self._core.holds(holder, rule.variables, keys)
                 clusters.forget(slots[~asked])

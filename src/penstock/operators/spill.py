@@ -72,6 +72,10 @@ class Spill:
         for spilled in self._spilled.values():
             spilled.begin_step()
 
+    def sync(self) -> None:
+        for spilled in self._spilled.values():
+            spilled.sync()
+
     def on_disk(self) -> OnDisk:
         each = self._spilled.values()
         return OnDisk(sum(map(len, each)), sum(s.nbytes for s in each), sum(s.taken_back for s in each))

@@ -7,6 +7,7 @@ that a row is found by bisection in the mapped file, of which only the pages are
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -103,6 +104,15 @@ def write_run(table: pa.Table, keys: int, path: Path) -> int:
         # Of one piece, so that its columns can be read in place.
         writer.write_table(table.combine_chunks())
     return path.stat().st_size
+
+
+def sync(path: Path) -> None:
+    """Makes a file, or which files a folder has, outlast a loss of power."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 class Run:

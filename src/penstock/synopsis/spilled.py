@@ -25,7 +25,7 @@ from penstock.kernels import bloom
 from penstock.kernels.pointers import address
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints, Memory
-from penstock.synopsis.runs import Layout, Run, StoredRows, hashes_of, newest_start, write_run
+from penstock.synopsis.runs import Layout, Run, StoredRows, hashes_of, newest_start, sync, write_run
 
 #: So many files of a level become one of the next.
 FAN_OUT = 8
@@ -84,6 +84,14 @@ class SpilledRows:
             self._keep(files[~needless].copy())
         if self._registers[_STEPS] % SWEEP_EVERY == 0:
             self._sweep(int(self._registers[_STEPS]))
+
+    def sync(self) -> None:
+        """Before a state counts that names them, the files of this step are safe."""
+        new = [file for file in self._live() if file[_STEP] == self._registers[_STEPS]]
+        for file in new:
+            sync(self._path(file))
+        if new:
+            sync(self._folder)
 
     def put(self, stored: StoredRows) -> None:
         table = self._layout.table(stored, self._dictionary)

@@ -46,6 +46,7 @@ class Live:
 
     def changes(self) -> Iterator[tuple[str, bytes]]:
         """What Spark's state must take over, and of which the folder must have the values."""
+        self.machine.sync()
         for key, page in self.memory.changes():
             yield _MEMORY + key, page
         for number, values in self.dictionary.changes():
