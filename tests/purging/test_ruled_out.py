@@ -206,6 +206,7 @@ def test_the_last_values_are_remembered_whatever_the_steps(
             for start in range(0, 61, every):
                 part = (times >= start) & (times < start + every)
                 rows, punctuations = part & ~told, part & told
-                found = entries.ruled_out(times[rows], values[rows], times[punctuations], values[punctuations])
+                told_of = times[punctuations], values[punctuations]
+                found = entries.ruled_out(times[rows], values[rows], np.array([0]), *told_of)
                 got += found.tolist()
             assert got == want, (seed, every)

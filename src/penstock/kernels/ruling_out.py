@@ -27,11 +27,12 @@ FOR_EVER = -1
 @lean
 def rule_out(
     times: Ints,
-    values: Ints,
+    rows: Ints,
+    columns: Ints,
     told_times: Ints,
     told: Ints,
     lifespan: int,
-    columns: Ints,
+    told_columns: Ints,
     places: Ints,
     lines: Ints,
     heads: Ints,
@@ -40,18 +41,18 @@ def rule_out(
 ) -> None:
     """Says of each row whether a punctuation had ruled it out, and remembers what is told; both in the order of time.
 
-    What is told at an instant rules out no row of that instant. `columns` are those of values, `places` where lines
-    have them.
+    What is told at an instant rules out no row of that instant. `columns` and `told_columns` say where values are in
+    rows and in what is told, `places` where lines have them.
     """
     next_ = 0
     for row in range(len(times)):
         while next_ < len(told_times) and told_times[next_] < times[row]:
-            _remember(told_times[next_], told, next_, lifespan, columns, places, lines, heads, registers)
+            _remember(told_times[next_], told, next_, lifespan, told_columns, places, lines, heads, registers)
             next_ += 1
-        line = _line_of(values, row, columns, lines, heads)
+        line = _line_of(rows, row, columns, lines, heads)
         found[row] = line > 0 and (lifespan == FOR_EVER or times[row] - lines[line - 1, TIME] <= lifespan)
     while next_ < len(told_times):
-        _remember(told_times[next_], told, next_, lifespan, columns, places, lines, heads, registers)
+        _remember(told_times[next_], told, next_, lifespan, told_columns, places, lines, heads, registers)
         next_ += 1
 
 

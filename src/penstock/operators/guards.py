@@ -44,8 +44,8 @@ class Guards:
         """The rows that no punctuation had ruled out. `told` are those of each guard."""
         ruled_out = np.zeros(len(came), np.bool_)
         for guard, known, punctuations in zip(self._guards, self._known, told, strict=True):
-            values = came.rows[:, guard.places]
-            found = known.ruled_out(came.ts, values, *without_nulls(punctuations, len(guard.places)))
+            told_of = without_nulls(punctuations, len(guard.places))
+            found = known.ruled_out(came.ts, came.rows, np.array(guard.places), *told_of)
             if found.any():
                 found &= ~self._has_null(guard, came)
                 self._stop(guard, came, found)

@@ -28,14 +28,15 @@ class Punctuated:
         if memory.restored and self._registers[PLACES]:
             self._link()
 
-    def ruled_out(self, times: Ints, values: Ints, told_times: Ints, told: Ints) -> NDArray[np.bool_]:
-        """Whether each row came after a punctuation of its values. Both come in the order of time."""
+    def ruled_out(self, times: Ints, rows: Ints, columns: Ints, told_times: Ints, told: Ints) -> NDArray[np.bool_]:
+        """Whether each row came after a punctuation of its values, in these columns. Both come in the order of time."""
         found = np.zeros(len(times), np.bool_)
         self._fit(len(told))
         if self._registers[PLACES]:
             lines, heads = self._lines, self._heads
             known = (self._lifespan, self._columns, self._places, lines, heads, self._registers)
-            rule_out(times, np.ascontiguousarray(values), told_times, np.ascontiguousarray(told), *known, found)
+            told = np.ascontiguousarray(told)
+            rule_out(times, np.ascontiguousarray(rows), columns, told_times, told, *known, found)
         return found
 
     def held_column(self, column: int) -> Ints:
