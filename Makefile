@@ -23,7 +23,7 @@ help: ## List the targets
 setup: $(READY) ## Make .venv with all that the other targets need (they do it by themselves)
 	@echo '$(VENV) is ready'
 
-demo: $(READY) ## Show what Penstock does, in a minute
+demo: $(READY) ## Show what Penstock does, in a minute or two
 	@$(BIN)/python examples/demo.py $(ARGS)
 
 test: $(READY) ## Run the tests, but for the slow ones
