@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from random import Random
+
 import pytest
 
 from tests.engines.comparing import bound, embedded, expected
 from tests.generators import Case
+from tests.purging.cases import COLUMNS, Declared, clustered, data_case, join_select, punctuated, reference, unique
+from tests.seeds import seeds
 
 DDL = """
 CREATE STREAM buyer (id BIGINT, ts BIGINT) TIMESTAMP BY ts;
@@ -35,3 +40,30 @@ def test_a_constraint_of_columns_that_are_equal_waits_for_their_value(declared: 
     want = expected(case, bound_query, catalog)
     assert want, "nothing joins"
     assert embedded(case, bound_query, catalog, 1, 0) == want
+
+
+@pytest.mark.parametrize("seed", seeds(20))
+def test_the_answer_is_the_reference_s_where_columns_join_one_value(seed: int) -> None:
+    random = Random(seed)
+    names = ["s0", "s1", "s2"]
+    # The columns of s1 join one of s0; s2 joins any of them.
+    edges = [("s1", "a", "s0", "a"), ("s1", "b", "s0", "a")]
+    edges.append(("s2", random.choice(COLUMNS), random.choice(names[:2]), random.choice(COLUMNS)))
+    declared = [one for name in names for one in of_both(random, name)]
+    for one, column, other, theirs in edges:
+        declared += [reference(one, column, other, theirs, random.randint(0, 3), random.random() < 0.4)]
+    found = data_case(random, names, declared, join_select(random, names, edges, ("",)), 30, drift=8)
+    want = expected(found.case, found.query, found.catalog)
+    for cells, cuts in ((1, 0), (1, Random(seed)), (2, Random(seed + 1))):
+        assert embedded(found.case, found.query, found.catalog, cells, cuts) == want, found.case.script
+
+
+def of_both(random: Random, name: str) -> Iterator[Declared]:
+    """Constraints of both columns of a stream."""
+    both = tuple(random.sample(COLUMNS, 2))
+    if random.random() < 0.6:
+        yield clustered(name, both, random.randint(0, 4), random.random() < 0.4)
+    if random.random() < 0.4:
+        yield unique(name, both)
+    if random.random() < 0.4:
+        yield punctuated(name, both)
