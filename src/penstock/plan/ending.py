@@ -3,9 +3,9 @@
 What they showed stays in the result, since nothing will change it. The register asks the same of any relation
 (`register/closing/`); here it is answered for GROUP BY, DISTINCT and set operations over all rows of one stream or of a
 join of streams, and over what is filtered, renamed, grouped, made distinct, combined or matched of them. An input of a
-join is closed by its own punctuations or times; a while after another input, which its rows follow; or because by UNIQUE
-it has just one row of the group, which is there. A join that forgets knows more: for which values it gives no more
-results.
+join is closed by its own punctuations or times; a while after another input, which its rows follow; or because by
+UNIQUE it has just one row of the group, which is there. A join that forgets knows more: for which values it gives no
+more results.
 
 A group that stays open may have values that do not: of COUNT(DISTINCT x) an x that comes no more is counted for good.
 """
