@@ -30,6 +30,19 @@ def test_the_ends_are_the_least_and_greatest_whatever_comes_and_goes(changes: li
         assert slots.in_use(tree) == sum(count != 0 for model in models for count in model.values())
 
 
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(-20, 20)), max_size=60))
+def test_a_multiset_that_is_dropped_leaves_the_others(values: list[tuple[int, int]]) -> None:
+    tree = np.zeros((100, ordered.WIDTH), np.int64)
+    roots = [0, 0]
+    for which, value in values:
+        roots[which] = ordered.change(tree, roots[which], value, 1, NO_RANKS, False)
+    ordered.drop(tree, roots[0])
+    left = {value for which, value in values if which == 1}
+    assert slots.in_use(tree) == len(left)
+    if left:
+        assert (ordered.least(tree, roots[1]), ordered.greatest(tree, roots[1])) == (min(left), max(left))
+
+
 @given(st.permutations(range(12)), st.permutations(range(12)))
 def test_ranked_values_may_be_ranked_anew(values: list[int], words: list[int]) -> None:
     """The first half is ranked among itself; then the others come in between."""

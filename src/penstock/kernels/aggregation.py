@@ -368,9 +368,12 @@ def forget(group: int, plan: Ints, places: Ints, groups: Ints, heads: Ints, pool
 
 
 @lean
-def forget_groups(some: Ints, plan: Ints, places: Ints, groups: Ints, heads: Ints, pool: Ints) -> None:
-    """Gives back all that is kept of some groups, which hold nothing in multisets or ordered values."""
+def forget_groups(some: Ints, plan: Ints, places: Ints, groups: Ints, heads: Ints, nodes: Ints, pool: Ints) -> None:
+    """Gives back all that is kept of some groups, but for values of multisets."""
     for i in range(len(some)):
+        for a in range(len(plan)):
+            if plan[a, FAMILY] == ORDERED:
+                ordered.drop(nodes, groups[some[i], plan[a, STATE]])
         forget(some[i], plan, places, groups, heads, pool)
 
 

@@ -63,6 +63,21 @@ def greatest(tree: Ints, root: int) -> int:
 
 
 @lean
+def drop(tree: Ints, root: int) -> None:
+    """Gives back all nodes of a multiset: each left child is turned up, until there is none."""
+    while root != 0:
+        left = tree[root, LEFT]
+        if left != 0:
+            tree[root, LEFT] = tree[left, RIGHT]
+            tree[left, RIGHT] = root
+            root = left
+        else:
+            right = tree[root, RIGHT]
+            slots.give(tree, root)
+            root = right
+
+
+@lean
 def double_order(bits: int) -> int:
     """The bits of a DOUBLE as an integer in the order of DOUBLEs, and back again: it is its own inverse.
 

@@ -157,15 +157,15 @@ class AggregateOperator:
     def forget(self, closing: Callable[[Ints], Ints]) -> Deltas:
         """Drops the groups that have closed, and gives what they showed, each at the instant at which it closed.
 
-        `closing` gives these instants for keys, or NEVER. Rows must never go: no group holds ordered values.
+        `closing` gives these instants for keys, or NEVER.
         """
-        groups, heads, entries, entry_heads, _, pool, *_ = self._tables()
+        groups, heads, entries, entry_heads, nodes, pool, *_ = self._tables()
         there = 1 + np.flatnonzero(groups[1:, aggregation.FLAGS] & aggregation.LIVE)
         keys = np.ascontiguousarray(groups[there, aggregation.KEY : aggregation.KEY + self._key_words])
         closed = closing(keys)
         gone, ts = there[closed != NEVER], closed[closed != NEVER]
         rows = np.concatenate((keys[closed != NEVER][:, : self._keys], groups[gone, self._shown :]), axis=1)
-        aggregation.forget_groups(gone, self._plan, self._scratch[1], groups, heads, pool)
+        aggregation.forget_groups(gone, self._plan, self._scratch[1], groups, heads, nodes, pool)
         if len(gone) and any(spec.is_of_a_set for spec in self._specs):
             is_gone = np.zeros(len(groups), np.bool_)
             is_gone[gone] = True

@@ -2,9 +2,10 @@
 
 What they showed stays in the result, since nothing will change it. The register asks the same of any relation
 (`register/closing/`); here it is answered for GROUP BY, DISTINCT and set operations over all rows of one stream or of a
-join of streams, and over what is filtered, renamed, made distinct or united of them. An input of a join is closed by
-its own punctuations or times; a while after another input, which its rows follow; or because by UNIQUE it has just one
-row of the group, which is there. A join that forgets knows more: for which values it gives no more results.
+join of streams, and over what is filtered, renamed, grouped, made distinct, combined or matched of them. An input of a
+join is closed by its own punctuations or times; a while after another input, which its rows follow; or because by
+UNIQUE it has just one row of the group, which is there. A join that forgets knows more: for which values it gives no
+more results.
 
 A group that stays open may have values that do not: of COUNT(DISTINCT x) an x that comes no more is counted for good.
 """
@@ -17,15 +18,18 @@ from itertools import product
 
 from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.predicates import Equality, classify
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
+    AntiJoin,
     Distinct,
     Join,
     Output,
     Project,
     Relation,
     Select,
+    SemiJoin,
     SetOp,
     SetOperator,
     Table,
@@ -63,13 +67,22 @@ def emitting(relation: Relation) -> Relation:
 
 
 def _ending(node: Relation, catalog: Catalog, certain: bool) -> Relation:
-    if isinstance(node, SetOp) and all(map(is_monotone, node.inputs)):
+    if isinstance(node, SetOp):
         return _ending_sides(node, catalog, certain)
-    if not isinstance(node, Aggregate | Distinct) or not is_monotone(node.input):
+    if not isinstance(node, Aggregate | Distinct):
         return node
+    if not is_monotone(node.input):
+        return _ending_for_good(node, catalog, certain)
     groups = _ending_groups(node, catalog, certain)
     values = tuple(_ending_values(groups, catalog, certain)) if isinstance(groups.input, Aggregate) else ()
     return replace(groups, values=values) if values or groups.closes_groups else node
+
+
+def _ending_for_good(node: Aggregate | Distinct, catalog: Catalog, certain: bool) -> Relation:
+    """Groups of rows that may be taken back, which end when nothing below them changes any more."""
+    keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
+    closers, evidence = _closed(node.input, keys, catalog, certain, is_there=False)
+    return Ending(node, closers, (), evidence) if closers else node
 
 
 def _ending_groups(node: Aggregate | Distinct, catalog: Catalog, certain: bool) -> Ending:
@@ -122,9 +135,28 @@ def _closed(relation: Relation, keys: tuple[Expr, ...], catalog: Catalog, certai
             return _closed(below, keys, catalog, certain, is_there=is_there)
         case SetOp():
             return _closed_sides(relation, keys, catalog, certain)
+        case Aggregate(below, own):
+            computed = {output.column: output.expr for output in own}
+            return _closed(below, tuple(substitute(key, computed) for key in keys), catalog, certain, is_there=is_there)
+        case SemiJoin(left, right, on) | AntiJoin(left, right, on):
+            return _closed_both(left, right, on, keys, catalog, certain)
     found = _Closers(relation, keys, catalog, certain)
     closers = found.complete(is_there)
     return closers, tuple(found.evidence) if closers else ()
+
+
+def _closed_both(
+    left: Relation, right: Relation, on: tuple[Expr, ...], keys: tuple[Expr, ...], catalog: Catalog, certain: bool
+) -> _Closed:
+    """The left side's rows change with what matches them: of both sides no more may come. No row need be there."""
+    views = [view for view in map(classify, on) if isinstance(view, Equality)]
+    matching = {a: b for v in views for a, b in ((v.left, v.right), (v.right, v.left)) if b in right.schema}
+    own, told = _closed(left, keys, catalog, certain, is_there=False)
+    matched = tuple(matching.get(key, key) if isinstance(key, Column) else key for key in keys)
+    theirs, also = _closed(right, matched, catalog, certain, is_there=False)
+    if not own or not (theirs or isinstance(right, Table)):
+        return (), ()
+    return own + tuple(tuple(_renumbered(c, len(own), len(told)) for c in each) for each in theirs), told + also
 
 
 def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> _Closed:
