@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from penstock.operators import purge
+from penstock.operators import evidence_purge
 from tests.engines.comparing import embedded, expected
 from tests.engines.restarting import restarted
 from tests.purging.cases import COLUMNS, data_case, join_edges, join_select, punctuated_for
@@ -75,7 +75,7 @@ def test_the_last_punctuation_of_a_value_counts() -> None:
 
 @pytest.mark.parametrize("window", [SHORT, LONG])
 def test_punctuations_are_forgotten_when_they_are_over(window: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(purge, "FEW_CLUSTERS", 16)
+    monkeypatch.setattr(evidence_purge, "FEW", 16)
     steps = joined(window)
     for n in range(100):
         steps.come("t", (n, n, 1), 1 + n)

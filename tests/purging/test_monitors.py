@@ -114,7 +114,7 @@ def test_a_k_above_the_threshold_is_shown_and_not_used(kind: str) -> None:
 @pytest.mark.parametrize("kind", DDL)
 def test_a_monitor_s_own_memory_is_bounded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.synopsis.firsts.FEW", 16)
-    monkeypatch.setattr("penstock.operators.purge.FEW_CLUSTERS", 16)
+    monkeypatch.setattr("penstock.operators.evidence_purge.FEW", 16)
     data = MAKES[kind](3000, lambda n: 10)
     done = run(
         ddl(kind, "INFERRED (w 50, threshold 40)"),

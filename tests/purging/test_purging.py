@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators import machine, purge
+from penstock.operators import evidence_purge, machine
 from penstock.synopsis import recent
 from tests.engines.comparing import Log, batch, bound, embedded, expected, logged
 from tests.engines.restarting import restarted
@@ -68,7 +68,7 @@ CLUSTERS, MONITORED = 8 + 5, 16
 )
 def test_clusters_that_are_done_are_forgotten(then: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each value of t comes twice in a row, and its row of s before it; s waits for nothing else."""
-    monkeypatch.setattr(purge, "FEW_CLUSTERS", 8)
+    monkeypatch.setattr(evidence_purge, "FEW", 8)
     monkeypatch.setattr(recent, "ROOM", MONITORED)
     ddl = f"""
     CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators import punctuation_purge, purge
+from penstock.operators import evidence_purge, punctuation_purge
 from tests.engines.comparing import Log, bound, expected, logged
 from tests.generators import Case
 from tests.purging.stepping import steps
@@ -87,7 +87,7 @@ def test_punctuations_are_not_kept_where_rows_go_without_them(query: str, monkey
 def test_punctuations_are_not_kept_for_values_that_are_passed(declared: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of s go by the punctuations of t, which come later than their values have been passed."""
     monkeypatch.setattr(punctuation_purge, "FEW", 4)
-    monkeypatch.setattr(purge, "FEW_CLUSTERS", 4)
+    monkeypatch.setattr(evidence_purge, "FEW", 4)
     statements = f"""
     CREATE STREAM done (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
     CREATE STREAM s (a BIGINT, ts BIGINT, {declared} ON VIOLATION IGNORE) TIMESTAMP BY ts;

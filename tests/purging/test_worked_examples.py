@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.operators import no_components, purge
+from penstock.operators import evidence_purge, no_components
 from penstock.operators.no_components import NoComponents
 from tests.purging.stored import Steps
 
@@ -51,7 +51,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys and clusters are looked through in each step, not when there are many."""
     monkeypatch.setattr(no_components, "FEW_KEYS", 0)
     monkeypatch.setattr(no_components, "MORE_KEYS", 0)
-    monkeypatch.setattr(purge, "FEW_CLUSTERS", 0)
+    monkeypatch.setattr(evidence_purge, "FEW", 0)
 
 
 def test_6_3_1_a_row_is_yes_with_all_its_children_and_no_with_one_that_fails() -> None:

@@ -22,16 +22,19 @@ from penstock.kernels.pointers import address
 from penstock.kernels.star import look
 from penstock.kernels.told import no_clocks, set_clocks
 from penstock.operators.coming import Coming
-from penstock.operators.events import Events, Some
+from penstock.operators.events import Events
+from penstock.operators.evidence_purge import EvidencePurge
 from penstock.operators.forgetting_windows import ForgettingWindow, RecallingWindow
+from penstock.operators.giving_up import GivingUp
 from penstock.operators.hearing import Hearing, OfKeys
 from penstock.operators.join import JoinCore
 from penstock.operators.knowledge import Knowledge
-from penstock.operators.monitors import Monitors, values_text, violation
+from penstock.operators.monitors import Monitors
 from penstock.operators.no_components import NoComponents
 from penstock.operators.punctuation_purge import PunctuationPurge
 from penstock.operators.purge_tables import PurgeTables, wanted_variables
 from penstock.operators.rows import Rows, by_input, in_one
+from penstock.operators.ruled_out import RuledOut
 from penstock.operators.spill import Spill, Told, counted
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.todo import Todo
@@ -53,15 +56,12 @@ from penstock.plan.rules import (
 from penstock.plan.watched import Watched
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.dictionary import Dictionary
-from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import BySlot
 from penstock.synopsis.watch_list import WatchList
 
 #: By slot, of rows that note nothing.
 NO_WAITS = np.zeros((0, 0), np.int64)
-#: So few clusters are not looked through.
-FEW_CLUSTERS = 1024
 
 
 class Purge:
@@ -102,7 +102,6 @@ class Purge:
             if isinstance(rule, AfterRows)
         }
         self._keys = [(number, rule) for number, rule in enumerate(node.rules) if isinstance(rule, ByKey)]
-        self._punctuated = {rule.target for rule in node.rules if isinstance(rule, ByPunctuation)}
         self._found_orders = [
             (number, rule.k)
             for number, rule in enumerate(node.rules)
@@ -119,10 +118,15 @@ class Purge:
             for number in windows
             if number not in self._clocked
         }
-        #: Inputs whose rows may wait for ever.
-        self._endless = [n for n in windows if is_monotone(node.operands[n])]
+        # What may have to be taken back waits for its window, and who is under one for nothing else.
+        endless = [] if retracts else [n for n in windows if is_monotone(node.operands[n])]
+        self.giving_up = GivingUp(memory, name, core, endless, forgetting.give_up)
+        self.ruled_out = RuledOut(memory, name, node, core, self._knows, dictionary)
         self._passing = hearing.passing
         self._no = NoComponents(memory, name, node, core, self._knows, self._monitors, hearing)
+        self._evidence = EvidencePurge(
+            memory, name, node, core, self._knows, self._monitors, self._no, self._punctuations
+        )
         self._todo = Todo(memory, name, core, {*hearing.looked_at, *once})
         self._forgetting = forgetting
         self._begin()
@@ -154,10 +158,6 @@ class Purge:
         """By rule the values for which the join gives no more results, as was found in the last step."""
         return self._punctuations.ended
 
-    def violations(self) -> int:
-        """How many rows came that a punctuation had ruled out."""
-        return int(self._memory.array(f"{self._name}.violations", 1)[0])
-
     def watched(self) -> list[Watched]:
         watched = self._monitors.watched() + self._no.watched()
         return watched if self.spill is None else [replace(each, false_negatives=0.0) for each in watched]
@@ -184,34 +184,6 @@ class Purge:
         self._no.choose(coming)
         for number, k in self._found_orders:
             self._knows.clocks[self._knows.clock_of(number)] = self._monitors.passed(k)
-
-    def allowed(self, number: int, events: Events) -> Events:
-        """The events of an input without rows whose values a punctuation had closed before.
-
-        Guards let those in for whose values so much was told since that they do not remember it.
-        """
-        if not len(events) or number not in self._punctuated:
-            return events
-        ruled_out = np.zeros(len(events), np.bool_)
-        for rule_number, rule in enumerate(self.node.rules):
-            if isinstance(rule, ByPunctuation) and rule.target == number:
-                closed = self._knows.evidence[rule_number].words(self._core.keys(number, rule.variables, events.slots))
-                starts = self._core.inputs[number].store.starts[events.slots]
-                late = (closed != MISSING) & (closed < starts) & (events.signs > 0)
-                if late.any():
-                    late &= ~self._core.has_null(number, events.slots)  # a punctuation says nothing of NULLs
-                ruled_out |= late
-                if rule.stops is not None and late.any():
-                    slot = events.slots[late][0]
-                    columns = self.node.evidence[rule.evidence].schema
-                    key = self._core.keys(number, rule.variables, np.array([slot]))[0]
-                    told = values_text(columns, key, self._dictionary)
-                    raise violation(rule.stops, told, int(self._core.inputs[number].store.starts[slot]))
-        if not ruled_out.any():
-            return events
-        self._memory.array(f"{self._name}.violations", 1)[0] += int(ruled_out.sum())
-        kept = ~np.isin(events.slots, events.slots[ruled_out])
-        return Events(events.ts[kept], events.signs[kept], events.slots[kept])
 
     def wake(self, events: Sequence[Events]) -> None:
         """Wakes who waits for keys that came."""
@@ -311,11 +283,11 @@ class Purge:
         self._purge()
         if self.spill is not None:
             self._put_back(self.spill)
-        self._give_up()
+        if any(map(len, (late := self.giving_up.late(int(self._knows.clocks[kernel.TIME]))).values())):
+            self._drop(late)
         self._punctuations.forget(all_that_came=self._forgetting.is_lazy)
         self._no.forget()
-        self._forget_clusters()
-        self._forget_expired()
+        self._evidence.forget()
         self._release()
         if self.spill is not None:
             self.spill.write(int(self._knows.clocks[kernel.TIME]))
@@ -329,31 +301,6 @@ class Purge:
             self._since[:2] = 0, now
             return True
         return False
-
-    def _give_up(self) -> None:
-        """Drops the rows that have waited too long, if results are never taken back."""
-        if self._forgetting.give_up is None or self._retracts:
-            return
-        oldest = int(self._knows.clocks[kernel.TIME]) - self._forgetting.give_up
-        for number in self._endless:
-            alive = np.flatnonzero(self._core.lives(number) != 0)
-            late = alive[self._core.inputs[number].store.starts[alive] < oldest]
-            self._memory.array(f"{self._name}.given_up", 1)[0] += len(late)
-            self._drop({number: late})
-
-    def in_time(self, found: Ints, times: Ints) -> Some:
-        """Which results are of rows none of which was given up before: no row of an input waits longer than that."""
-        if self._forgetting.give_up is None or self._retracts:
-            return slice(None)
-        kept = np.ones(len(found), np.bool_)
-        for number in self._endless:
-            starts = self._core.inputs[number].store.starts[found[:, number]]
-            kept &= times - starts <= self._forgetting.give_up
-        return kept
-
-    def given_up(self) -> int:
-        """How many rows were dropped because they waited too long."""
-        return int(self._memory.array(f"{self._name}.given_up", 1)[0])
 
     def _drop(self, gone: Rows) -> None:
         """Forgets rows, whatever may join them."""
@@ -504,39 +451,6 @@ class Purge:
 
     def _begin(self) -> None:
         self._released: dict[int, list[Ints]] = {number: [] for number in self._windows}
-
-    def _forget_clusters(self) -> None:
-        """Drops closed clusters that no stored row waits for, when there are twice as many as were left."""
-        for number, rule in enumerate(self.node.rules):
-            if not isinstance(rule, ByCluster):
-                continue
-            clusters = self._knows.evidence[number]
-            left = self._memory.array(f"{self._name}.clusters{number}", 1)
-            if self._monitors.lets_go:
-                left[0] = 0
-            if len(clusters) > max(FEW_CLUSTERS, 2 * int(left[0])):
-                slots, keys, since = clusters.entries()
-                limit = self._monitors.limit(rule.k)
-                limit = self._monitors.most(rule.k) if limit is None else limit
-                closed = since + limit < self._knows.clocks[self._knows.clock_of(number)]
-                slots, keys = slots[closed], keys[closed]
-                asked = self._no.asks(rule, keys) | self._punctuations.wait_for(rule, keys)
-                for holder in set.intersection(*(self._held[v] for v in rule.variables)) - {rule.target}:
-                    asked |= self._core.holds(holder, rule.variables, keys)
-                clusters.forget(slots[~asked])
-                left[0] = len(clusters)
-
-    def _forget_expired(self) -> None:
-        """Drops punctuations whose lifespan is over, when there are twice as many as were left."""
-        for number, rule in enumerate(self.node.rules):
-            if not isinstance(rule, ByLifespan):
-                continue
-            living = self._knows.evidence[number]
-            left = self._memory.array(f"{self._name}.living{number}", 1)
-            if len(living) > max(FEW_CLUSTERS, 2 * int(left[0])):
-                slots, _, since = living.entries()
-                living.forget(slots[since + rule.lifespan < self._knows.clocks[kernel.TIME]])
-                left[0] = len(living)
 
     def _capacities(self) -> list[int]:
         return [source.store.capacity for source in self._core.inputs]

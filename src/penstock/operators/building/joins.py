@@ -80,8 +80,8 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
-    build.gauges.top.ruled_out.append(purge.violations)
-    build.gauges.top.given_up.append(purge.given_up)
+    build.gauges.top.ruled_out.append(purge.ruled_out.count)
+    build.gauges.top.given_up.append(purge.giving_up.count)
     build.gauges.top.monitors.append(purge.watched)
     _measure_disk(build, purge)
 
@@ -93,14 +93,14 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         for number in doors.order:
             if number in windows:
                 came[number] = windows[number].step(step, doors.let_in(number, arrived[number]))
-            entered[number] = core.enter(number, purge.allowed(number, came[number]))
+            entered[number] = core.enter(number, purge.ruled_out.allowed(number, came[number]))
         events = [entered[number] for number in range(len(parts))]
         for number, leaving in purge.bring_back(events, step.until).items():
             came[number] = with_leaving(came[number], leaving)
             events[number] = core.follow(number, with_leaving(events[number], leaving))
         purge.wake(events)
         found, times, signs, rows = core.step(events)
-        results = Deltas(times, signs, rows).take(purge.in_time(found, times))
+        results = Deltas(times, signs, rows).take(purge.giving_up.in_time(found, times))
         purge.gave(int((signs > 0).sum()))
         purge.step([came[number] for number in range(len(parts))], events, found)
         return results.in_order()
@@ -254,18 +254,18 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
-    build.gauges.top.ruled_out.append(purge.violations)
-    build.gauges.top.given_up.append(purge.given_up)
+    build.gauges.top.ruled_out.append(purge.ruled_out.count)
+    build.gauges.top.given_up.append(purge.giving_up.count)
 
     def semi_join(step: Step) -> Deltas:
         purge.learn([rows(step) for rows in evidence], {}, step.until)
         came = [own.step(step, own.arrivals(step)) for own in windows]
-        allowed = [purge.allowed(number, events) for number, events in enumerate(came)]
+        allowed = [purge.ruled_out.allowed(number, events) for number, events in enumerate(came)]
         entered = [core.enter(number, events) for number, events in enumerate(allowed)]
         purge.bring_back(entered, step.until)
         purge.wake(entered)
         found, times, signs, _ = core.step(entered)
-        kept = purge.in_time(found, times)
+        kept = purge.giving_up.in_time(found, times)
         shown = operator.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
         purge.step(came, entered, found[kept])
         return shown
