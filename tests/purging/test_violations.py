@@ -14,7 +14,7 @@ from tests.engines.comparing import Log, batches, expected, logged
 from tests.profiling import definitions
 from tests.purging.cases import purging_case
 from tests.purging.test_monitors import CONSTRAINTS, DDL, MAKES, QUERY, ddl
-from tests.purging.varying import Data, Run, as_defined, joined, references, run
+from tests.purging.varying import Data, Run, as_defined, clusters, joined, references, run
 from tests.seeds import seeds
 
 
@@ -74,6 +74,20 @@ def test_a_row_that_is_there_is_not_missed(every: int) -> None:
     lost = sum((joined(data) - done.log).values())
     assert told(done)[1] == lost
     assert lost > 300 or every > 1_000
+
+
+@pytest.mark.parametrize(("window", "is_lost"), [("150 MILLISECONDS", False), ("20 MILLISECONDS", True)])
+def test_rows_of_a_cluster_miss_nothing_while_its_first_is_in_its_window(window: str, is_lost: bool) -> None:
+    """What joins the first row stays as long as that result, and so do those that join it later."""
+    data = clusters(800, lambda n: 100)
+    data = {"s": [(a, ts + 30_000) for a, ts in data["s"]], "t": data["t"]}
+    query = QUERY.replace("s, t", f"s, t [RANGE {window}]")
+    done = run(ddl("CA", "WITHIN 0 MILLISECONDS"), query, data, 1_000)
+    whole = run(ddl("CA", "WITHIN 1 HOUR"), query, data, 1_000)
+    lost = sum((whole.log - done.log).values())
+    broken, missing = told(done)
+    assert broken > 100
+    assert (lost > 0, missing > 0) == (is_lost, is_lost)
 
 
 def test_false_negatives_of_a_k_that_grows_are_those_that_are_lost() -> None:

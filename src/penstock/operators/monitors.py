@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.algebra.relations import Schema
+from penstock.algebra.relations import Range, Schema
 from penstock.errors import PenstockError
 from penstock.operators.coming import Coming
 from penstock.operators.estimation import Estimation
@@ -20,7 +20,8 @@ from penstock.operators.knowledge import Knowledge
 from penstock.operators.sweep import Holder, RowsHolder
 from penstock.operators.watchers import Observed, OrderWatcher, is_needed, watcher_of
 from penstock.plan.joins import join_variables
-from penstock.plan.monitors import Monitor, OfReference
+from penstock.plan.monitors import Monitor, OfCluster, OfReference
+from penstock.plan.physical import Scan
 from penstock.plan.rules import ByKey, Estimate, K, PurgingJoin
 from penstock.plan.watched import Watched
 from penstock.synopsis.codes import decode_column
@@ -43,7 +44,10 @@ class Monitors:
         knows: Knowledge,
         dictionary: Dictionary,
         copies: Sequence[int],
+        retracts: bool = False,
     ) -> None:
+        """`retracts`: whether rows of results stay, so that they can be taken back."""
+        self._retracts = retracts
         self._node, self._core, self._knows, self._dictionary, self._copies = node, core, knows, dictionary, copies
         self._watchers = [watcher_of(memory, f"{name}{n}", each) for n, each in enumerate(node.monitors)]
         self._estimations = [Estimation(memory, f"{name}{n}.estimate", each) for n, each in enumerate(node.monitors)]
@@ -157,9 +161,21 @@ class Monitors:
             is_missing = np.zeros(len(keys), np.bool_)
             for other in others:
                 is_missing |= ~self._is_there(other, monitor, keys, rows)
+            is_missing &= ~self._has_stayed(monitor, seen.required[late])
             results = int(self._results[0]) + int(self._lost[number]) / 1000
             missed = is_missing * (results / int(self._rows[number]))
         self._lost[number] += round(1000 * float((missed * weights).sum()))
+
+    def _has_stayed(self, monitor: Monitor, required: Ints) -> NDArray[np.bool_]:
+        """Whether what a row joins was kept by a result with the first row of its cluster, which is in its window."""
+        stayed, target = np.zeros(len(required), np.bool_), self._node.operands[monitor.target]
+        if not self._retracts or not isinstance(monitor, OfCluster) or monitor.ticks is not None:
+            return stayed
+        # All that has the cluster's values joins the first row, which no filter leaves out.
+        is_all = set(monitor.variables) == set(range(len(self._variables))) and not self._core.has_test
+        if is_all and len(self._core.inputs) == 2 and isinstance(target, Scan) and not target.where:
+            stayed |= isinstance(target.spec, Range) and target.spec.slide is None and required <= target.spec.width
+        return stayed
 
     def _is_there(self, number: int, monitor: Monitor, keys: Ints, rows: Coming) -> NDArray[np.bool_]:
         """Whether an input has a row with each key, or one comes in this step."""

@@ -90,7 +90,7 @@ class Purge:
         #: Whether results are taken back, so that rows that are in one must stay.
         self._retracts = retracts
         self._knows = Knowledge(memory, name, node)
-        self._monitors = Monitors(memory, f"{name}.monitor", node, core, self._knows, dictionary, copies)
+        self._monitors = Monitors(memory, f"{name}.monitor", node, core, self._knows, dictionary, copies, retracts)
         self._dictionary = dictionary
         self._watches = WatchList(memory, f"{name}.watch", len(core.inputs))
         self.spill = self._spills(folder) if node.probable else None
