@@ -167,3 +167,29 @@ def test_a_query_whose_groups_may_not_close_is_refused() -> None:
     found = bind_text(script).checked()
     with pytest.raises(PenstockError, match="nothing shows when these do"):
         plan(normalise(found.queries[0]), 1, found.catalog)
+
+
+def test_what_check_calls_safe_can_be_planned() -> None:
+    """That a stream ends may follow from rows of another; but then nothing shows when."""
+    script = """
+    CREATE STREAM fin (ip STRING, flow BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+    CREATE STREAM syn (ip STRING, flow BIGINT, ts TIMESTAMP,
+        PUNCTUATED BY (ip, flow) FROM fin (ip, flow)) TIMESTAMP BY ts;
+    CREATE STREAM ack (ip STRING, flow BIGINT, ts TIMESTAMP, PUNCTUATED BY (flow) FROM fin (flow)) TIMESTAMP BY ts;
+    CREATE QUERY q AS SELECT {0}, COUNT(*) AS n FROM syn s, ack a WHERE a.flow = s.flow AND a.ip = s.ip
+    GROUP BY {0} EMIT ON CLOSE;
+    """
+    for keys, is_safe in (("s.flow", False), ("s.flow, s.ip", True), ("a.flow, a.ip", True)):
+        (verdict,) = check(script.format(keys))
+        assert verdict.safe == is_safe
+        if is_safe:
+            found = bind_text(script.format(keys)).checked()
+            plan(normalise(found.queries[0]), 1, found.catalog)
+
+
+@pytest.mark.parametrize("seed", seeds(40))
+def test_random_queries_that_check_calls_safe_can_be_planned(seed: int) -> None:
+    found = emission_case(Random(9000 + seed))
+    (verdict,) = check(found.case.script.replace(" ALLOW UNBOUNDED", ""))
+    if verdict.safe:
+        plan(normalise(found.query), 1, found.catalog)

@@ -33,7 +33,7 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog
 from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness, entries, least, plus, times
-from penstock.register.closing import Ending, by_punctuations, ending
+from penstock.register.closing import Ending, by_punctuations, ending, shows_ends
 from penstock.register.contents import (
     appends_only,
     content,
@@ -261,7 +261,8 @@ class _Walk:
         groups = outermost_groups(relation)
         assert groups is not None, "the binder lets nothing else have EMIT ON CLOSE"
         keys = tuple(key.expr for key in groups.keys)
-        if ending(groups.input, keys, by_punctuations(self.catalog)) is None:
+        declared = by_punctuations(self.catalog)
+        if ending(groups.input, keys, declared) is None or not shows_ends(groups.input, keys, declared):
             names = _texts(keys, groups.input)
             because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
             scope, piling = groups.schema[0].scope, _piling(keys, groups.input)

@@ -18,13 +18,23 @@ from penstock.register.blocks import Block, Operand, flat_block
 from penstock.register.closing.asked import ASKED, Asked, AskedBlock
 from penstock.register.closing.endings import Ending
 from penstock.register.closing.referring import referring_punctuations
+from penstock.register.closing.shown import shows_ends
 from penstock.register.closing.stretches import closable, never_falls
 from penstock.register.closing.translation import Translation, ending_of
 from penstock.register.punctuation import Scheme, Stream
 from penstock.register.punctuation import Witness as Defeat
 from penstock.register.punctuation import witness as defeat
 
-__all__ = ["Ending", "Purging", "by_punctuations", "ending", "never_falls", "referring_punctuations", "solutions"]
+__all__ = [
+    "Ending",
+    "Purging",
+    "by_punctuations",
+    "ending",
+    "never_falls",
+    "referring_punctuations",
+    "shows_ends",
+    "solutions",
+]
 
 
 def ending(relation: Relation, keys: Iterable[Expr], catalog: Catalog, at_last: bool = False) -> Ending | None:
