@@ -122,6 +122,9 @@ KEEP = {
     "a skyline of decimals": "SELECT DISTINCT s.ok, t.ok AS too FROM s, t WHERE s.p < t.q AND s.p > 0.1",
     "names that differ": "SELECT DISTINCT s.ok FROM s, t WHERE s.name <> t.name",
     "doubles that differ": "SELECT DISTINCT s.ok, t.ok AS too FROM s, t WHERE s.x <> t.x",
+    "a remainder that joins":
+        "SELECT t.name FROM s, t WHERE s.a = t.e % 3 AND s.a BETWEEN 0 AND 2 AND t.e BETWEEN 0 AND 3 "
+        "AND t.name IN ('v0', 'v1')",
     "groups that join":
         "SELECT q.a, COUNT(*) AS n FROM (SELECT a, COUNT(*) AS m FROM s WHERE a BETWEEN 1 AND 4 GROUP BY a) q, t "
         "WHERE q.a <> t.d AND t.d BETWEEN 0 AND 3 GROUP BY q.a",

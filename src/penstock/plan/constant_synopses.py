@@ -156,8 +156,8 @@ def _kept(
     for operand, known, where in zip(operands, synopses.buckets, synopses.where, strict=True):
         kept = known
         if known is not None:
-            # A value that nobody reads any more tells nothing apart.
-            there = {*operand.schema, *known.added}
+            # A value that nobody reads any more, nor computes of, tells nothing apart.
+            there = {*operand.schema, *known.added, *_computed_of(operand)}
             if not all(columns(s.of) <= frozenset(operands[s.table].schema) for s in known.stretches):
                 return None
             values = tuple(column for column in known.values if column in there)
@@ -168,6 +168,14 @@ def _kept(
         found.append(widened)
         buckets.append(kept)
     return found, buckets
+
+
+def _computed_of(operand: Relation) -> frozenset[Column]:
+    """The columns of which an input computes others, such as keys that it is joined by."""
+    while isinstance(operand, Keep):
+        operand = operand.input
+    outputs = operand.outputs if isinstance(operand, Scan | Project) else ()
+    return frozenset(column for output in outputs if output.expr != output.column for column in columns(output.expr))
 
 
 def _totals(above: Aggregate | None, operand: Relation, values: tuple[Column, ...]) -> Iterator[Aggregation]:
