@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.plan.physical import physical
 from penstock.sql import bind_text
 
 ROWS = int(os.environ.get("ROWS", "100000000"))
@@ -41,7 +42,7 @@ def main() -> None:
         print(f"{title}: {select}")
         kept = measured(select, ROWS)
         few = 2 * PUSHED
-        with patch("penstock.plan.fragments.with_constant_synopses", lambda physical, *_: physical):
+        with patch("penstock.plan.fragments.with_constant_synopses", lambda relation, _: physical(relation)):
             ((seconds, *_),) = run(select, few, 1)
         plain = seconds / few * 1e9
         print(

@@ -22,10 +22,12 @@ from tests.engines.comparing import batches, bound, embedded, expected, table
 from tests.generators import Case
 
 DDL = """
-CREATE STREAM s (a BIGINT, b INT, ok BOOLEAN, p DECIMAL(9, 2), name STRING, day DATE, x DOUBLE, ts BIGINT)
-TIMESTAMP BY ts;
-CREATE STREAM t (d BIGINT, e INT, ok BOOLEAN, q DECIMAL(9, 2), name STRING, day DATE, x DOUBLE, ts BIGINT)
-TIMESTAMP BY ts;
+CREATE STREAM s (
+    a BIGINT, b INT, ok BOOLEAN, p DECIMAL(9, 2), name STRING, day DATE, x DOUBLE, w DECIMAL(30, 1), ts BIGINT
+) TIMESTAMP BY ts;
+CREATE STREAM t (
+    d BIGINT, e INT, ok BOOLEAN, q DECIMAL(9, 2), name STRING, day DATE, x DOUBLE, w DECIMAL(30, 1), ts BIGINT
+) TIMESTAMP BY ts;
 CREATE TABLE color (id BIGINT, name STRING);
 """
 
@@ -115,6 +117,14 @@ KEEP = {
     "no row can match, and values count once":
         "SELECT s.ok, COUNT(DISTINCT s.ok) AS n, SUM(s.b) AS x FROM s "
         "WHERE s.a > 3 AND NOT EXISTS (SELECT 1 FROM t WHERE t.d = s.a AND t.d < 2) GROUP BY s.ok",
+    "wide decimals":
+        "SELECT CAST(s.p AS DECIMAL(30, 2)) AS c FROM s, t WHERE s.w = t.w AND s.w BETWEEN 0.5 AND 0.7 AND s.p = 0.5",
+    "a skyline of decimals": "SELECT DISTINCT s.ok, t.ok AS too FROM s, t WHERE s.p < t.q AND s.p > 0.1",
+    "names that differ": "SELECT DISTINCT s.ok FROM s, t WHERE s.name <> t.name",
+    "doubles that differ": "SELECT DISTINCT s.ok, t.ok AS too FROM s, t WHERE s.x <> t.x",
+    "a remainder that joins":
+        "SELECT t.name FROM s, t WHERE s.a = t.e % 3 AND s.a BETWEEN 0 AND 2 AND t.e BETWEEN 0 AND 3 "
+        "AND t.name IN ('v0', 'v1')",
     "groups that join":
         "SELECT q.a, COUNT(*) AS n FROM (SELECT a, COUNT(*) AS m FROM s WHERE a BETWEEN 1 AND 4 GROUP BY a) q, t "
         "WHERE q.a <> t.d AND t.d BETWEEN 0 AND 3 GROUP BY q.a",
@@ -146,7 +156,8 @@ def case_of(query: str, seed: int, rows: int = 30) -> Case:
         b = random.choice((2**31 - 1, -(2**31), 0, 1, 2, 3))
         p, name = Decimal(random.randint(0, 120)) / 100, f"v{random.randint(0, 3)}"
         x = random.choice((1e300, -1e300, 0.1, -0.1, 2.5e-300, 3.5, random.random()))
-        values = (random.randint(0, 6), b, random.random() < 0.5, p, name, random.randint(0, 20), x)
+        w = random.choice((Decimal(10) ** 28, Decimal(random.randint(3, 9)) / 10))
+        values = (random.randint(0, 6), b, random.random() < 0.5, p, name, random.randint(0, 20), x, w)
         return (*(None if random.random() < 0.05 else value for value in values), ts)
 
     data = {name: [row(ts // 2) for ts in range(rows)] for name in ("s", "t")}
@@ -200,7 +211,7 @@ def test_what_is_kept_does_not_grow(name: str) -> None:
 def _new(number: int, row: tuple[Any, ...]) -> tuple[Any, ...]:
     sign = -1 if number % 4 == 1 else 1
     values = (sign * number, sign * number, row[2], Decimal(number), f"new{number}", number, sign * number / 7)
-    return (*values, row[-1])
+    return (*values, Decimal(sign * number) / 10, row[-1])
 
 
 @pytest.mark.parametrize("name", WARN)

@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from penstock.algebra.expressions import (
+    Cast,
     Column,
     Comparator,
     Compare,
@@ -59,10 +60,10 @@ from penstock.register.arithmetic import Attribute, Comparison, Corner, Edge, Ke
 from penstock.register.arithmetic import Side as Of
 from penstock.register.arithmetic.closure import ZERO, Closure
 from penstock.register.blocks import Block, Operand, block_of
-from penstock.register.constant_synopses import ConstantSynopses
+from penstock.register.constant_synopses import NARROW, ConstantSynopses
 from penstock.register.contents import content
 from penstock.register.joins import JoinContext, constant_synopses
-from penstock.types import BOOLEAN, Kind, Type
+from penstock.types import BOOLEAN, Kind, Type, decimal
 
 AnyJoin = Join | SemiJoin | AntiJoin
 
@@ -155,8 +156,8 @@ def _kept(
     for operand, known, where in zip(operands, synopses.buckets, synopses.where, strict=True):
         kept = known
         if known is not None:
-            # A value that nobody reads any more tells nothing apart.
-            there = {*operand.schema, *known.added}
+            # A value that nobody reads any more, nor computes of, tells nothing apart.
+            there = {*operand.schema, *known.added, *_computed_of(operand)}
             if not all(columns(s.of) <= frozenset(operands[s.table].schema) for s in known.stretches):
                 return None
             values = tuple(column for column in known.values if column in there)
@@ -167,6 +168,14 @@ def _kept(
         found.append(widened)
         buckets.append(kept)
     return found, buckets
+
+
+def _computed_of(operand: Relation) -> frozenset[Column]:
+    """The columns of which an input computes others, such as keys that it is joined by."""
+    while isinstance(operand, Keep):
+        operand = operand.input
+    outputs = operand.outputs if isinstance(operand, Scan | Project) else ()
+    return frozenset(column for output in outputs if output.expr != output.column for column in columns(output.expr))
 
 
 def _totals(above: Aggregate | None, operand: Relation, values: tuple[Column, ...]) -> Iterator[Aggregation]:
@@ -246,10 +255,10 @@ class _Reading:
             return None
         attributes = list(dict.fromkeys([*(c.of for c in synopsis.corners), *(h.of for h in synopsis.holes)]))
         is_skyline = synopsis.kept is Kept.SKYLINE
-        ordered = [a for corner in synopsis.corners for a in (corner.of, *(own for own, _ in corner.terms))]
+        reckoned = [own for corner in synopsis.corners for own, _ in corner.terms]
         if not is_skyline:
-            ordered += [hole.attribute for hole in synopsis.holes]
-        if not all(self._has_codes(attribute) for attribute in ordered):
+            reckoned += [hole.attribute for hole in synopsis.holes]
+        if not all(self._is_whole(corner.of) for corner in synopsis.corners) or not all(map(self._fits, reckoned)):
             return None
         within, where = self._filters(synopsis)
         sides = tuple(self._side(corner, attributes.index(corner.of)) for corner in synopsis.corners)
@@ -262,7 +271,7 @@ class _Reading:
             (*sorted(self._compared(sides, holes, within), key=str), *further.true),
             self._space(closure, attributes) if is_skyline else None,
             self._bound[0].size,
-            further.computed,
+            (*further.computed, *self._narrowed(reckoned)),
             further.stretches,
         )
         if not all(LEAST <= number <= MOST for number in kept.numbers):
@@ -376,19 +385,21 @@ class _Reading:
 
     def _side(self, corner: Corner, of: int) -> Side:
         scale = corner.of.scale
-        terms = tuple((self._theory.column(a), _code(edge.value, scale)) for a, edge in corner.terms)
+        terms = tuple((self._narrow(a), _code(edge.value, scale)) for a, edge in corner.terms)
         return Side(of, corner.side is Of.ABOVE, terms, _end(corner.limit, scale))
 
     def _hole(self, hole: arithmetic.Hole, of: int) -> Hole:
-        scale, column = hole.of.scale, self._theory.column(hole.attribute)
-        if not self._has_codes(hole.attribute):
-            return Hole(of, column, 0, None, None)
-        return Hole(of, column, _code(hole.shift, scale), _end(hole.low, scale), _end(hole.high, scale))
+        scale = hole.of.scale
+        if not self._fits(hole.attribute):
+            return Hole(of, self._theory.column(hole.attribute), 0, None, None)
+        return Hole(
+            of, self._narrow(hole.attribute), _code(hole.shift, scale), _end(hole.low, scale), _end(hole.high, scale)
+        )
 
     def _space(self, closure: Closure, attributes: list[Attribute]) -> Space:
         """Of attributes that have no order, nothing is said but that they may have any value."""
         nodes = [closure.node(attribute) for attribute in attributes]
-        ordered = [self._has_codes(attribute) for attribute in attributes]
+        ordered = [self._is_whole(attribute) for attribute in attributes]
 
         def limit(left: int, right: int) -> int | None:
             known = closure.matrix[left][right]
@@ -406,16 +417,40 @@ class _Reading:
             tuple((u, v, known) for u, v, known in differences if known is not None),
         )
 
+    def _is_whole(self, attribute: Attribute) -> bool:
+        """Whether its values are in order, and finitely many between two of them."""
+        kind = self._theory.column(attribute).type.kind
+        return kind in _WHOLE or kind is Kind.DECIMAL
+
     def _has_codes(self, attribute: Attribute) -> bool:
         """Whether the codes of an attribute are in the order of its values, and none lies between two."""
-        type_ = self._theory.column(attribute).type
-        is_narrow = type_.precision is not None and type_.precision <= _NARROW
-        return type_.kind in _WHOLE or (type_.kind is Kind.DECIMAL and is_narrow)
+        precision = self._theory.column(attribute).type.precision
+        return self._is_whole(attribute) and (precision is None or precision <= NARROW)
+
+    def _fits(self, attribute: Attribute) -> bool:
+        """Whether it has such codes, or constants keep its values where a narrower type has them."""
+        closure = self._theory.closure
+        if self._has_codes(attribute) or closure is None or not self._is_whole(attribute):
+            return self._has_codes(attribute)
+        node, most = closure.node(attribute), 10**NARROW
+        ends = closure.above(node), closure.below(node)
+        return all(end is not None and closure.number(end) * 10**attribute.scale < most for end in ends)
+
+    def _narrow(self, attribute: Attribute) -> Column:
+        """The column of an attribute, or of the same values in a type that has codes."""
+        column = self._theory.column(attribute)
+        if self._has_codes(attribute):
+            return column
+        return Column(column.scope, f"_narrow_{column.name}", decimal(NARROW, attribute.scale))
+
+    def _narrowed(self, attributes: Iterable[Attribute]) -> Iterator[Output]:
+        for attribute in dict.fromkeys(attributes):
+            narrow, column = self._narrow(attribute), self._theory.column(attribute)
+            if narrow != column:
+                yield Output(narrow, Cast(column, narrow.type))
 
 
 _WHOLE = frozenset({Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.DATE, Kind.BOOLEAN})
-#: Digits of a DECIMAL that fits one word.
-_NARROW = 18
 
 
 def _true(column: Column) -> Difference:

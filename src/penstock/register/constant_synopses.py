@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import isfinite
 
-from penstock.algebra.expressions import Column, Comparator, Expr, columns
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns
 from penstock.algebra.predicates import Bound as BoundView
 from penstock.algebra.predicates import Difference, Equality, View, classify
 from penstock.algebra.printing import window_text
@@ -129,6 +129,8 @@ _DOMAINS = {
     TypeKind.DECIMAL: Domain.INTEGER,
     TypeKind.DOUBLE: Domain.DENSE,
 }
+#: Digits of a DECIMAL that fits one word.
+NARROW = 18
 _OPS = {Comparator.LT: Op.LT, Comparator.LE: Op.LE, Comparator.EQ: Op.EQ, Comparator.NE: Op.NE}
 
 
@@ -178,7 +180,7 @@ class _Translation:
             view = classify(predicate)
             # A comparison with finitely many values splits the others into finitely many stretches.
             plain = columns(predicate) <= self._operands.keys() - self._fixed
-            comparison = self._comparison(view) if view is not None and plain else None
+            comparison = (self._comparison(view) or self._plain_comparison(predicate)) if plain else None
             if comparison is not None:
                 self.compared.add(predicate)
                 yield comparison
@@ -191,7 +193,20 @@ class _Translation:
             if len({self._operands[column].name for column in open_}) > 1:
                 yield Opaque(frozenset(self._attribute(column) for column in open_))
 
-    def _comparison(self, view: View) -> Comparison | None:
+    def _plain_comparison(self, predicate: Expr) -> Comparison | None:
+        """What has no view, for there are no sums of it: an order of decimals, and values that differ.
+
+        Decimals that do not fit one word have no order at run time.
+        """
+        match predicate:
+            case Compare(op, Column() as left, Column() as right) if left.type == right.type and left != right:
+                is_decimal = left.type.kind is TypeKind.DECIMAL
+                is_wide = is_decimal and (left.type.precision or 0) > NARROW
+                if not is_wide and (op is Comparator.NE or (is_decimal and op is not Comparator.SAME)):
+                    return _compared(self._attribute(left), op, self._attribute(right), 0)
+        return None
+
+    def _comparison(self, view: View | None) -> Comparison | None:
         match view:
             case Equality(left, right):
                 return _compared(self._attribute(left), Comparator.EQ, self._attribute(right), 0)
