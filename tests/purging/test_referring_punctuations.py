@@ -122,3 +122,33 @@ def test_groups_keep_no_punctuations_that_a_join_is_done_with_later(monkeypatch:
     done = run(statements, "SELECT s.a, COUNT(*) AS n FROM s, t WHERE s.a = t.a GROUP BY s.a", data, STEP)
     assert sorted(done.log) == [(STEP * n + 5, "+", n, 1) for n in range(200)]
     assert max(done.state_rows[100:200]) <= max(done.state_rows[:100])
+
+
+@pytest.mark.parametrize("also", ["flow", "ip"])
+def test_punctuations_are_not_kept_where_another_scheme_lets_rows_go(
+    also: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing says that s brings no more rows with a flow that t has closed; but they go by (ip, flow)."""
+    monkeypatch.setattr(punctuation_purge, "FEW", 4)
+    ddl = f"""
+    CREATE STREAM closed (ip BIGINT, flow BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM s (ip BIGINT, flow BIGINT, ts BIGINT, PUNCTUATED BY (ip, flow) FROM closed (ip, flow))
+    TIMESTAMP BY ts;
+    CREATE STREAM t (ip BIGINT, flow BIGINT, ts BIGINT, PUNCTUATED BY ({also}) FROM closed ({also}),
+      PUNCTUATED BY (ip, flow) FROM closed (ip, flow)) TIMESTAMP BY ts;
+    """
+    data = {
+        "s": [(n, n, STEP * n) for n in range(ITEMS)],
+        "t": [(n, n, STEP * n + at) for n in range(ITEMS) for at in (1, 2)],
+        "closed": [(n, n, STEP * n + 5) for n in range(ITEMS)],
+    }
+    case = Case(ddl, "SELECT s.ip FROM s, t WHERE s.ip = t.ip AND s.flow = t.flow", data, None, "")
+    query, catalog = bound(case)
+    engine = EmbeddedEngine(query, catalog)
+    most, log = 0, Log()
+    for out in steps(engine, catalog, data, 2 * STEP):
+        log += logged(out, query)
+        most = max(most, engine.state()[0])
+    log += logged(engine.finish(), query)
+    assert log == expected(case, query, catalog)
+    assert most <= 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,9 +34,9 @@ class PunctuationPurge:
     gone, or the punctuation refers to that row, which has come by then. Where two punctuations are each other's
     evidence, they go together. To drop too many would lose no result, only space.
 
-    Rows under a window leave it, whatever they ask for, and others go by a declared k. So that punctuations do not grow
-    where rows do not, those that only such rows may ask for, and none that is stored does, go when there are many more
-    than were left the last time.
+    Rows under a window leave it, whatever they ask for, and others go by a declared k, or by punctuations of another
+    scheme. So that punctuations do not grow where rows do not, those that only such rows may ask for, and none that is
+    stored does, go when there are many more than were left the last time.
     """
 
     def __init__(
@@ -58,8 +58,10 @@ class PunctuationPurge:
             for n, rule in enumerate(node.rules)
             if isinstance(rule, ByOrder | ByCluster) and _is_sure(rule, node)
         }
-        self._going = _going(node)
-        self._leaving = {n for n, operand in enumerate(node.operands) if _leaves(operand)} | self._going
+        #: By rule, the inputs whose rows go in the end without its punctuations: by other rules, or also their windows.
+        self._going = _going(node, self._rules)
+        leaving = {n for n, operand in enumerate(node.operands) if _leaves(operand)}
+        self._leaving = {number: leaving | going for number, going in self._going.items()}
         #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
         self.ended: dict[int, Ints] = {}
         self._begin()
@@ -104,12 +106,12 @@ class PunctuationPurge:
         many = [
             n
             for n, rule in self._rules.items()
-            if (rule.referred or self._leaving or self._passed) and len(known[n]) > 2 * max(FEW, self._left[n][0])
+            if (rule.referred or self._leaving[n] or self._passed) and len(known[n]) > 2 * max(FEW, self._left[n][0])
         ]
         for number in self._rules if all_that_came else many:
             self._came[number] = [known[number].entries().keys]
         self.ended = {
-            number: self._needless(number, rule, self._leaving if number in many else set())
+            number: self._needless(number, rule, self._leaving[number] if number in many else set())
             for number, rule in self._rules.items()
         }
         for number, keys in self.ended.items():
@@ -148,7 +150,7 @@ class PunctuationPurge:
                 | self._has_come(other, number, candidates)
                 | (self._is_punctuated(other, rule, candidates) & ~here)
             )
-        if not self._going.isdisjoint(leaving):
+        if not self._going[number].isdisjoint(leaving):
             # They may still come, and join what is there: then the values have not ended.
             unneeded &= ~here
         unneeded &= self._knows.evidence[number].words(candidates) != MISSING
@@ -213,10 +215,25 @@ class PunctuationPurge:
         return found
 
 
-def _going(node: PurgingJoin) -> set[int]:
-    """The inputs whose rows all go in the end, by other rules than punctuations, and none whose k may vary."""
-    sure = tuple(rule for rule in node.rules if not isinstance(rule, ByPunctuation) and _is_sure(rule, node))
-    plain = replace(node, rules=sure)
+def _going(node: PurgingJoin, rules: Mapping[int, ByPunctuation]) -> dict[int, set[int]]:
+    """By rule the inputs whose rows all go in the end without it, by rules none of whose k may vary.
+
+    Where two rules would each do without the other, one of them is needed: the others then go by that.
+    """
+    kept = [rule for rule in node.rules if _is_sure(rule, node)]
+    plain = _gone_by(node, [rule for rule in kept if not isinstance(rule, ByPunctuation)])
+    found = {}
+    for number, rule in sorted(rules.items(), key=lambda each: len(each[1].variables)):
+        without = [other for other in kept if other is not rule]
+        is_needless = _gone_by(node, without) == set(node.forgets)
+        kept = without if is_needless else kept
+        found[number] = set(node.forgets) if is_needless else plain
+    return found
+
+
+def _gone_by(node: PurgingJoin, rules: Sequence[Rule]) -> set[int]:
+    """The inputs whose rows all go in the end by these rules."""
+    plain = replace(node, rules=tuple(rules))
     return {n for n in node.forgets if always_forgets(plain, n)}
 
 
