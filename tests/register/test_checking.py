@@ -103,9 +103,9 @@ def test_a_bound_that_a_run_does_not_use_is_said(sql: str, leaning: str | None) 
 
 
 def test_a_proof_that_is_not_used_yet_is_said() -> None:
-    """Punctuations come, but groups of what is computed keep what they read."""
+    """Punctuations come, but a join with groups keeps what it reads."""
     closed = "ALTER STREAM s ADD PUNCTUATED BY (a) WHEN ts > 5;"
-    sql = "SELECT a, MAX(n) AS m FROM (SELECT a, COUNT(*) AS n FROM s GROUP BY a) AS g GROUP BY a"
+    sql = "SELECT t.a, n FROM (SELECT a, COUNT(*) AS n FROM s GROUP BY a) AS g, s AS t WHERE g.a = t.a"
     (verdict,) = penstock.check(f"{DECLARATIONS} {closed} CREATE QUERY q AS {sql}")
     assert verdict.safe
     leaning = "s: PUNCTUATED BY (a) WHEN ts > 5, which this version does not yet use to purge"
