@@ -29,15 +29,20 @@ from penstock.engines.routing import Router
 from penstock.operators.machine import Machine
 from penstock.operators.stubs import SharedStores
 from penstock.operators.sweep import RowsHolder, sweep
+from penstock.plan.buckets import Constant
+from penstock.plan.ends import Ending
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Leaf, Plan, plan
 from penstock.plan.physical import Received, Scan
-from penstock.plan.rules import PurgingJoin
+from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
+
+#: Operators that keep less than their windows hold.
+_FORGETTING = PurgingJoin | PurgingSemiJoin | PurgingAntiJoin | Ending | Constant
 
 
 class EmbeddedEngine:
@@ -112,9 +117,9 @@ class EmbeddedEngine:
 
     @property
     def forgets(self) -> bool:
-        """Whether joins forget rows before they leave their windows."""
+        """Whether operators keep less than their windows hold: then rows that wait for others would be most of it."""
         nodes = (node for fragment in self.plan.fragments for node in walk_relations(fragment.root))
-        return any(isinstance(node, PurgingJoin) for node in nodes)
+        return any(isinstance(node, _FORGETTING) for node in nodes)
 
     @property
     def watermark(self) -> int:

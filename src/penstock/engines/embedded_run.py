@@ -1,8 +1,8 @@
 """The loop of the embedded engine: streams are read side by side, and each batch is pushed and its results taken.
 
 The stream that is read next is the one that holds the others up: whose closed instants are the fewest. So few rows wait
-for other streams. Where joins forget rows, fewer still: a batch is pushed only as far as the other streams have come. A
-stream is read once, for all queries that run together.
+for other streams. Where rows are forgotten, fewer still: a batch is pushed only as far as the other streams have come.
+A stream is read once, for all queries that run together.
 """
 
 from __future__ import annotations
