@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from penstock.catalog import Catalog
 from penstock.engines.embedded import EmbeddedEngine
-from tests.engines.comparing import batch
+from tests.engines.comparing import Log, batch, bound, logged
+from tests.generators import Case
 
 
 def steps(
@@ -26,3 +27,15 @@ def steps(
             if rows and stream.name in engine.streams:
                 engine.push(stream.name, batch(stream, rows))
         yield engine.advance()
+
+
+def most_kept(case: Case, every: int) -> tuple[int, Log]:
+    """The most rows of state after a step of so many instants, and all that comes out."""
+    query, catalog = bound(case)
+    engine = EmbeddedEngine(query, catalog)
+    most, log = 0, Log()
+    for out in steps(engine, catalog, case.data, every):
+        log += logged(out, query)
+        most = max(most, engine.state()[0])
+    log += logged(engine.finish(), query)
+    return most, log

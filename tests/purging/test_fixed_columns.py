@@ -7,12 +7,11 @@ from random import Random
 import pytest
 
 from penstock import check
-from penstock.engines.embedded import EmbeddedEngine
 from penstock.plan.exploited import unused_proof
-from tests.engines.comparing import Log, bound, embedded, expected, logged
+from tests.engines.comparing import bound, embedded, expected
 from tests.engines.restarting import restarted
 from tests.generators import Case
-from tests.purging.stepping import steps
+from tests.purging.stepping import most_kept
 from tests.seeds import seeds
 
 DDL = """
@@ -56,12 +55,7 @@ def test_what_is_kept_is_what_is_open(select: str) -> None:
     (verdict,) = check(case.script)
     assert verdict.safe
     assert unused_proof(verdict) is None
-    engine = EmbeddedEngine(query, catalog)
-    most, log = 0, Log()
-    for out in steps(engine, catalog, case.data, 20):
-        log += logged(out, query)
-        most = max(most, engine.state()[0])
-    log += logged(engine.finish(), query)
+    most, log = most_kept(case, 20)
     assert most <= 40
     assert log == embedded(case, query, catalog, 2, 0)
 

@@ -10,13 +10,12 @@ import pytest
 from penstock import check
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
-from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators import machine
 from penstock.plan.ends import Ending
 from penstock.plan.exploited import unused_proof
 from penstock.plan.fragments import plan
 from penstock.plan.rules import PurgingAntiJoin, PurgingSemiJoin
-from tests.engines.comparing import Log, bound, embedded, expected, logged
+from tests.engines.comparing import bound, embedded, expected
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
 from tests.generators import Case
@@ -31,7 +30,7 @@ from tests.purging.cases import (
     reference,
     unique,
 )
-from tests.purging.stepping import steps
+from tests.purging.stepping import most_kept
 from tests.seeds import seeds
 
 SUBQUERY = (
@@ -144,12 +143,7 @@ def test_what_is_kept_is_what_is_open(select: str) -> None:
     (verdict,) = check(case.script)
     assert verdict.safe
     assert unused_proof(verdict) is None
-    engine = EmbeddedEngine(query, catalog)
-    most, log = 0, Log()
-    for out in steps(engine, catalog, case.data, 20):
-        log += logged(out, query)
-        most = max(most, engine.state()[0])
-    log += logged(engine.finish(), query)
+    most, log = most_kept(case, 20)
     assert most <= 50
     assert log == embedded(case, query, catalog, 2, 0)
 
@@ -187,12 +181,7 @@ def test_a_side_is_closed_by_punctuations_of_the_other_that_refer_to_it(select: 
     (verdict,) = check(case.script)
     assert verdict.safe
     assert unused_proof(verdict) is None
-    engine = EmbeddedEngine(query, catalog)
-    most, log = 0, Log()
-    for out in steps(engine, catalog, case.data, 20):
-        log += logged(out, query)
-        most = max(most, engine.state()[0])
-    log += logged(engine.finish(), query)
+    most, log = most_kept(case, 20)
     assert most <= 20
     assert log == expected(case, query, catalog)
 
@@ -218,11 +207,6 @@ def test_not_in_without_nulls_is_not_exists(left: str, right: str) -> None:
     (verdict,) = check(f"{DDL} {select};")
     assert verdict.safe == bool(left and right)
     assert verdict.safe or "or write NOT EXISTS" in verdict.message
-    engine = EmbeddedEngine(query, catalog)
-    most, log = 0, Log()
-    for out in steps(engine, catalog, data, 20):
-        log += logged(out, query)
-        most = max(most, engine.state()[0])
-    log += logged(engine.finish(), query)
+    most, log = most_kept(case, 20)
     assert most < 40 or not verdict.safe
     assert log == expected(case, query, catalog)

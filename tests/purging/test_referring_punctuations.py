@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators import evidence_purge, punctuation_purge
-from tests.engines.comparing import Log, bound, expected, logged
+from tests.engines.comparing import bound, expected
 from tests.generators import Case
-from tests.purging.stepping import steps
+from tests.purging.stepping import most_kept
 from tests.purging.varying import joined, run
 
 ITEMS = 40
@@ -38,12 +37,7 @@ def test_punctuations_are_not_kept_for_rows_that_went(name: str, within: str, mo
     """
     case = Case(ddl, QUERIES[name], DATA, None, "")
     query, catalog = bound(case)
-    engine = EmbeddedEngine(query, catalog)
-    most, log = 0, Log()
-    for out in steps(engine, catalog, DATA, 2 * STEP):
-        log += logged(out, query)
-        most = max(most, engine.state()[0])
-    log += logged(engine.finish(), query)
+    most, log = most_kept(case, 2 * STEP)
     assert log == expected(case, query, catalog)
     assert most <= 20
 
@@ -144,11 +138,6 @@ def test_punctuations_are_not_kept_where_another_scheme_lets_rows_go(
     }
     case = Case(ddl, "SELECT s.ip FROM s, t WHERE s.ip = t.ip AND s.flow = t.flow", data, None, "")
     query, catalog = bound(case)
-    engine = EmbeddedEngine(query, catalog)
-    most, log = 0, Log()
-    for out in steps(engine, catalog, data, 2 * STEP):
-        log += logged(out, query)
-        most = max(most, engine.state()[0])
-    log += logged(engine.finish(), query)
+    most, log = most_kept(case, 2 * STEP)
     assert log == expected(case, query, catalog)
     assert most <= 20
