@@ -81,6 +81,16 @@ def classify(conjunct: Expr) -> View | None:
     return None
 
 
+def unwidened(expr: Expr) -> Expr:
+    """What a whole number was before it was widened, for one that it meets: that is NULL just where it is.
+
+    >>> unwidened(Cast(Column("s", "a", INT), BIGINT)) == Column("s", "a", INT)
+    True
+    """
+    is_wider = isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT
+    return unwidened(expr.arg) if isinstance(expr, Cast) and is_wider else expr
+
+
 @dataclass(frozen=True, slots=True)
 class _Linear:
     """A sum of columns, each times a whole number that is not 0, and a constant."""

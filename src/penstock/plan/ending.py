@@ -18,7 +18,7 @@ from itertools import product
 
 from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.functions import AggregateFunction
-from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.predicates import Equality, classify, unwidened
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
@@ -43,7 +43,7 @@ from penstock.plan.ends import AfterInput, AfterJoin, AfterPunctuation, Closer, 
 from penstock.plan.evidence import of_fixed, values_of
 from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.physical import Keep, Scan
-from penstock.plan.purging import rules_of, widened
+from penstock.plan.purging import rules_of
 from penstock.plan.rules import ByPunctuation, PurgingJoin, Rule
 from penstock.register.closing import never_falls, referring_punctuations
 
@@ -197,7 +197,7 @@ def _alone(side: Relation, keys: tuple[Expr, ...]) -> _Alone | None:
 
 
 def _inside(keys: tuple[Expr, ...], outputs: tuple[Output, ...]) -> tuple[Expr, ...]:
-    computed = {output.column: widened(output.expr) for output in outputs}
+    computed = {output.column: unwidened(output.expr) for output in outputs}
     return tuple(substitute(key, computed) for key in keys)
 
 
@@ -253,7 +253,7 @@ class _Closers:
         self._operands = grouped.operands if isinstance(grouped, Join) else (grouped,)
         self._variables = join_variables(grouped) if isinstance(grouped, Join) else []
         self._rules: tuple[Rule, ...] = rules_of(grouped, catalog, certain) if isinstance(grouped, Join) else ()
-        self._inside = {o.column: widened(o.expr) for scan in self._scans().values() for o in scan.outputs}
+        self._inside = {o.column: unwidened(o.expr) for scan in self._scans().values() for o in scan.outputs}
         #: Of each key all that is equal to it, over columns of streams.
         self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]
 

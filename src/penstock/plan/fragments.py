@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
+from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -45,7 +46,7 @@ from penstock.plan.narrowing import narrowed
 from penstock.plan.panes import Panes, in_panes
 from penstock.plan.passing import with_passing
 from penstock.plan.physical import Keep, Received, Scan
-from penstock.plan.purging import widened, with_purging
+from penstock.plan.purging import with_purging
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
@@ -144,7 +145,7 @@ def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:
 def _along(dimension: Dimension, ruling: Ruling) -> Dimension:
     """How punctuations go where the rows go that they rule out: to all cells, where they say too little for that."""
     held: dict[Expr, Expr] = {c: o.expr for c, o in zip(ruling.columns, ruling.evidence.outputs, strict=True)}
-    own = [widened(expr) for expr in dimension or ()]
+    own = [unwidened(expr) for expr in dimension or ()]
     return tuple(held[expr] for expr in own) if own and held.keys() >= set(own) else None
 
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import Column
+from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import Relation, walk_relations
 from penstock.catalog import Catalog, OnViolation, Punctuated, StreamDef
 from penstock.plan.ends import Ending
 from penstock.plan.evidence import of_fixed, values_of
 from penstock.plan.physical import Scan
-from penstock.plan.purging import widened
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.register.declarations import constraint_text
 
@@ -101,6 +101,6 @@ def _rulings(scan: Scan, catalog: Catalog) -> Iterator[Ruling]:
 def _places(scan: Scan, columns: Iterable[Column]) -> Iterator[int]:
     """Where a scan has these columns of its stream, as far as it has them."""
     for column in columns:
-        place = next((n for n, output in enumerate(scan.outputs) if widened(output.expr) == column), None)
+        place = next((n for n, output in enumerate(scan.outputs) if unwidened(output.expr) == column), None)
         if place is not None:
             yield place

@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import product
 
-from penstock.algebra.expressions import Cast, Column, Comparator, Compare, Expr
-from penstock.algebra.predicates import Difference, Equality, classify
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr
+from penstock.algebra.predicates import Difference, Equality, classify, unwidened
 from penstock.algebra.relations import (
     AntiJoin,
     Distinct,
@@ -64,7 +64,7 @@ from penstock.plan.rules import (
     k_of,
 )
 from penstock.register.declarations import constraint_text
-from penstock.types import BIGINT, Kind
+from penstock.types import Kind
 
 
 def with_purging(relation: Relation, catalog: Catalog, spill: bool = False) -> Relation:
@@ -230,12 +230,6 @@ def _text(definition: StreamDef, constraint: Constraint) -> str:
 
 def _watches_the_same(one: Monitor, other: Monitor) -> bool:
     return not isinstance(one, OfReference) and one.constraint == other.constraint
-
-
-def widened(expr: Expr) -> Expr:
-    """What an INT that is compared with a BIGINT was before."""
-    is_wider = isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT
-    return expr.arg if isinstance(expr, Cast) and is_wider else expr
 
 
 def _stops(rule: Rule, asking: int, key: ByKey) -> bool:
@@ -510,7 +504,7 @@ class _Rules:
         own = {column.name.lower(): column for column in scan.stream.schema}
         found = []
         for name in names:
-            columns = {output.column for output in scan.outputs if widened(output.expr) == own[name.lower()]}
+            columns = {output.column for output in scan.outputs if unwidened(output.expr) == own[name.lower()]}
             found.append(next((v for v in range(len(self.variables)) if self._held(number, v) & columns), None))
         return None if None in found else tuple(v for v in found if v is not None)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.algebra.expressions import FALSE, And, Cast, Column, Expr, In, IsNull, Like, Not, Or, conjuncts
-from penstock.algebra.predicates import Bound, Difference, Equality, classify
+from penstock.algebra.expressions import FALSE, And, Column, Expr, In, IsNull, Like, Not, Or, conjuncts
+from penstock.algebra.predicates import Bound, Difference, Equality, classify, unwidened
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -23,7 +23,6 @@ from penstock.algebra.relations import (
     Window,
     rewrite_relation,
 )
-from penstock.types import BIGINT
 
 Columns = frozenset[Column]
 
@@ -81,7 +80,7 @@ def _tested(predicates: tuple[Expr, ...], known: Columns) -> tuple[Expr, ...]:
 
 
 def _is_null_test(expr: Expr, valued: Columns) -> bool:
-    return isinstance(expr, IsNull) and _plain(expr.arg) in valued
+    return isinstance(expr, IsNull) and unwidened(expr.arg) in valued
 
 
 def _with_values(relation: Relation) -> Columns:
@@ -99,7 +98,7 @@ def _with_values(relation: Relation) -> Columns:
             return _with_values(below)
         case Project(below, outputs) | Aggregate(below, outputs):
             known = _with_values(below)
-            return frozenset(output.column for output in outputs if _plain(output.expr) in known)
+            return frozenset(output.column for output in outputs if unwidened(output.expr) in known)
     return frozenset()
 
 
@@ -121,11 +120,6 @@ def _valued(predicate: Expr) -> Columns:
         case Equality(left, right) | Difference(left, right):
             return frozenset((left, right))
     return frozenset()
-
-
-def _plain(expr: Expr) -> Expr:
-    """What a whole number was before it was widened: that is NULL just where it is."""
-    return _plain(expr.arg) if isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT else expr
 
 
 def _union(sets: Iterable[Columns]) -> Columns:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from penstock.algebra.expressions import Cast, Column, Expr, substitute
+from penstock.algebra.expressions import Column, Expr, substitute
+from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import Project, Relation, Select, Unbounded, Window
 from penstock.catalog import Catalog, OnViolation, Punctuated, Reference, StreamDef, WithinTime
 from penstock.register.bounds import Kind
 from penstock.register.closing.closers import guard, window_closers
 from penstock.register.closing.endings import Ending
-from penstock.types import BIGINT
 
 #: A side that is all rows of a stream, and which of its columns are those of the set operation.
 Side = tuple[Window, Mapping[Column, Column]]
@@ -42,7 +42,7 @@ def side_of(relation: Relation, own: Mapping[Column, Expr]) -> Side | None:
             inside = {output.column: output.expr for output in outputs}
             return side_of(below, {column: substitute(expr, inside) for column, expr in own.items()})
         case Window(spec=Unbounded()):
-            plain = ((column, _unwidened(expr)) for column, expr in own.items())
+            plain = ((column, unwidened(expr)) for column, expr in own.items())
             return relation, {column: expr for column, expr in plain if isinstance(expr, Column)}
     return None
 
@@ -76,8 +76,3 @@ def _ending(
     then = guard(name, parent, reference, definition)
     text = f"{parent.stream.occurrence} is closed after a row that refers to it, by {', '.join(then.leans_on)}"
     return Ending((closed.open, then.open), (text,), (*closed.leans_on, *then.leans_on), by_time=False)
-
-
-def _unwidened(expr: Expr) -> Expr:
-    """What a whole number was before it was widened, for the other side."""
-    return _unwidened(expr.arg) if isinstance(expr, Cast) and expr.arg.type.is_integer and expr.type == BIGINT else expr
