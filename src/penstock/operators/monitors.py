@@ -203,6 +203,10 @@ def values_text(columns: Schema, key: Ints, dictionary: Dictionary) -> str:
     return " and ".join(f"{column.name} = {value.to_pylist()[0]!r}" for column, value in codes)
 
 
-def violation(constraint: str, values: str, time: int) -> PenstockError:
+class Violation(PenstockError):
+    """A row broke a constraint that is declared with ON VIOLATION ERROR."""
+
+
+def violation(constraint: str, values: str, time: int) -> Violation:
     message = f"a row with {values} at {time} breaks {constraint}"
-    return PenstockError(message, "put the data right, or declare what holds; ON VIOLATION WARN counts such rows")
+    return Violation(message, "put the data right, or declare what holds; ON VIOLATION WARN counts such rows")

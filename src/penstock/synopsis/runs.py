@@ -94,12 +94,13 @@ class Layout:
 def write_run(table: pa.Table, keys: int, path: Path) -> int:
     """Writes rows with the orders of their keys' hashes; gives the bytes that they take.
 
-    Nobody reads the file before it is whole: no state names it yet.
+    Nobody reads the file before it is whole: no state names it yet. It is readable to its owner alone.
     """
     for number in range(keys):
         order = np.argsort(table.column(_hash(number)).to_numpy(), kind="stable").astype(np.int32)
         table = table.append_column(_order(number), pa.array(order))
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         # Of one piece, so that its columns can be read in place.
         writer.write_table(table.combine_chunks())

@@ -13,35 +13,92 @@ from penstock.algebra.expressions import Column
 from penstock.catalog import Connector
 from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.listing import listed_files
-from penstock.engines.spark.written import ResultsLog, folder_of_cells, write_results
+from penstock.engines.spark.written import (
+    LoggedFile,
+    Results,
+    SparkLog,
+    clear_drafts,
+    folder_of_cells,
+    write_results,
+)
 from penstock.types import BIGINT, NULL
+
+QUERY = "6b1c3a52-8a9c-4d5e-9f00-0123456789ab"
 
 #: Characters that mean something in a URI.
 ODD = "a b%20c"
 
 
+def written(folder: str, batch: int, value: int, cell: int = 0) -> bytes:
+    """A draft with one row."""
+    return write_results(pa.table({"_ts": [value], "_op": ["+"]}), folder, f"{batch:05d}-{cell:05d}-{QUERY}")
+
+
+def in_folder(folder: str | Path) -> list[int]:
+    """What a reader finds that does not know the log."""
+    files = sorted(Path(folder).glob("*.parquet"))
+    return sorted(value for file in files for value in pq.ParquetFile(file).read().column("_ts").to_pylist())
+
+
 def test_the_results_of_a_micro_batch_count_once(spark: SparkSession, tmp_path: Path) -> None:
     folder = str(tmp_path / f"{ODD}.parquet")
-    log = ResultsLog(spark, folder)
+    log = Results(folder, SparkLog(spark, folder))
     for number, value in ((0, 0), (0, 10), (1, 1)):
-        told = write_results(pa.table({"_ts": [value], "_op": ["+"]}), folder, str(value))
-        log.commit(spark.createDataFrame([(told,)], "data BINARY"), number)
-    log.commit(spark.createDataFrame([], "data BINARY"), 2)
-    assert len(list(Path(folder).glob("*.parquet"))) == 3
+        log.commit([written(folder, number, value)], number)
+    log.commit([], 2)
+    assert in_folder(folder) == [0, 1]
     assert sorted(row._ts for row in spark.read.parquet(folder).collect()) == [0, 1]
     assert [table.column("_ts").to_pylist() for table in Committed(Path(folder)).new()] == [[0], [1]]
     # Every tenth log file holds all that came before.
     for number in range(3, 12):
-        told = write_results(pa.table({"_ts": [number], "_op": ["+"]}), folder, str(number))
-        ResultsLog(spark, folder).commit(spark.createDataFrame([(told,)], "data BINARY"), number)
+        Results(folder, SparkLog(spark, folder)).commit([written(folder, number, number)], number)
     assert spark.read.parquet(folder).count() == 11
+    clear_drafts(folder, QUERY)
+    assert not [path for path in Path(folder).iterdir() if path.name.startswith(".") and not path.name.endswith("crc")]
 
 
-def test_the_first_file_of_a_name_stays(tmp_path: Path) -> None:
-    """Its size may be in the log."""
-    told = [write_results(pa.table({"a": list(range(n))}), str(tmp_path), "0") for n in (1, 1000)]
-    assert told[0] == told[1]
-    assert [file.name for file in tmp_path.iterdir()] == ["part-0.snappy.parquet"]
+class KeptLog:
+    """A log that is kept in this process."""
+
+    def __init__(self) -> None:
+        self.batches: dict[int, list[LoggedFile]] = {}
+
+    def latest(self) -> int:
+        return max(self.batches, default=-1)
+
+    def add(self, number: int, files: list[LoggedFile]) -> bool:
+        return self.batches.setdefault(number, files) is files
+
+
+def test_a_draft_that_a_failed_attempt_left_never_counts(tmp_path: Path) -> None:
+    folder, log = str(tmp_path), KeptLog()
+    written(folder, 0, 66)
+    Results(folder, log).commit([written(folder, 0, 1)], 0)
+    assert in_folder(folder) == [1]
+    assert not list((tmp_path / ".drafts").iterdir())
+
+
+def test_files_that_were_named_and_not_logged_give_way(tmp_path: Path) -> None:
+    """As after a driver that died before the log had them. What is tried again may have results in other cells."""
+    folder, log = str(tmp_path), KeptLog()
+    Results(folder, log).commit([written(folder, 0, 0)], 0)
+    died = Results(folder, KeptLog())
+    died.commit([written(folder, 1, value, cell) for cell, value in enumerate((66, 67, 68))], 1)
+    assert in_folder(folder) == [0, 66, 67, 68]
+    Results(folder, log).commit([written(folder, 1, 1, 1)], 1)
+    assert in_folder(folder) == [0, 1]
+
+
+def test_drafts_and_files_of_another_query_are_left_alone(tmp_path: Path) -> None:
+    folder, log = str(tmp_path), KeptLog()
+    other = f"00007-00000-{QUERY[:-1]}0"
+    write_results(pa.table({"_ts": [7]}), folder, other)
+    (tmp_path / f"part-{other}.snappy.parquet").touch()
+    (tmp_path / "part-00000-12345678-spark.snappy.parquet").touch()
+    Results(folder, log).commit([written(folder, 0, 1)], 0)
+    clear_drafts(folder, QUERY)
+    assert [path.name.partition(".")[0] for path in (tmp_path / ".drafts").iterdir()] == [other]
+    assert len(list(tmp_path.glob("part-*"))) == 3
 
 
 def test_only_parquet_on_a_local_disk_is_written_by_cells(spark: SparkSession, tmp_path: Path) -> None:

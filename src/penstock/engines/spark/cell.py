@@ -29,9 +29,13 @@ from penstock.engines.spark.source import by_cell
 from penstock.engines.spark.work import Work
 from penstock.engines.spark.written import file_name, write_results
 from penstock.errors import PenstockError
+from penstock.operators.monitors import Violation
 from penstock.operators.sweep import sweep
 from penstock.synopsis.deltas import Deltas, no_deltas
 from penstock.synopsis.memory import Ints
+
+#: What the system says where there is no space.
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 #: Rows go to Spark in frames of about so many bytes: each frame has a price, and Arrow's batches a limit of 2 GB.
 _FRAME_BYTES = 16 << 20
@@ -44,6 +48,15 @@ class Row:
     address: int
     data: bytes | None
     note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a step makes: rows for the next operator, and for Spark's state the pages that changed, and the head."""
+
+    rows: list[Row]
+    pages: list[tuple[str, bytes]]
+    head: str
 
 
 class CellProcessor:
@@ -77,7 +90,7 @@ class CellProcessor:
                     mine.append(data)
                 else:
                     yield Row(int(to), data, told)
-        yield from self._step(address, mine)
+        yield from self._try_step(address, mine)
 
     def _frame(self, rows: list[Row]) -> pd.DataFrame:
         addresses, above = self._work.addresses, self._level + 1
@@ -85,25 +98,49 @@ class CellProcessor:
         numbers = {"at": np.array(at, np.int32), "address": np.array([row.address for row in rows], np.int32)}
         return pd.DataFrame({**numbers, "data": [row.data for row in rows], "note": [row.note for row in rows]})
 
-    def _step(self, address: int, mine: list[bytes]) -> list[Row]:
-        try:
-            return self._try_step(address, mine)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                raise
-            Residences(self._work.run).give_up()
-            return self._try_step(address, mine)
-
     def _try_step(self, address: int, mine: list[bytes]) -> list[Row]:
-        head = self._saved_head()
-        live = revival.take(self._work, address, head["token"] if head else None, self._saved_pages())
-        step = CellStep(self._work, address, live, head)
-        rows = list(step.run(mine))
-        for name, page in live.changes():
+        """Steps a cell, and changes Spark's state all at once or not at all.
+
+        All that a step changes is at hand before the first of it is written. Whatever fails after that fails the task,
+        and Spark tries it again from the state that is committed.
+        """
+        made = self._made(address, mine)
+        for name, page in made.pages:
             self._pages.updateValue((name,), (page,))
-        token = revival.keep(self._work, address, live)
-        self._head.update((json.dumps({"fingerprint": self._work.fingerprint, "token": token, **step.saved()}),))
-        return rows
+        self._head.update((made.head,))
+        return made.rows
+
+    def _made(self, address: int, mine: list[bytes]) -> _Made:
+        """What a step makes, in shared memory if that has room for it.
+
+        When a second try begins, nothing has been written to Spark's state, and the machine that the first one had is
+        thrown away: the second has one that is made again from what Spark's state holds.
+        """
+        try:
+            return self._made_once(address, mine, is_full=False)
+        except OSError as error:
+            if error.errno not in _NO_SPACE:
+                raise
+        Residences(self._work.run).give_up()
+        return self._made_once(address, mine, is_full=True)
+
+    def _made_once(self, address: int, mine: list[bytes], *, is_full: bool) -> _Made:
+        head = self._saved_head()
+        token = head["token"] if head else None
+        live = revival.take(self._work, address, token, self._saved_pages(), is_full=is_full)
+        try:
+            step = CellStep(self._work, address, live, head)
+            rows = list(step.run(mine))
+            pages = list(live.changes())
+            token = revival.keep(self._work, address, live)
+        except Violation as error:
+            revival.drop(live)
+            raise _explained(error, is_first=head is None) from None
+        except BaseException:
+            revival.drop(live)
+            raise
+        saved = {"fingerprint": self._work.fingerprint, "token": token, **step.saved()}
+        return _Made(rows, pages, json.dumps(saved))
 
     def _saved_head(self) -> dict[str, Any] | None:
         found = self._head.get()
@@ -123,6 +160,23 @@ def changed_query() -> PenstockError:
     return PenstockError(
         "the query, its streams, the horizon or the number of cells changed since the checkpoint was written",
         "start with a new checkpoint folder, or put back what was changed: --spill and Penstock's version count, too",
+    )
+
+
+def _explained(error: Violation, *, is_first: bool) -> PenstockError:
+    """What helps after a violation: rows of earlier micro-batches cannot be put right any more."""
+    anew = "start with a new checkpoint folder and a new output folder"
+    if is_first:
+        return PenstockError(
+            error.message,
+            "put the data right, and start again; or declare what holds (ON VIOLATION WARN counts such rows), "
+            f"and {anew}",
+        )
+    return PenstockError(
+        error.message,
+        "if the wrong row is one of the micro-batch that failed, put it right, and start again; rows of earlier "
+        "micro-batches are in the state and in the output already, so to put those right, or to declare what holds "
+        f"(ON VIOLATION WARN counts such rows), {anew}",
     )
 
 

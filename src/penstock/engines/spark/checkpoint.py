@@ -2,16 +2,19 @@
 
 `<checkpoint>/penstock/fingerprint` says which query the checkpoint is of. `<checkpoint>/penstock/control` is a source
 of the query from its first start on: a file that appears there closes time. Paths are Hadoop's, so the folder may be
-anywhere that Spark can write to.
+anywhere that Spark can write to. `<checkpoint>/penstock/lock` is held by the run that goes on from the checkpoint.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engines.spark.cell import changed_query
+from penstock.engines.spark.lock import Lock
+from penstock.engines.spark.reports import local_path
 from penstock.engines.spark.work import Work
 from penstock.errors import PenstockError
 
@@ -22,6 +25,13 @@ class Checkpoint:
         self.folder = folder.rstrip("/")
         self._fingerprint = f"{self.folder}/penstock/fingerprint"
         self._control = f"{self.folder}/penstock/control"
+        self._lock: Lock | None = None
+
+    @property
+    def full_path(self) -> str:
+        """The folder's own path, whatever it was called by."""
+        at = self._path(self.folder)
+        return str(at.getFileSystem(self._hadoop()).makeQualified(at).toUri())
 
     def claim(self, work: Work, out: str) -> None:
         """Makes the folder this query's own, or refuses if it is another's, or its results are not those in `out`."""
@@ -35,8 +45,23 @@ class Checkpoint:
         self._check_results(out)
         folder = self._path(self._control)
         folder.getFileSystem(self._hadoop()).mkdirs(folder)
+        local = local_path(self.full_path)
+        if local is not None:
+            self._lock = self._locked(local)
         if found != work.fingerprint:
             self._write(self._fingerprint, work.fingerprint)
+
+    def release(self) -> None:
+        """Lets another run go on from the checkpoint."""
+        if self._lock is not None:
+            self._lock.release()
+
+    def _locked(self, folder: Path) -> Lock:
+        try:
+            return Lock(folder / "penstock")
+        except OSError as error:
+            message = f"{self.folder}: {error.strerror}"
+            raise PenstockError(message, "choose a folder that can be written") from error
 
     def _check_results(self, out: str) -> None:
         """Spark numbers micro-batches from the checkpoint on, and leaves out those whose numbers the results have."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 
@@ -24,14 +25,14 @@ from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
-from penstock.engines.spark.reports import SlowStart, explained, naming
-from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.reports import SlowStart, SparkDied, explained, naming
+from penstock.engines.spark.residence import Residences, new_run
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
 from penstock.engines.spark.source import PACKETS, packed_control, packed_files, packed_stream, reads_files
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
-from penstock.engines.spark.written import ResultsLog, folder_of_cells, local_folder
+from penstock.engines.spark.written import Results, SparkLog, clear_drafts, folder_of_cells, local_folder
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
 
@@ -86,15 +87,32 @@ def start(
     check_session(spark)
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting)
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
-    work = replace(work, out=folder_of_cells(spark, out, work.schema), spill=spill)
     kept = Checkpoint(spark, checkpoint)
     with naming(checkpoint):
+        run = new_run(kept.full_path)
+        work = replace(work, out=folder_of_cells(spark, out, work.schema), spill=spill, run=run)
+        _leave_ended(kept.full_path)
         kept.claim(work, out)
-    result = _build(work, frames, kept.control())
-    from_files = all(reads_files(frames[stream.name]) for stream in work.streams)
-    running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files)
-    running.begin()
+    try:
+        result = _build(work, frames, kept.control())
+        from_files = all(reads_files(frames[stream.name]) for stream in work.streams)
+        running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files)
+        running.begin()
+    except BaseException:
+        kept.release()
+        raise
     return running
+
+
+#: The queries that this process has started and not left, by the full paths of their checkpoints.
+_started: dict[str, RunningQuery] = {}
+
+
+def _leave_ended(checkpoint: str) -> None:
+    """Leaves a query that has ended without anybody waiting for it, so that it can be started again."""
+    earlier = _started.get(checkpoint)
+    if earlier is not None and not earlier.is_running:
+        earlier._leave()
 
 
 def _spill_folder(spark: SparkSession, checkpoint: str) -> str:
@@ -116,10 +134,13 @@ class RunningQuery:
         self._checkpoint, self._out = checkpoint, out
         self._until_done, self._reads_files = until_done, reads_files
         self._query: StreamingQuery | None = None
+        self._id: str | None = None
+        self._full_path = checkpoint.full_path
         self._history = History()
 
     def begin(self) -> None:
         """Starts Spark's query."""
+        Residences(self._work.run).clear_others()
         with naming(self._out):
             to = self._writer().option("checkpointLocation", self._checkpoint.folder)
         if self._until_done and not self._reads_files:
@@ -132,17 +153,22 @@ class RunningQuery:
         try:
             with explained(self._work.streams):
                 self._query = to.start() if self._work.out else to.start(self._out)
+                self._id = str(self._query.id)
         finally:
             self._spark.conf.set(partitions, before or "200")
+        _started[self._full_path] = self
 
     def _writer(self) -> DataStreamWriter:
         if self._work.out is None:
             return writer(self._result, self._work.schema, self._out)
-        return self._result.writeStream.foreachBatch(ResultsLog(self._spark, self._work.out).commit)
+        results = Results(self._work.out, SparkLog(self._spark, self._work.out), self._work.streams)
+        return self._result.writeStream.foreachBatch(results.run)
 
     @property
     def is_running(self) -> bool:
-        return self._query is not None and self._query.isActive
+        with suppress(SparkDied), explained(()):
+            return self._query is not None and self._query.isActive
+        return False
 
     def await_done(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Waits until the query has ended; with `until_done`, until time is closed and all is written.
@@ -169,28 +195,45 @@ class RunningQuery:
 
     def stop(self) -> None:
         """Ends the query after the last micro-batch that was completed. It goes on from there when started again."""
-        if self._query is not None:
-            self._query.stop()
-            self._collect()
+        if self._query is None:
+            return
+        try:
+            # If Spark's process has ended, the query has ended with it.
+            with suppress(SparkDied), explained(()):
+                self._query.stop()
+                self._collect()
+        finally:
             self._leave()
 
     def progress(self) -> QueryProgress | None:
         """How far it is, or None before the first micro-batch is done."""
-        self._collect()
+        self._collect_if_alive()
         return self._history.progress()
 
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator did in each micro-batch that is done, by fragment and cell."""
-        self._collect()
+        self._collect_if_alive()
         return self._history.metrics()
 
     def _collect(self) -> None:
         if self._query is not None:
             self._history.collect(self._query)
 
+    def _collect_if_alive(self) -> None:
+        with suppress(SparkDied), explained(()):
+            self._collect()
+
     def _leave(self) -> None:
-        """Gives the memory of the machines back. On other hosts it goes when the next query starts a day later."""
+        """Gives the memory of the machines back, and the checkpoint, and removes drafts of results.
+
+        On other hosts the memory goes when the query is started again, or when another starts a day later.
+        """
         Residences(self._work.run).remove()
+        if self._work.out is not None and self._id is not None:
+            clear_drafts(self._work.out, self._id)
+        self._checkpoint.release()
+        if _started.get(self._full_path) is self:
+            del _started[self._full_path]
 
     def _patiently(self, wait: Callable[[Callable[[], None]], None], meanwhile: Callable[[], None]) -> None:
         """Waits, and starts a query again that a busy machine kept from starting: it goes on from its checkpoint."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 from penstock.catalog import StreamDef, TableDef
@@ -36,6 +36,10 @@ class SlowStart(PenstockError):
     """A query could not start because the machine was too busy. It can be started again."""
 
 
+class SparkDied(PenstockError):
+    """Spark's Java process has ended."""
+
+
 @contextmanager
 def explained(definitions: Definitions) -> Iterator[None]:
     """Turns what Spark raises inside into a PenstockError."""
@@ -43,6 +47,20 @@ def explained(definitions: Definitions) -> Iterator[None]:
         yield
     except (PySparkException, Py4JJavaError) as error:
         raise told(causes(error), definitions) from error
+    except (Py4JError, ConnectionError) as error:
+        if not is_death(error):
+            raise
+        raise SparkDied(
+            "Spark's Java process has ended, and the query with it",
+            "start the query again with the same checkpoint: it goes on after the last micro-batch that was completed; "
+            "if the process ended for lack of memory, give it more (spark.driver.memory)",
+        ) from error
+
+
+def is_death(error: BaseException) -> bool:
+    """Whether a call of Spark's failed because its Java process is gone: then there is no Java exception."""
+    is_answer = isinstance(error, Py4JJavaError) or "Trace:" in str(error)
+    return isinstance(error, ConnectionError) or (isinstance(error, Py4JError) and not is_answer)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from penstock.engines.spark.packing import read_values, values_text
-from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.residence import Residences, discard
 from penstock.engines.spark.work import Work
 from penstock.operators.machine import Machine
 from penstock.synopsis.dictionary import Dictionary, Page
@@ -56,10 +56,13 @@ class Live:
             yield f"{_VALUES}{number}", page
 
 
-def take(work: Work, address: int, token: str | None, pages: Iterable[tuple[str, bytes]]) -> Live:
-    """The machine of a cell, for one batch: it must be given back with `keep`, or it is lost.
+def take(
+    work: Work, address: int, token: str | None, pages: Iterable[tuple[str, bytes]], *, is_full: bool = False
+) -> Live:
+    """The machine of a cell, for one batch: it must be given back with `keep` when the batch is done, or with `drop`.
 
-    Spark's state has this token, and these pages; they are read only if they must be.
+    Spark's state has this token, and these pages; they are read only if they must be. If shared memory `is_full`, a
+    machine that is made again lives in this process.
     """
     live = _kept.pop((work.run, address), None)
     is_true = live is not None and token is not None and live.token == token
@@ -67,17 +70,28 @@ def take(work: Work, address: int, token: str | None, pages: Iterable[tuple[str,
         return live
     residences = Residences(work.run)
     folder = residences.claim(address, token)
-    if folder is None:
-        return _rebuilt(work, address, token, pages, residences.new(address))
-    if live is not None and is_true:
+    if folder is not None and live is not None and is_true:
         live.folder = folder
         live.memory.moved(folder)
         return live
-    return _attached(work, address, token, folder)
+    is_there = folder is not None
+    if folder is None and not is_full:
+        folder = residences.new(address)
+    try:
+        if is_there and folder is not None:
+            return _attached(work, address, token, folder)
+        return _rebuilt(work, address, token, pages, folder)
+    except BaseException:
+        if folder is not None:
+            discard(folder)
+        raise
 
 
 def keep(work: Work, address: int, live: Live) -> str:
-    """Keeps a machine for the next batch, under the token that Spark's state must have then."""
+    """Keeps a machine for the next batch, under the token that Spark's state must have then.
+
+    If the task fails after that, Spark's state never has the token, and the machine is never found.
+    """
     live.token = uuid4().hex
     if live.folder is not None:
         live.folder = Residences(work.run).release(live.folder, address, live.token)
@@ -86,6 +100,12 @@ def keep(work: Work, address: int, live: Live) -> str:
     while len(_kept) > _MOST_KEPT:
         _kept.popitem(last=False)
     return live.token
+
+
+def drop(live: Live) -> None:
+    """Throws a machine away whose batch has failed: it is half stepped, and no token finds it."""
+    if live.folder is not None:
+        discard(live.folder)
 
 
 def _rebuilt(

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -17,6 +16,7 @@ from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.engines.routing import Router
 from penstock.engines.spark.addresses import Addresses
 from penstock.engines.spark.packing import rows_packets
+from penstock.engines.spark.residence import new_run
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan, Route, plan
@@ -40,7 +40,7 @@ class Work:
     horizon: int | None
     #: What must not change between a checkpoint and a restart.
     fingerprint: str
-    #: Tells this start of the query from all others.
+    #: Tells this start of the query from all others (`residence.new_run`).
     run: str
     #: The packets of static tables by address.
     tables: Mapping[int, tuple[bytes, ...]]
@@ -94,7 +94,7 @@ def make_work(query: Query, catalog: Catalog, cells: int, horizon: int | None, f
     described = repr((STATE_VERSION, planned.fragments, planned.kind, planned.comes_once, query.schema, horizon, cells))
     described += repr([(s.name, s.attributes, s.timestamp, s.delay) for s in streams])
     fingerprint = hashlib.blake2b(described.encode(), digest_size=16).hexdigest()
-    return Work(query.name, planned, query.schema, streams, cells, horizon, fingerprint, uuid4().hex, {})
+    return Work(query.name, planned, query.schema, streams, cells, horizon, fingerprint, new_run(), {})
 
 
 def tables_of(work: Work, catalog: Catalog) -> list[TableDef]:

@@ -1,19 +1,27 @@
 """Results that cells write themselves: a Parquet file per cell and micro-batch, and the log of the files that count.
 
 Rows that leave Python for Spark to write them cost more than it did to find them. So a cell writes its results where
-it is, and hands on the name of the file. When all cells are done, the files are added to the log that Spark's own file
-sink keeps, `_spark_metadata`, under the number of the micro-batch, and only once: whoever reads the folder with Spark
-sees each result exactly once, whatever was tried again. A file is named after its micro-batch and cell. What is tried
-again finds its file there, with the same rows, and leaves it. So the folder holds each result once for all other
-readers, too.
+it is, and hands on the name of the file. Each attempt writes a draft of its own, in a hidden folder. When all cells are
+done, the driver gives the drafts of the attempts that count their final names, and then adds the files to the log that
+Spark's own file sink keeps, `_spark_metadata`, under the number of the micro-batch. A driver may die anywhere on the
+way; then the micro-batch runs again:
+
+    drafts written      the new attempts write new drafts; the old ones are removed
+    some files named    new drafts take the names of the old files, and what is left of those goes
+    the log has them    the files stay, and the new drafts are removed
+
+So whoever reads the folder sees each result exactly once, with Spark's log or without it, and what an attempt left that
+does not count is never taken for the result of another one.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -22,9 +30,12 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.algebra.relations import Schema
-from penstock.engines.spark.reports import local_path
+from penstock.engines.spark.reports import Definitions, explained, local_path
 from penstock.errors import PenstockError
 from penstock.types import Kind
+
+#: The folder of drafts in that of the results. Readers pass over names that start with a dot.
+_DRAFTS = ".drafts"
 
 #: The version of the log's format.
 _LOG_VERSION = 1
@@ -54,34 +65,101 @@ def local_folder(spark: SparkSession, folder: str) -> str | None:
 
 
 def write_results(results: pa.Table, folder: str, name: str) -> bytes:
-    """Writes results into a file of their own, and gives the file's description."""
-    os.makedirs(folder, exist_ok=True)
-    path = Path(folder) / f"part-{name}.snappy.parquet"
-    # Readers pass over names that start with a dot: what a worker leaves that is killed here is in nobody's way.
-    draft = path.with_name(f".{path.name}.{uuid4()}")
+    """Writes a draft of results, and describes the file that becomes of it."""
+    drafts = Path(folder) / _DRAFTS
+    os.makedirs(drafts, exist_ok=True)
+    draft = drafts / f"{name}.{uuid4().hex}"
     pq.write_table(results, draft)
-    try:
-        # The log may have the size of the first: a second one has the same rows, but maybe in another order.
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
-    found = path.stat()
-    told = {"path": path.as_uri(), "size": found.st_size, "modified": found.st_mtime_ns // 1_000_000}
+    found = draft.stat()
+    told = {"name": name, "draft": draft.name, "size": found.st_size, "modified": found.st_mtime_ns // 1_000_000}
     return json.dumps(told).encode()
 
 
 def file_name(cell: int) -> str:
-    """The name of a cell's results in the micro-batch that runs: the same one whenever it is tried again."""
+    """The name of a cell's results in the micro-batch that runs."""
     context = TaskContext.get()
     assert context is not None
     query, batch = (context.getLocalProperty(key) for key in ("sql.streaming.queryId", "streaming.sql.batchId"))
     return f"{int(batch or 0):05d}-{cell:05d}-{query}"
 
 
-class ResultsLog:
-    """Spark's log of the results in a folder."""
+def clear_drafts(folder: str, query: str, until: int | None = None) -> None:
+    """Removes the drafts of a query that do not count; `until` is the last micro-batch that is done, None for all."""
+    drafts = Path(folder) / _DRAFTS
+    for draft in drafts.glob(f"*-{query}.*"):
+        if until is None or _batch(draft.name) <= until:
+            draft.unlink(missing_ok=True)
+    if until is None:
+        with suppress(OSError):
+            drafts.rmdir()  # unless another query's are there
+
+
+class Log(Protocol):
+    """Which files hold the results of which micro-batch."""
+
+    def latest(self) -> int:
+        """The last micro-batch that the log has; -1 if it has none."""
+
+    def add(self, number: int, files: list[LoggedFile]) -> bool:
+        """Adds the files of a micro-batch, unless it is there already."""
+
+
+class LoggedFile(NamedTuple):
+    path: str
+    size: int
+    modified: int
+
+
+class Results:
+    """The results of a query in a folder, to which each micro-batch adds its own once."""
+
+    def __init__(self, folder: str, log: Log, streams: Definitions = ()) -> None:
+        self._folder, self._log, self._streams = Path(folder), log, streams
+        #: Whether what an earlier run named and did not log has been removed.
+        self._is_clear = False
+
+    def run(self, batch: DataFrame, number: int) -> None:
+        """Runs a micro-batch, whose rows describe drafts, and commits them."""
+        # An error must leave as one of ours: what Spark says would get lost on the way through Java.
+        with explained(self._streams):
+            told = [row.data for row in batch.collect()]
+        self.commit(told, number)
+
+    def commit(self, told: Iterable[bytes], number: int) -> None:
+        """Names the drafts that attempts have described, and adds them to the log.
+
+        A driver may have died when the log had the files and Spark did not know. Then the micro-batch runs again, for
+        its state; its results are there already.
+        """
+        drafts = [json.loads(each) for each in told]
+        if number > self._log.latest():
+            self._clear({f["name"] for f in drafts}, number)
+            for file in drafts:
+                os.replace(self._folder / _DRAFTS / file["draft"], self._path(file["name"]))
+            files = [LoggedFile(self._path(f["name"]).as_uri(), f["size"], f["modified"]) for f in drafts]
+            if not self._log.add(number, files):
+                message = f"the results of micro-batch {number} were written by another run"
+                raise PenstockError(message, "let only one run write to a folder")
+        for query in {_query(file["name"]) for file in drafts}:
+            clear_drafts(str(self._folder), query, number)
+
+    def _clear(self, names: set[str], number: int) -> None:
+        """Removes files that a driver named before it died, and did not log."""
+        if self._is_clear:
+            return
+        kept = {self._path(name) for name in names}
+        for query in {_query(name) for name in names}:
+            for path in self._folder.glob(f"part-*-{query}.snappy.parquet"):
+                if path not in kept and _batch(path.name.removeprefix("part-")) >= number:
+                    path.unlink(missing_ok=True)
+        self._is_clear = True
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"part-{name}.snappy.parquet"
+
+
+class SparkLog:
+    """The log that Spark's file sink keeps in a folder."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
         gateway: Any = spark.sparkContext._gateway
@@ -93,20 +171,20 @@ class ResultsLog:
         self._log = sinks.FileStreamSinkLog(_LOG_VERSION, spark._jsparkSession, at, nothing)
         self._status = sinks.SinkFileStatus
 
-    def commit(self, batch: DataFrame, number: int) -> None:
-        """Runs a micro-batch, whose rows describe files, and adds the files to the log.
-
-        A driver may have died when the log had the files and Spark did not know. Then the micro-batch runs again, for
-        its state; its results are there already.
-        """
-        told = [json.loads(row.data) for row in batch.collect()]
+    def latest(self) -> int:
         last = self._log.getLatestBatchId()
-        if last.isDefined() and number <= last.get():
-            return
-        files = self._gateway.new_array(self._status, len(told))
-        for place, file in enumerate(told):
-            described = (file["path"], file["size"], False, file["modified"], 1, _BLOCK_BYTES, "add")
-            files[place] = self._status(*described)
-        if not self._log.add(number, files):
-            message = f"the results of micro-batch {number} were written by another run"
-            raise PenstockError(message, "let only one run write to a folder")
+        return int(last.get()) if last.isDefined() else -1
+
+    def add(self, number: int, files: list[LoggedFile]) -> bool:
+        described = self._gateway.new_array(self._status, len(files))
+        for place, file in enumerate(files):
+            described[place] = self._status(file.path, file.size, False, file.modified, 1, _BLOCK_BYTES, "add")
+        return bool(self._log.add(number, described))
+
+
+def _batch(name: str) -> int:
+    return int(name.partition("-")[0])
+
+
+def _query(name: str) -> str:
+    return name.split("-", 2)[2]
