@@ -27,7 +27,8 @@ from penstock.catalog import StreamDef, TableDef
 from penstock.cli import main
 from penstock.engines import files
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.engines.embedded_run import open_run, read_by
+from penstock.engines.embedded_run import open_run
+from penstock.engines.planning import plan_of, read_by
 from penstock.sql import Script, bind_text
 from tests.cli.conftest import Penstock, penstock  # noqa: F401
 from tests.engines.comparing import bound, expected, logged, table
@@ -84,7 +85,7 @@ def reference(name: str, horizon: int | None = None) -> list[list[str]]:
     """The lines of a query's csv, in no order within an instant."""
     bound_script = script()
     query = next(query for query in bound_script.queries if query.name == name)
-    streams, tables = read_by([query], bound_script.catalog)
+    streams, tables = read_by([plan_of(query, bound_script.catalog)], bound_script.catalog)
     data = {definition.name: read_rows(definition) for definition in (*streams, *tables)}
     for stream in streams:  # a row without a time does not exist
         at = [attribute.name for attribute in stream.attributes].index(stream.timestamp)

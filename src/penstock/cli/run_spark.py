@@ -17,6 +17,7 @@ from penstock.cli.progress import Counts, Progress
 from penstock.cli.run import forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, stopping
 from penstock.engines.java import find_java
+from penstock.engines.planning import plan_of
 from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.declared import frames_of
@@ -80,7 +81,9 @@ def _start(
 ) -> _Started:
     with nullcontext() if args.debug else stderr_to(scratch / "spark.log"):
         spark = spark_session(args.master)
-    streams, tables = frames_of(query, script.catalog, spark)
+    cells = args.cells or spark.sparkContext.defaultParallelism
+    planned = plan_of(query, script.catalog, cells, forgetting(args))
+    streams, tables = frames_of(planned, script.catalog, spark)
     folder = str(scratch / f"{query.name}.parquet") if output == "-" else output
     checkpoint = str(Path(args.checkpoint) / query.name if args.checkpoint else scratch / f"{query.name}.checkpoint")
     running = start(
@@ -91,10 +94,11 @@ def _start(
         spark=spark,
         out=folder,
         checkpoint=checkpoint,
-        cells=args.cells or spark.sparkContext.defaultParallelism,
+        cells=cells,
         horizon=args.horizon,
         until_done=args.until_done,
         forgetting=forgetting(args),
+        planned=planned,
     )
     shown = (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None
     return _Started(running, shown)

@@ -19,11 +19,11 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import Query, StreamKind, Table, streams, walk_relations
-from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, TableDef
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import NEVER, Progress
 from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
+from penstock.engines.planning import plan_of
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.routing import Router
 from penstock.operators.machine import Machine
@@ -32,7 +32,7 @@ from penstock.operators.sweep import RowsHolder, sweep
 from penstock.plan.buckets import Constant
 from penstock.plan.ends import Ending
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.fragments import Fragment, Leaf, Plan, plan
+from penstock.plan.fragments import Fragment, Leaf, Plan
 from penstock.plan.physical import Received, Scan
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
@@ -64,7 +64,7 @@ class EmbeddedEngine:
         stores: SharedStores | None = None,
         forgetting: Forgetting = EAGER,
     ) -> None:
-        self.plan: Plan = planned or plan(normalise(query), cells, catalog, forgetting)
+        self.plan: Plan = planned or plan_of(query, catalog, cells, forgetting)
         self.query = query
         #: The streams of its windows. Others are read for their punctuations, and their times are not the query's.
         self._own = {stream.name for stream in streams(query.relation)}
@@ -107,13 +107,21 @@ class EmbeddedEngine:
         if any(ingest.progress.newest == NEVER for ingest in ingests):
             return self._step(self._until)
         watermark = min((i.progress.newest - i.definition.delay for i in ingests), default=self._until)
+        if self._own <= self._ended:
+            # Streams of punctuations go on after the query's own: no instant past the horizon is closed by them.
+            watermark = min(watermark, self._end())
         return self._step(max(self._until, watermark))
 
     def finish(self) -> pa.Table:
-        """Closes all instants up to the horizon: by default the largest timestamp that was seen."""
-        newest = max((ingest.progress.newest for name, ingest in self.streams.items() if name in self._own), default=0)
-        horizon = max(newest, 0) if self._horizon is None else self._horizon
-        return self._step(max(self._until, horizon + 1))
+        """Closes all instants up to the horizon: by default the largest timestamp of the query's own streams."""
+        return self._step(max(self._until, self._end()))
+
+    def _end(self) -> int:
+        """The first instant past the horizon. The default one is known when the query's own streams have ended."""
+        if self._horizon is not None:
+            return self._horizon + 1
+        newest = (ingest.progress.newest for name, ingest in self.streams.items() if name in self._own)
+        return max(0, max(newest, default=0)) + 1
 
     @property
     def forgets(self) -> bool:
