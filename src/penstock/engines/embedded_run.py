@@ -89,8 +89,12 @@ class EmbeddedRun:
             with compiling(compiles):
                 yield from self._results()
         finally:
-            for engine in self.engines:
-                engine.close()
+            self.close()
+
+    def close(self) -> None:
+        """Removes what is on disk. No results come after that."""
+        for engine in self.engines:
+            engine.close()
 
     def _results(self) -> Iterator[Result | None]:
         open_streams = list(self._streams)

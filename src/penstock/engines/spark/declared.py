@@ -1,7 +1,7 @@
 """The DataFrames of declared sources: what `USING format OPTIONS (...)` means to Spark.
 
-csv and json mean the same as in the embedded engine: `\\N` and an empty field are NULL, and text that is no value of
-its type is an error, unless OPTIONS say otherwise.
+csv and json mean the same as in the embedded engine: `\\N` and an empty field are NULL, a quoted empty field is an
+empty text, and text that is not a value of its type is an error, unless OPTIONS say otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DEFAULTS: dict[str, dict[str, str]] = {
     "csv": {
         "mode": "FAILFAST",
         "nullValue": "\\N",
-        "emptyValue": "\\N",
+        "emptyValue": "",
         "escape": '"',
         "multiLine": "true",
         "enforceSchema": "false",
