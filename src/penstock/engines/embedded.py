@@ -7,12 +7,13 @@ that read the same windows.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 from weakref import finalize
 
 import numpy as np
@@ -26,6 +27,7 @@ from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of
 from penstock.engines.planning import plan_of
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.routing import Router
+from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
 from penstock.operators.stubs import SharedStores
 from penstock.operators.sweep import RowsHolder, sweep
@@ -74,8 +76,15 @@ class EmbeddedEngine:
         self._is_first = not self._stores.holders
         self._stores.holders.append(self)
         #: Where rows are spilled to, for as long as the engine is there.
-        self._spill = Path(mkdtemp(prefix="penstock-")) if self.plan.forgetting.spill else None
+        self._spill = _new_folder() if self.plan.forgetting.spill else None
         self._remove = finalize(self, _remove, self._spill)
+        try:
+            self._build(catalog, tables or {})
+        except BaseException:
+            self.close()
+            raise
+
+    def _build(self, catalog: Catalog, tables: Mapping[str, pa.Table]) -> None:
         self._machines = [self._make(fragment) for fragment in self.plan.fragments]
         self._mail: list[list[list[list[Deltas]]]] = [
             [[[] for _ in f.routes] for _ in range(f.cells)] for f in self.plan.fragments
@@ -87,7 +96,7 @@ class EmbeddedEngine:
         self._until = 0
         self._steps = 0
         self._metrics_until_now = {name: Progress() for name in self.streams}
-        self._tables = self._table_letters(catalog, tables or {})
+        self._tables = self._table_letters(catalog, tables)
 
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""
@@ -229,7 +238,12 @@ class EmbeddedEngine:
             for box, route in zip(boxes, fragment.routes, strict=True)
         ]
         self._mail[fragment.number][cell] = [[] for _ in fragment.routes]
-        return machine.step(inputs, until, arrivals)
+        try:
+            return machine.step(inputs, until, arrivals)
+        except OSError as error:
+            if self._spill is None:
+                raise
+            raise _not_spilled(self._spill, error) from error
 
     def _post(self, letter: Sent) -> None:
         boxes = self._mail[letter.fragment]
@@ -306,6 +320,19 @@ class _Exchange:
     def send(self, deltas: Deltas, dictionary: Dictionary) -> Sent:
         picked, cells = self.router.cells(deltas.rows, dictionary)
         return Sent(self.fragment, self.leaf, cells, deltas.take(picked))
+
+
+def _new_folder() -> Path:
+    try:
+        return Path(mkdtemp(prefix="penstock-"))
+    except OSError as error:
+        raise _not_spilled(Path(gettempdir()), error) from error
+
+
+def _not_spilled(folder: Path, error: OSError) -> PenstockError:
+    said = os.strerror(error.errno) if error.errno else str(error)
+    hint = f"make room in {folder.parent}, name a folder with more in TMPDIR, or run it without spill"
+    return PenstockError(f"{folder}: rows cannot be put on disk: {said}", hint)
 
 
 def _remove(folder: Path | None) -> None:

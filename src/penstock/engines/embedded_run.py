@@ -8,6 +8,7 @@ A stream is read once, for all queries that run together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -168,9 +169,13 @@ def open_engines(
     shared = sharing(plans)
     stores = SharedStores(shared)
     engines = []
-    for planned in plans:
-        common = stores if shared.concerns(planned) else None
-        engines.append(EmbeddedEngine(planned.query, catalog, tables, horizon=horizon, planned=planned, stores=common))
+    with ExitStack() as failing:
+        for planned in plans:
+            common = stores if shared.concerns(planned) else None
+            engine = EmbeddedEngine(planned.query, catalog, tables, horizon=horizon, planned=planned, stores=common)
+            failing.callback(engine.close)
+            engines.append(engine)
+        failing.pop_all()
     return engines
 
 
