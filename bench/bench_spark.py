@@ -124,22 +124,25 @@ def run_side(workload: Workload, side: str, folder: Path) -> list[Figures]:
 
 
 def penstock(workload: Workload, session: SparkSession, data: Path, out: Path) -> Figures:
+    from penstock.engines.planning import plan_of
     from penstock.engines.spark.declared import frames_of
     from penstock.engines.spark.query import start
     from penstock.sql import bind_text
 
     declared = workload.module.ddl(data).replace("OPTIONS (", "OPTIONS (maxFilesPerTrigger '1', ")
     script = bind_text(declared + workload.module.RESULTS).checked()
+    planned = plan_of(script.queries[0], script.catalog, 2)
     clock = Clock()
     running = start(
         script.queries[0],
         script.catalog,
-        *frames_of(script.queries[0], script.catalog, session),
+        *frames_of(planned, script.catalog, session),
         spark=session,
         out=str(out / "out.parquet"),
         checkpoint=str(out / "checkpoint"),
         cells=2,
         until_done=True,
+        planned=planned,
     )
     running.await_done(clock.tick)
     figures = clock.read()

@@ -20,7 +20,7 @@ from penstock.errors import Origin, PenstockError
 from penstock.plan.explain import fragments_text
 from penstock.plan.exploited import UnusedProof, unused_proof
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.fragments import plan
+from penstock.plan.fragments import Plan, plan
 from penstock.register import Verdict, check_query, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
@@ -171,9 +171,9 @@ class Query:
         from penstock.engines.spark.query import build  # noqa: PLC0415
 
         self._admit()
-        spark = self._session.spark
-        streams, tables = self._frames()
-        return build(self.bound, self._session.catalog, streams, tables, cells or spark.sparkContext.defaultParallelism)
+        cells = cells or self._session.spark.sparkContext.defaultParallelism
+        planned, streams, tables = self._frames(cells, EAGER)
+        return build(self.bound, self._session.catalog, streams, tables, cells, planned=planned)
 
     def start(
         self,
@@ -190,7 +190,8 @@ class Query:
 
         self._admit()
         spark = self._session.spark
-        streams, tables = self._frames()
+        cells = cells or spark.sparkContext.defaultParallelism
+        planned, streams, tables = self._frames(cells, forgetting)
         self._started = start(
             self.bound,
             self._session.catalog,
@@ -199,10 +200,11 @@ class Query:
             spark=spark,
             out=out,
             checkpoint=checkpoint,
-            cells=cells or spark.sparkContext.defaultParallelism,
+            cells=cells,
             horizon=horizon,
             until_done=until_done,
             forgetting=forgetting,
+            planned=planned,
         )
         return self._started
 
@@ -219,11 +221,14 @@ class Query:
             return [metric.as_json() for metric in self._started.metrics()]
         return self._metrics
 
-    def _frames(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The DataFrames of the streams and of the tables that it reads."""
+    def _frames(self, cells: int, forgetting: Forgetting) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
+        """The plan by which it runs, and the DataFrames of the streams and of the tables that the plan reads."""
+        from penstock.engines.planning import plan_of  # noqa: PLC0415
         from penstock.engines.spark.declared import frames_of  # noqa: PLC0415
 
-        return frames_of(self.bound, self._session.catalog, self._session.spark, self._session.data)
+        catalog = self._session.catalog
+        planned = plan_of(self.bound, catalog, cells, forgetting)
+        return planned, *frames_of(planned, catalog, self._session.spark, self._session.data)
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name} {column.type}" for column in self.schema)

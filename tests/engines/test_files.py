@@ -223,6 +223,8 @@ ROWS: list[tuple[Any, ...]] = [
     (1, 1.5, None, True, "a,é", b"ab", 1, 1_500_000),
     (None, None, None, None, None, None, None, 2_000_000),
     (2, float("nan"), None, False, 'say "x"\n', b"", -1, 3_000_000),
+    (3, 0.0, None, False, "", b"\\N", 0, 4_000_000),
+    (4, 0.0, None, False, "\\N", b"x", 0, 5_000_000),
 ]
 
 
@@ -233,7 +235,7 @@ def results() -> tuple[Query, pa.Table]:
     assert isinstance(stream, StreamDef)
     write_csv(run(query, script.catalog, {"s": ROWS}), query.schema, Path("expected.csv"))
     rows = table(stream, ROWS)
-    stamps = [pa.array([1_500_000, 2_000_000, 3_000_000]), pa.array(["+"] * 3)]
+    stamps = [pa.array([row[-1] for row in ROWS]), pa.array(["+"] * len(ROWS))]
     return query, pa.Table.from_arrays([*stamps, *rows.columns], names=["_ts", "_op", *rows.column_names])
 
 
@@ -242,7 +244,8 @@ def test_csv_is_written_as_the_reference_writes_it(here: Path) -> None:
     sink = open_sink("out/of.csv", query)
     sink.write(rows.slice(0, 2))
     sink.write(rows.slice(2))
-    sink.close()
+    sink.finish()
+    sink.publish()
     assert (here / "out/of.csv").read_text() == (here / "expected.csv").read_text()
 
 
@@ -250,7 +253,8 @@ def test_what_is_printed_is_csv(capsys: pytest.CaptureFixture[str]) -> None:
     query, rows = results()
     sink = open_sink("-", query)
     sink.write(rows)
-    sink.close()
+    sink.finish()
+    sink.publish()
     assert capsys.readouterr().out == Path("expected.csv").read_text()
 
 
@@ -259,13 +263,32 @@ def test_what_is_written_reads_as_the_same(form: str) -> None:
     query, rows = results()
     sink = open_sink(f"out.{form}", query)
     sink.write(rows)
-    sink.close()
+    sink.finish()
+    sink.publish()
     options = f"path 'out.{form}'" + (", header 'true'" if form == "csv" else "")
     columns = f"_ts BIGINT, _op STRING, {COLUMNS}"
     again = read(declared(f"{form} OPTIONS ({options})", columns))
-    if form == "csv":  # an empty field is NULL
-        rows = rows.set_column(7, "b", pa.array([b"ab", None, None], pa.binary()))
     assert str(again.to_pylist()) == str(rows.to_pylist())
+
+
+def test_quotes_tell_a_text_from_null(here: Path) -> None:
+    """A text that is empty or `\\N` is quoted. Without quotes both are NULL."""
+    (here / "s.csv").write_text('"",1\n,2\n"\\N",3\n\\N,4\n')
+    definition = declared("csv OPTIONS (path 's.csv')", "w STRING, ts BIGINT")
+    assert read(definition).column("w").to_pylist() == ["", None, "\\N", None]
+    query, rows = results()
+    sink = open_sink("out.csv", query)
+    sink.write(rows.slice(3))
+    sink.finish()
+    sink.publish()
+    written = (here / "out.csv").read_text().splitlines()
+    assert '\\N,false,"","\\N",' in written[1]
+    assert '\\N,false,"\\N",x,' in written[2]
+
+
+def test_a_quoted_empty_field_is_not_a_number(here: Path) -> None:
+    (here / "s.csv").write_text('"",1\n')
+    assert refused(declared("csv OPTIONS (path 's.csv')", "n BIGINT, ts BIGINT")).startswith("s.csv:1: '' in column n")
 
 
 def test_a_result_that_is_not_whole_has_no_name(here: Path) -> None:
@@ -282,7 +305,7 @@ def test_csv_refuses_bytes_that_are_no_text() -> None:
     query, rows = results()
     sink = open_sink("out.csv", query)
     with pytest.raises(PenstockError, match="a value of b is not UTF-8"):
-        sink.write(rows.set_column(7, "b", pa.array([b"\xff"] * 3)))
+        sink.write(rows.set_column(7, "b", pa.array([b"\xff"] * rows.num_rows)))
     sink.abandon()
 
 

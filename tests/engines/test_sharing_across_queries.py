@@ -15,6 +15,7 @@ from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.embedded_run import EmbeddedRun, open_engines
+from penstock.engines.planning import plan_of
 from penstock.operators import machine
 from penstock.sql import bind_text
 from tests.engines.comparing import Log, batches_of, expected, logged, table
@@ -38,7 +39,7 @@ def test_each_query_says_what_it_says_alone_and_no_later(cases: list[Case], seed
     tables = {t.name: table(t, cases[0].data.get(t.name, ())) for t in catalog.tables}
     want = [expected(case, query, catalog) for case, query in zip(cases, queries, strict=True)]
     for cuts in (0, 1, Random(seed)):
-        together = open_engines(queries, catalog, tables, horizon=cases[0].horizon)
+        together = open_engines([plan_of(query, catalog) for query in queries], catalog, tables, cases[0].horizon)
         alone = [EmbeddedEngine(query, catalog, tables, horizon=cases[0].horizon) for query in queries]
         logs = [Log() for _ in queries]
         for name, rows in batches_of(cases[0], list(catalog.streams), cuts):
@@ -59,7 +60,7 @@ def test_each_query_says_what_it_says_alone_and_no_later(cases: list[Case], seed
 def test_so_does_the_loop_that_reads_streams_side_by_side(cases: list[Case], cuts: int) -> None:
     queries, catalog = bound_together(cases)
     tables = {t.name: table(t, cases[0].data.get(t.name, ())) for t in catalog.tables}
-    engines = open_engines(queries, catalog, tables, horizon=cases[0].horizon)
+    engines = open_engines([plan_of(query, catalog) for query in queries], catalog, tables, cases[0].horizon)
     read = [stream for stream in catalog.streams if any(stream.name in engine.streams for engine in engines)]
     batches = batches_of(cases[0], read, cuts)
     run = EmbeddedRun(engines, {s.name: iter([rows for name, rows in batches if name == s.name]) for s in read})
@@ -77,7 +78,7 @@ def test_what_one_of_two_forgets_the_other_keeps(seed: int, monkeypatch: pytest.
     monkeypatch.setattr(machine, "SLICE", 4)
     found = purging_case(4000 + seed)
     queries = [replace(found.query, name=name) for name in ("one", "other")]
-    engines = open_engines(queries, found.catalog, {})
+    engines = open_engines([plan_of(query, found.catalog) for query in queries], found.catalog, {})
     logs = [Log(), Log()]
     for name, rows in batches_of(found.case, list(found.catalog.streams), Random(seed)):
         for log, engine in zip(logs, engines, strict=True):
@@ -102,7 +103,7 @@ CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
 def opened(*selects: str, cells: int = 1) -> list[EmbeddedEngine]:
     text = "".join(f"CREATE QUERY q{number} AS {select} ALLOW UNBOUNDED;" for number, select in enumerate(selects))
     script = bind_text(DDL + text).checked()
-    return open_engines(script.queries, script.catalog, {}, cells)
+    return open_engines([plan_of(query, script.catalog, cells) for query in script.queries], script.catalog, {})
 
 
 def pushed(engines: list[EmbeddedEngine], numbers: Sequence[int]) -> list[Log]:
@@ -241,7 +242,7 @@ def test_panes_are_not_windows_of_others() -> None:
     rows = pa.record_batch({"a": [n % 3 for n in numbers], "b": [n % 4 for n in numbers], "ts": numbers})
 
     def results(queries: Sequence[Query]) -> dict[str, list[dict[str, object]]]:
-        engines = open_engines(queries, script.catalog, {}, 1, None)
+        engines = open_engines([plan_of(query, script.catalog) for query in queries], script.catalog, {})
         for engine in engines:
             engine.push("s", rows)
         for engine in engines:

@@ -52,11 +52,10 @@ def read_rows(
 def write_csv(changes: Iterable[Change], schema: Schema, file: Path) -> None:
     """`_ts`, `_op`, then the columns of the query."""
     with file.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["_ts", "_op", *(column.name for column in schema)])
+        out.write(",".join(map(_quoted, ["_ts", "_op", *(column.name for column in schema)])) + "\n")
         for change in changes:
             texts = [to_text(value, column.type) for value, column in zip(change.row, schema, strict=True)]
-            writer.writerow([change.ts, change.op, *texts])
+            out.write(",".join([str(change.ts), change.op, *texts]) + "\n")
 
 
 def to_text(value: Value, type_: Type) -> str:
@@ -67,7 +66,14 @@ def to_text(value: Value, type_: Type) -> str:
         return repr(value)
     text = cast(value, type_, STRING)
     assert isinstance(text, str)
-    return text
+    return _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """A text that would be NULL, or not one field, has quotes around it."""
+    if text not in ("", NULL_TEXT) and not any(character in text for character in '",\r\n'):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def from_text(text: str, type_: Type) -> Value:

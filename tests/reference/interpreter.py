@@ -42,7 +42,7 @@ def run(
     """
     inputs, end = admit(query, catalog, data, horizon)
     if isinstance(query.root, ToStream) and query.root.kind is StreamKind.ON_CLOSE:
-        return _closing(query, catalog, {**_others(catalog, data, end), **inputs}, end)
+        return _closing(query, catalog, {**_others(catalog, data, horizon, end), **inputs}, end)
     at = range(end + 1) if every_instant else instants(query.relation, inputs, end)
     arrived = arrivals(query.relation, inputs)
     before: Bag = []
@@ -60,14 +60,18 @@ def _closing(query: Query, catalog: Catalog, inputs: Inputs, horizon: int) -> li
     return [Change(t, "+", tuple(map(canonical, row))) for t, row in in_order]
 
 
-def _others(catalog: Catalog, data: Data, horizon: int) -> Inputs:
-    """Streams that a query does not read, but their rows may close what it reads."""
+def _others(catalog: Catalog, data: Data, horizon: int | None, end: int) -> Inputs:
+    """Streams that a query does not read, but their rows may close what it reads.
+
+    Without a given horizon their rows past the last instant exist: they close nothing, but others may be late by them.
+    """
     rows = {name.lower(): tuple(map(tuple, given)) for name, given in data.items()}
-    return {
-        stream.name.lower(): Input(_stored(stream.attributes), _on_time(stream, rows[stream.name.lower()], horizon))
-        for stream in catalog.streams
-        if stream.name.lower() in rows
-    }
+    others = {}
+    for stream in (stream for stream in catalog.streams if stream.name.lower() in rows):
+        on_time = _on_time(stream, rows[stream.name.lower()], horizon)
+        elements = tuple(element for element in on_time if element.ts <= end)
+        others[stream.name.lower()] = Input(_stored(stream.attributes), elements)
+    return others
 
 
 def snapshots(query: Query, catalog: Catalog, data: Data, horizon: int | None = None) -> dict[int, Bag]:

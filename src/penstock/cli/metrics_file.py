@@ -1,42 +1,36 @@
-"""The file of `--metrics`. It is opened before a run starts, so that a path that cannot be written costs nothing."""
+"""The file of `--metrics`: a draft, opened before a run starts, so that a path that cannot be written costs nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Self, TextIO
+from collections.abc import Callable, Iterable
+from typing import Self
 
+from penstock.engines.drafts import Draft
 from penstock.engines.metrics import OperatorMetrics, metrics_lines
-from penstock.errors import PenstockError
 
 
 class MetricsFile:
-    """Takes metrics as they come; without a path nobody asks for them."""
+    """Takes metrics as they come; without a path nobody asks for them. It gets its name when it is published."""
 
-    def __init__(self, path: str | None) -> None:
-        self._path = path
-        self._file: TextIO | None = None
-        if path is not None:
-            with self._named():
-                self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - closed at the end of the run
+    def __init__(self, path: str | None, *, overwrite: bool = False) -> None:
+        self._draft = None if path is None else Draft(path, overwrite=overwrite)
 
     def write(self, metrics: Callable[[], Iterable[OperatorMetrics]]) -> None:
-        if self._file is not None:
-            with self._named():
-                self._file.write(metrics_lines(metrics()))
+        if self._draft is not None:
+            with self._draft.named():
+                self._draft.file.write(metrics_lines(metrics()).encode())
+
+    def finish(self) -> None:
+        if self._draft is not None:
+            self._draft.finish()
+
+    def publish(self) -> None:
+        if self._draft is not None:
+            self._draft.publish()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            with self._named():
-                self._file.close()
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise PenstockError(f"{self._path}: {error.strerror}", "choose a path that can be written") from error
+        if self._draft is not None:
+            self._draft.abandon()

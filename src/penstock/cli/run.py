@@ -11,14 +11,13 @@ import sys
 from penstock.algebra.relations import Query
 from penstock.cli.arguments import at_least_one, duration, instant, rows_or_time
 from penstock.cli.files import read_sql, shown_name
+from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.errors import PenstockError
 from penstock.plan.exploited import unused_proof
 from penstock.plan.forgetting import Forgetting
 from penstock.register import check_query, refuse_unsafe
 from penstock.sql import Script, bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
-
-_ONE_OUTPUT = "choose one with --query, or write {query} in the path, as in --out 'results/{query}.csv'"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--query", metavar="NAME", help="run this query only")
     parser.add_argument("--out", metavar="PATH", default="-", help="a path that ends in csv, json or parquet; - prints")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the files of --out and --metrics if they exist"
+    )
     parser.add_argument("--until-done", action="store_true", help="read what there is, close all instants, and stop")
     parser.add_argument("--horizon", metavar="MICROSECONDS", type=instant, help="the last instant, with --until-done")
     parser.add_argument("--metrics", metavar="PATH", help="write a JSON line per step and operator")
@@ -55,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if args.horizon is not None and not args.until_done:
         raise PenstockError("--horizon goes with --until-done", "add --until-done, or leave --horizon out")
     outputs = targets(args.out, queries)
+    refuse_what_is_read([*outputs, *([args.metrics] if args.metrics else [])], args.file, script)
     if not args.allow_unbounded:
         for query in queries:
             verdict = check_query(query, script.catalog, script.origin(query))
@@ -87,11 +90,3 @@ def chosen(script: Script, name: str | None) -> list[Query]:
     if not found:
         raise PenstockError(f"there is no query {name}", did_you_mean(name, names) or f"the file has {listed(names)}")
     return found
-
-
-def targets(out: str, queries: list[Query]) -> list[str]:
-    """Where the results of each query go."""
-    if len(queries) > 1 and out != "-" and "{query}" not in out:
-        names = listed(query.name for query in queries)
-        raise PenstockError(f"the results of {names} cannot go to one place", _ONE_OUTPUT)
-    return [out.replace("{query}", query.name) for query in queries]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 from penstock.algebra.relations import Query
@@ -26,30 +27,36 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
     for option in ("checkpoint", "master"):
         if getattr(args, option) is not None:
             raise PenstockError(f"--{option} is for Spark", f"leave --{option} or --engine embedded out")
-    running = open_run(
-        queries,
-        script.catalog,
-        cells=args.cells or 1,
-        horizon=args.horizon,
-        until_done=args.until_done,
-        forgetting=forgetting(args),
-    )
-    with MetricsFile(args.metrics) as metrics, ExitStack() as stack:
+    stop = Stop()
+    finish_blocks()
+    with ExitStack() as stack:
+        stack.enter_context(stopping(stop))
+        running = open_run(
+            queries,
+            script.catalog,
+            cells=args.cells or 1,
+            horizon=args.horizon,
+            until_done=args.until_done,
+            forgetting=forgetting(args),
+        )
+        stack.callback(running.close)
+        metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
         titled = len(queries) > 1
         sinks: dict[str, Sink] = {}
         for query, output in zip(queries, outputs, strict=True):
-            sinks[query.name] = open_sink(output, query, query.name if titled else None)
-            stack.callback(sinks[query.name].abandon)
-        return _drained(running, sinks, metrics, args.until_done)
+            sink = open_sink(output, query, query.name if titled else None, overwrite=args.overwrite)
+            stack.callback(sink.abandon)
+            sinks[query.name] = sink
+        return _drained(running, sinks, metrics, stop, args.until_done)
 
 
-def _drained(running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, until_done: bool) -> int:
+def _drained(running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, stop: Stop, until_done: bool) -> int:
     """Runs to the end, or until it is stopped. What was stopped before its end leaves no results that look whole."""
     progress = Progress()
     try:
-        is_whole = _stepped(running, sinks, metrics, progress) or not until_done
-        for sink in sinks.values() if is_whole else ():
-            sink.close()
+        is_whole = _stepped(running, sinks, metrics, progress, stop) or not until_done
+        if is_whole:
+            _published([*sinks.values(), metrics])
     except BaseException as error:
         is_whole = False
         if not is_interrupt(error):
@@ -59,25 +66,33 @@ def _drained(running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile,
     progress.finish()
     if is_whole:
         return 0
-    print("stopped before the end: the results are left out", file=sys.stderr)
+    left = "some of the results" if any(sink.is_published for sink in sinks.values()) else "the results"
+    print(f"stopped before the end: {left} are left out", file=sys.stderr)
     return INTERRUPTED
 
 
-def _stepped(running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: Progress) -> bool:
+def _published(written: Sequence[Sink | MetricsFile]) -> None:
+    """Lets all be seen, after all is on the disk."""
+    for each in written:
+        each.finish()
+    for each in written:
+        each.publish()
+
+
+def _stepped(
+    running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: Progress, stop: Stop
+) -> bool:
     """Whether it came to its end, and was not stopped."""
-    stop = Stop()
-    finish_blocks()
-    with stopping(stop):
-        for result in running.results(progress.compiles):
-            if result is None:
-                time.sleep(_POLL_SECONDS)
-            else:
-                _take(result, sinks, metrics, progress)
-            if progress.due:
-                _count(running, progress)
-                progress.draw()
-            if stop.asked:
-                return False
+    for result in running.results(progress.compiles):
+        if result is None:
+            time.sleep(_POLL_SECONDS)
+        else:
+            _take(result, sinks, metrics, progress)
+        if progress.due:
+            _count(running, progress)
+            progress.draw()
+        if stop.asked:
+            return False
     return True
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 
 from penstock.algebra.relations import Query
 from penstock.cli.metrics_file import MetricsFile
+from penstock.cli.outputs import refuse_names
 from penstock.cli.progress import Counts, Progress
 from penstock.cli.run import forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, stopping
 from penstock.engines.java import find_java
+from penstock.engines.planning import plan_of
 from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.declared import frames_of
@@ -45,6 +47,10 @@ class _Started:
 
 def run_spark(script: Script, queries: list[Query], outputs: list[str], args: argparse.Namespace) -> int:
     find_java()
+    if args.overwrite:
+        hint = "leave --overwrite out, and remove the files and folders that are in the way yourself"
+        raise PenstockError("--overwrite is for the embedded engine: Spark's results are folders", hint)
+    refuse_names(queries, "give the query a name without a slash: Spark keeps a folder for it")
     for output in outputs:
         _refuse_other_results(output, args.checkpoint)
     progress = Progress(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
@@ -68,6 +74,8 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
         _count(started, progress)
         for each in started:
             metrics.write(each.running.metrics)
+        metrics.finish()
+        metrics.publish()
     progress.finish()
     if code:
         again = "run it again with the same --checkpoint" if args.checkpoint else "--checkpoint lets a run go on"
@@ -80,7 +88,9 @@ def _start(
 ) -> _Started:
     with nullcontext() if args.debug else stderr_to(scratch / "spark.log"):
         spark = spark_session(args.master)
-    streams, tables = frames_of(query, script.catalog, spark)
+    cells = args.cells or spark.sparkContext.defaultParallelism
+    planned = plan_of(query, script.catalog, cells, forgetting(args))
+    streams, tables = frames_of(planned, script.catalog, spark)
     folder = str(scratch / f"{query.name}.parquet") if output == "-" else output
     checkpoint = str(Path(args.checkpoint) / query.name if args.checkpoint else scratch / f"{query.name}.checkpoint")
     running = start(
@@ -91,10 +101,11 @@ def _start(
         spark=spark,
         out=folder,
         checkpoint=checkpoint,
-        cells=args.cells or spark.sparkContext.defaultParallelism,
+        cells=cells,
         horizon=args.horizon,
         until_done=args.until_done,
         forgetting=forgetting(args),
+        planned=planned,
     )
     shown = (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None
     return _Started(running, shown)
@@ -142,6 +153,13 @@ def _count(started: list[_Started], progress: Progress) -> None:
 
 def _refuse_other_results(output: str, checkpoint: str | None) -> None:
     """Spark would take the batches of a new run for those that the folder has, and leave them out."""
-    if checkpoint is None and (Path(output) / "_spark_metadata").exists():
-        hint = "choose another --out, remove the folder, or go on with the --checkpoint of that run"
+    folder = Path(output)
+    if checkpoint is not None or output == "-" or not folder.exists():
+        return
+    hint = "choose another --out, remove the folder, or go on with the --checkpoint of that run"
+    if (folder / "_spark_metadata").exists():
         raise PenstockError(f"{output}: it holds the results of another run", hint)
+    if not folder.is_dir():
+        raise PenstockError(f"{output}: it is a file, and Spark writes a folder", "choose another --out")
+    if any(folder.iterdir()):
+        raise PenstockError(f"{output}: it holds files already", "choose another --out, or empty the folder")

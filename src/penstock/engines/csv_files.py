@@ -1,7 +1,7 @@
 """csv files, as batches of Arrow columns: a block of the file at a time, read as text, of which values are made.
 
-Options are Spark's: `header`, `sep` (or `delimiter`), `quote`, `nullValue`, `mode`. An empty field and `\\N` are NULL.
-With a header columns go by their names, without one by their places.
+Options are Spark's: `header`, `sep` (or `delimiter`), `quote`, `nullValue`, `mode`. An empty field and `\\N` are NULL,
+unless they are quoted. With a header columns go by their names, without one by their places.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class _Reader:
                     include_columns=columns,
                     null_values=self._nulls,
                     strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
                 ),
             )
         except pa.ArrowInvalid as error:

@@ -7,32 +7,34 @@ that read the same windows.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 from weakref import finalize
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import Query, StreamKind, Table, streams, walk_relations
-from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, TableDef
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import NEVER, Progress
 from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
+from penstock.engines.planning import plan_of
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.routing import Router
+from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
 from penstock.operators.stubs import SharedStores
 from penstock.operators.sweep import RowsHolder, sweep
 from penstock.plan.buckets import Constant
 from penstock.plan.ends import Ending
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.fragments import Fragment, Leaf, Plan, plan
+from penstock.plan.fragments import Fragment, Leaf, Plan
 from penstock.plan.physical import Received, Scan
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
@@ -64,7 +66,7 @@ class EmbeddedEngine:
         stores: SharedStores | None = None,
         forgetting: Forgetting = EAGER,
     ) -> None:
-        self.plan: Plan = planned or plan(normalise(query), cells, catalog, forgetting)
+        self.plan: Plan = planned or plan_of(query, catalog, cells, forgetting)
         self.query = query
         #: The streams of its windows. Others are read for their punctuations, and their times are not the query's.
         self._own = {stream.name for stream in streams(query.relation)}
@@ -74,8 +76,15 @@ class EmbeddedEngine:
         self._is_first = not self._stores.holders
         self._stores.holders.append(self)
         #: Where rows are spilled to, for as long as the engine is there.
-        self._spill = Path(mkdtemp(prefix="penstock-")) if self.plan.forgetting.spill else None
+        self._spill = _new_folder() if self.plan.forgetting.spill else None
         self._remove = finalize(self, _remove, self._spill)
+        try:
+            self._build(catalog, tables or {})
+        except BaseException:
+            self.close()
+            raise
+
+    def _build(self, catalog: Catalog, tables: Mapping[str, pa.Table]) -> None:
         self._machines = [self._make(fragment) for fragment in self.plan.fragments]
         self._mail: list[list[list[list[Deltas]]]] = [
             [[[] for _ in f.routes] for _ in range(f.cells)] for f in self.plan.fragments
@@ -87,7 +96,7 @@ class EmbeddedEngine:
         self._until = 0
         self._steps = 0
         self._metrics_until_now = {name: Progress() for name in self.streams}
-        self._tables = self._table_letters(catalog, tables or {})
+        self._tables = self._table_letters(catalog, tables)
 
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""
@@ -107,13 +116,21 @@ class EmbeddedEngine:
         if any(ingest.progress.newest == NEVER for ingest in ingests):
             return self._step(self._until)
         watermark = min((i.progress.newest - i.definition.delay for i in ingests), default=self._until)
+        if self._own <= self._ended:
+            # Streams of punctuations go on after the query's own: no instant past the horizon is closed by them.
+            watermark = min(watermark, self._end())
         return self._step(max(self._until, watermark))
 
     def finish(self) -> pa.Table:
-        """Closes all instants up to the horizon: by default the largest timestamp that was seen."""
-        newest = max((ingest.progress.newest for name, ingest in self.streams.items() if name in self._own), default=0)
-        horizon = max(newest, 0) if self._horizon is None else self._horizon
-        return self._step(max(self._until, horizon + 1))
+        """Closes all instants up to the horizon: by default the largest timestamp of the query's own streams."""
+        return self._step(max(self._until, self._end()))
+
+    def _end(self) -> int:
+        """The first instant past the horizon. The default one is known when the query's own streams have ended."""
+        if self._horizon is not None:
+            return self._horizon + 1
+        newest = (ingest.progress.newest for name, ingest in self.streams.items() if name in self._own)
+        return max(0, max(newest, default=0)) + 1
 
     @property
     def forgets(self) -> bool:
@@ -221,7 +238,12 @@ class EmbeddedEngine:
             for box, route in zip(boxes, fragment.routes, strict=True)
         ]
         self._mail[fragment.number][cell] = [[] for _ in fragment.routes]
-        return machine.step(inputs, until, arrivals)
+        try:
+            return machine.step(inputs, until, arrivals)
+        except OSError as error:
+            if self._spill is None:
+                raise
+            raise _not_spilled(self._spill, error) from error
 
     def _post(self, letter: Sent) -> None:
         boxes = self._mail[letter.fragment]
@@ -298,6 +320,19 @@ class _Exchange:
     def send(self, deltas: Deltas, dictionary: Dictionary) -> Sent:
         picked, cells = self.router.cells(deltas.rows, dictionary)
         return Sent(self.fragment, self.leaf, cells, deltas.take(picked))
+
+
+def _new_folder() -> Path:
+    try:
+        return Path(mkdtemp(prefix="penstock-"))
+    except OSError as error:
+        raise _not_spilled(Path(gettempdir()), error) from error
+
+
+def _not_spilled(folder: Path, error: OSError) -> PenstockError:
+    said = os.strerror(error.errno) if error.errno else str(error)
+    hint = f"make room in {folder.parent}, name a folder with more in TMPDIR, or run it without spill"
+    return PenstockError(f"{folder}: rows cannot be put on disk: {said}", hint)
 
 
 def _remove(folder: Path | None) -> None:

@@ -8,22 +8,22 @@ A stream is read once, for all queries that run together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.algebra.relations import Query, Table
-from penstock.algebra.rewrites import normalise
+from penstock.algebra.relations import Query
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
 from penstock.engines.lateness import NEVER, Progress, earliest
+from penstock.engines.planning import plan_of, read_by
 from penstock.kernels.jit import compiling
 from penstock.operators.stubs import SharedStores
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.fragments import plan
-from penstock.plan.physical import Scan
+from penstock.plan.fragments import Plan
 from penstock.plan.sharing import sharing
 
 #: Rows that are pushed at least, where a batch is not pushed at once.
@@ -90,8 +90,12 @@ class EmbeddedRun:
             with compiling(compiles):
                 yield from self._results()
         finally:
-            for engine in self.engines:
-                engine.close()
+            self.close()
+
+    def close(self) -> None:
+        """Removes what is on disk. No results come after that."""
+        for engine in self.engines:
+            engine.close()
 
     def _results(self) -> Iterator[Result | None]:
         open_streams = list(self._streams)
@@ -140,11 +144,12 @@ def open_run(
     Without `until_done` it waits for more files, and has no end.
     """
     handed = handed or {}
-    streams, tables = read_by(queries, catalog)
+    plans = [plan_of(query, catalog, cells, forgetting) for query in queries]
+    streams, tables = read_by(plans, catalog)
     read: list[StreamDef | TableDef] = [*streams, *tables]
     files = {definition.name: FileSource(definition) for definition in read if definition.name not in handed}
     contents = {t.name: handed[t.name].table(t) if t.name in handed else files[t.name].table() for t in tables}
-    engines = open_engines(queries, catalog, contents, cells, horizon, forgetting)
+    engines = open_engines(plans, catalog, contents, horizon)
     batches: dict[str, Batches] = {}
     for stream in streams:
         columns = columns_read(stream.name, engines)
@@ -158,36 +163,20 @@ def open_run(
 
 
 def open_engines(
-    queries: Sequence[Query],
-    catalog: Catalog,
-    tables: Mapping[str, pa.Table],
-    cells: int = 1,
-    horizon: int | None = None,
-    forgetting: Forgetting = EAGER,
+    plans: Sequence[Plan], catalog: Catalog, tables: Mapping[str, pa.Table], horizon: int | None = None
 ) -> list[EmbeddedEngine]:
-    """An engine per query. Those that read windows with the same rows store them once (thesis 2.3.1)."""
-    plans = [plan(normalise(query), cells, catalog, forgetting) for query in queries]
+    """An engine per plan. Those that read windows with the same rows store them once (thesis 2.3.1)."""
     shared = sharing(plans)
     stores = SharedStores(shared)
     engines = []
-    for query, planned in zip(queries, plans, strict=True):
-        common = stores if shared.concerns(planned) else None
-        engines.append(EmbeddedEngine(query, catalog, tables, cells, horizon, planned=planned, stores=common))
+    with ExitStack() as failing:
+        for planned in plans:
+            common = stores if shared.concerns(planned) else None
+            engine = EmbeddedEngine(planned.query, catalog, tables, horizon=horizon, planned=planned, stores=common)
+            failing.callback(engine.close)
+            engines.append(engine)
+        failing.pop_all()
     return engines
-
-
-def read_by(queries: Iterable[Query], catalog: Catalog) -> tuple[list[StreamDef], list[TableDef]]:
-    """The streams and tables that queries read, each once; streams of punctuations too."""
-    names: dict[str, None] = {}
-    for query in queries:
-        for route in plan(normalise(query), 1, catalog).last.routes:
-            if isinstance(route.leaf, Scan):
-                names[route.leaf.stream.name] = None
-            elif isinstance(route.leaf, Table):
-                names[route.leaf.name] = None
-    definitions = [catalog.get(name) for name in names]
-    streams = [definition for definition in definitions if isinstance(definition, StreamDef)]
-    return streams, [definition for definition in definitions if isinstance(definition, TableDef)]
 
 
 def columns_read(stream: str, engines: Iterable[EmbeddedEngine]) -> list[str]:

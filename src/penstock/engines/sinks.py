@@ -1,24 +1,23 @@
 """Where the embedded engine writes results to: a csv, json or parquet file, or standard output.
 
-A file is written beside its place, piece by piece, and gets its name at the end: what has the name is whole.
+A file is a draft, written piece by piece, and gets its name at the end: what has the name is whole.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
 import sys
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import Query
+from penstock.engines.drafts import Draft
 from penstock.engines.texts import NULL_TEXT, per_distinct, texts_of
 from penstock.errors import PenstockError
 from penstock.synopsis.codes import arrow_type
@@ -32,29 +31,43 @@ STAMP = (("_ts", BIGINT), ("_op", STRING))
 
 
 class Sink(ABC):
-    """Takes results as they come. To leave it without `close` is to take all of it back, where that can be done."""
+    """Takes results as they come. To leave it without `publish` is to take all of it back, where that can be done.
+
+    To finish is apart from to publish, so that of several files none gets its name before all are on the disk.
+    """
 
     @abstractmethod
     def write(self, results: pa.Table) -> None: ...
 
     @abstractmethod
-    def close(self) -> None:
+    def finish(self) -> None:
         """All is written."""
 
     @abstractmethod
+    def publish(self) -> None:
+        """What was finished is to be seen."""
+
+    @abstractmethod
     def abandon(self) -> None:
-        """What was written is not whole, and is not to be. After `close` nothing is done."""
+        """What was written is not whole, and is not to be. After `publish` nothing is done."""
+
+    @property
+    @abstractmethod
+    def is_published(self) -> bool: ...
 
 
-def open_sink(target: str, query: Query, title: str | None = None) -> Sink:
-    """The sink for a path that ends in csv, json or parquet, or for `-`, where a title tells queries apart."""
+def open_sink(target: str, query: Query, title: str | None = None, *, overwrite: bool = False) -> Sink:
+    """The sink for a path that ends in csv, json or parquet, or for `-`, where a title tells queries apart.
+
+    A file that exists is refused, or with `overwrite` replaced when the new one is whole.
+    """
     columns = [*STAMP, *((column.name, column.type) for column in query.schema)]
     if target == "-":
         return _Printer(columns, title)
     kind = Path(target).suffix.lower().removeprefix(".")
     if kind not in _FILES:
         raise PenstockError(f"{target}: the results have no such form", "end the path in .csv, .json or .parquet")
-    return _FILES[kind](Path(target), columns)
+    return _FILES[kind](target, columns, overwrite)
 
 
 Columns = list[tuple[str, Type]]
@@ -81,47 +94,52 @@ class _Printer(Sink):
         sys.stdout.write(lines)
         sys.stdout.flush()
 
-    def close(self) -> None:
+    def finish(self) -> None:
         sys.stdout.flush()
+
+    def publish(self) -> None:
+        """It has been seen already."""
 
     def abandon(self) -> None:
         """What is printed stays."""
 
+    @property
+    def is_published(self) -> bool:
+        return False
+
 
 class _File(Sink):
-    def __init__(self, path: Path, columns: Columns) -> None:
-        self._path = path
-        self._beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    def __init__(self, target: str, columns: Columns, overwrite: bool) -> None:
         self._columns = columns
+        self._draft = Draft(target, overwrite=overwrite)
+        self._file = self._draft.file
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = self._beside.open("wb")
-        except OSError as error:
-            raise PenstockError(f"{path}: {error.strerror}", "choose a path that can be written") from error
-        self._begin()
+            with self._draft.named():
+                self._begin()
+        except BaseException:
+            self._draft.abandon()
+            raise
 
     def write(self, results: pa.Table) -> None:
-        try:
+        with self._draft.named():
             self._put(results)
-        except OSError as error:
-            raise PenstockError(f"{self._path}: {error}", "the results are not whole, and are left out") from error
 
-    def close(self) -> None:
-        try:
+    def finish(self) -> None:
+        with self._draft.named():
             self._end()
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            self._beside.replace(self._path)
-        except OSError as error:
-            self.abandon()
-            raise PenstockError(f"{self._path}: {error}", "the results are left out") from error
+        self._draft.finish()
+
+    def publish(self) -> None:
+        self._draft.publish()
 
     def abandon(self) -> None:
-        with suppress(OSError):  # the disk may be full: then what is buffered cannot be written
-            self._file.close()
-        self._beside.unlink(missing_ok=True)
+        self._draft.abandon()
 
+    @property
+    def is_published(self) -> bool:
+        return self._draft.is_published
+
+    @abstractmethod
     def _begin(self) -> None: ...
 
     @abstractmethod
@@ -139,6 +157,8 @@ class _CsvFile(_File):
 
 
 class _JsonFile(_File):
+    def _begin(self) -> None: ...
+
     def _put(self, results: pa.Table) -> None:
         if results.num_rows:
             self._file.write(("\n".join(json_lines(results, self._columns).to_pylist()) + "\n").encode())
@@ -165,9 +185,11 @@ class _ParquetFile(_File):
         self._writer.close()
 
     def abandon(self) -> None:
-        with suppress(OSError):
-            self._writer.close()
-        super().abandon()
+        try:
+            with suppress(OSError):
+                self._writer.close()
+        finally:
+            super().abandon()
 
     def _write_group(self) -> None:
         self._writer.write_table(pa.concat_tables(self._waiting), row_group_size=self._rows)
@@ -203,8 +225,8 @@ def csv_fields(results: pa.Table, columns: Columns) -> list[pa.Array]:
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
-    """Texts with quotes around those that need them."""
-    needed = pc.match_substring_regex(texts, '[",\r\n]')
+    """Texts with quotes around those that need them; so do those that would be NULL without quotes."""
+    needed = pc.match_substring_regex(texts, r'[",\r\n]|^(\\N)?$')
     if not pc.any(needed).as_py():
         return texts
     doubled = pc.replace_substring(texts, '"', '""')

@@ -1,7 +1,7 @@
 """The DataFrames of declared sources: what `USING format OPTIONS (...)` means to Spark.
 
-csv and json mean the same as in the embedded engine: `\\N` and an empty field are NULL, and text that is no value of
-its type is an error, unless OPTIONS say otherwise.
+csv and json mean the same as in the embedded engine: `\\N` and an empty field are NULL, a quoted empty field is an
+empty text, and text that is not a value of its type is an error, unless OPTIONS say otherwise.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from penstock.algebra.relations import Query
 from penstock.catalog import Catalog, Connector, StreamDef, TableDef
-from penstock.engines.embedded_run import read_by
+from penstock.engines.planning import read_by
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.listing import ListedFiles, listed_files
 from penstock.engines.spark.reports import causes, told_once
 from penstock.engines.spark.types import spark_type
 from penstock.errors import PenstockError
+from penstock.plan.fragments import Plan
 
 #: Spark reads an empty field as the nullValue, and a quoted one as the emptyValue.
 _DEFAULTS: dict[str, dict[str, str]] = {
     "csv": {
         "mode": "FAILFAST",
         "nullValue": "\\N",
-        "emptyValue": "\\N",
+        "emptyValue": "",
         "escape": '"',
         "multiLine": "true",
         "enforceSchema": "false",
@@ -42,11 +42,11 @@ _DEFAULTS: dict[str, dict[str, str]] = {
 
 
 def frames_of(
-    query: Query, catalog: Catalog, spark: SparkSession, handed: Mapping[str, Any] | None = None
+    planned: Plan, catalog: Catalog, spark: SparkSession, handed: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, DataFrame | ListedFiles], dict[str, DataFrame]]:
-    """The streams and the tables that a query reads: those that were handed over, and the others as declared."""
+    """The streams and the tables that a plan reads: those that were handed over, and the others as declared."""
     handed = handed or {}
-    streams, tables = read_by([query], catalog)
+    streams, tables = read_by([planned], catalog)
     for stream in streams:
         if stream.name in handed and not isinstance(handed[stream.name], DataFrame):
             message = f"{stream.name} was handed over as rows, and Spark reads streams"

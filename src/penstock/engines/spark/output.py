@@ -1,6 +1,7 @@
 """The folder of files that a query writes: which form they have, and that their text is that of the embedded engine.
 
-Spark's own text of values would cut times to milliseconds, trim strings, and leave out what is NULL in json.
+Spark's own text of values would cut times to milliseconds, trim strings, and leave out what is NULL in json. Its csv
+has no quotes around a text that would be NULL without them, so such a text is refused.
 """
 
 from __future__ import annotations
@@ -9,18 +10,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.algebra.relations import Schema
 from penstock.engines.sinks import STAMP, Columns, csv_fields, json_lines
+from penstock.engines.texts import NULL_TEXT
 from penstock.errors import PenstockError
 
 _CSV = {
     "header": "true",
     "nullValue": "\\N",
-    "emptyValue": "",
+    "emptyValue": '""',
     "escape": '"',
     "ignoreLeadingWhiteSpace": "false",
     "ignoreTrailingWhiteSpace": "false",
@@ -50,6 +53,10 @@ class _CsvFields:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             fields = csv_fields(pa.Table.from_batches([batch]), self.columns)
+            for (name, _), texts in zip(self.columns, fields, strict=True):
+                if pc.any(pc.equal(texts, NULL_TEXT)).as_py():
+                    message = f"a value of {name} is the text {NULL_TEXT}, which is NULL in Spark's csv"
+                    raise PenstockError(message, "write the results as parquet or json")
             yield pa.RecordBatch.from_arrays(fields, names=batch.schema.names)
 
 

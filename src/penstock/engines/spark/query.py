@@ -35,6 +35,7 @@ from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
 from penstock.engines.spark.written import Results, SparkLog, clear_drafts, folder_of_cells, local_folder
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
+from penstock.plan.fragments import Plan
 
 #: A query that cannot start because the machine is busy is started so many times.
 _MOST_STARTS = 6
@@ -53,17 +54,19 @@ def build(
     horizon: int | None = None,
     control: DataFrame | None = None,
     forgetting: Forgetting = EAGER,
+    planned: Plan | None = None,
 ) -> DataFrame:
     """The query as a streaming DataFrame: `_ts`, `_op`, and then the select list.
 
     `frames` are the streams and `tables` the static tables, by declared name. A row of `control` closes time.
+    `planned` is the query's plan with these cells, if there is one already.
     """
     for frame in frames.values():
         check_session((frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession)
     if forgetting.spill:
         message = "rows are spilled to the checkpoint folder, which a DataFrame does not know"
         raise PenstockError(message, "start the query with start(), or leave spill out")
-    return _build(_work(query, catalog, tables or {}, cells, horizon, forgetting), frames, control)
+    return _build(_work(query, catalog, tables or {}, cells, horizon, forgetting, planned), frames, control)
 
 
 def start(
@@ -79,13 +82,15 @@ def start(
     horizon: int | None = None,
     until_done: bool = False,
     forgetting: Forgetting = EAGER,
+    planned: Plan | None = None,
 ) -> RunningQuery:
     """Runs a query into a folder of files, exactly once; the folder's name ends in csv, json or parquet.
 
-    With `until_done` it reads what there is, closes time at the horizon, and ends.
+    With `until_done` it reads what there is, closes time at the horizon, and ends. `planned` is the query's plan with
+    these cells and this forgetting, if there is one already.
     """
     check_session(spark)
-    work = _work(query, catalog, tables or {}, cells, horizon, forgetting)
+    work = _work(query, catalog, tables or {}, cells, horizon, forgetting, planned)
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
     kept = Checkpoint(spark, checkpoint)
     with naming(checkpoint):
@@ -276,8 +281,9 @@ def _work(
     cells: int,
     horizon: int | None,
     forgetting: Forgetting,
+    planned: Plan | None,
 ) -> Work:
-    work = make_work(query, catalog, cells, horizon, forgetting)
+    work = make_work(query, catalog, cells, horizon, forgetting, planned)
     contents = {}
     for table in tables_of(work, catalog):
         if table.name not in tables:

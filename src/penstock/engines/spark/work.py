@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import Query, Schema, Table, streams
-from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, StreamDef, TableDef
+from penstock.engines.planning import plan_of
 from penstock.engines.routing import Router
 from penstock.engines.spark.addresses import Addresses
 from penstock.engines.spark.packing import rows_packets
 from penstock.engines.spark.residence import new_run
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.fragments import Fragment, Plan, Route, plan
+from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.physical import Received, Scan
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble
@@ -86,9 +86,16 @@ class Exchange:
     router: Router
 
 
-def make_work(query: Query, catalog: Catalog, cells: int, horizon: int | None, forgetting: Forgetting = EAGER) -> Work:
-    """The work of a query, still without its tables."""
-    planned = plan(normalise(query), cells, catalog, forgetting)
+def make_work(
+    query: Query,
+    catalog: Catalog,
+    cells: int,
+    horizon: int | None,
+    forgetting: Forgetting = EAGER,
+    planned: Plan | None = None,
+) -> Work:
+    """The work of a query, still without its tables. `planned` is its plan, if there is one already."""
+    planned = planned or plan_of(query, catalog, cells, forgetting)
     names = {route.leaf.stream.name for _, _, route in _routes(planned) if isinstance(route.leaf, Scan)}
     streams = tuple(stream for stream in catalog.streams if stream.name in names)
     described = repr((STATE_VERSION, planned.fragments, planned.kind, planned.comes_once, query.schema, horizon, cells))
