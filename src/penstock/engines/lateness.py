@@ -24,7 +24,7 @@ class Progress:
     newest: int = NEVER
     rows: int = 0
     late_rows: int = 0
-    #: Rows without a timestamp, or with one before 1970.
+    #: Rows without a timestamp, or with one before 1970 or beyond what 64 bits hold.
     bad_rows: int = 0
 
 

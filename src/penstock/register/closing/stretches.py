@@ -32,6 +32,7 @@ def never_falls(expr: Expr) -> bool:
 
 
 _UNITS = {"UNIX_MICROS": 1, "UNIX_MILLIS": 1_000, "UNIX_SECONDS": 1_000_000}
+_COUNTED = {"TIMESTAMP_MICROS": 1, "TIMESTAMP_MILLIS": 1_000, "TIMESTAMP_SECONDS": 1_000_000}
 _DAY = 86_400_000_000
 _TRUNCATED = {
     "MICROSECOND": 1,
@@ -54,9 +55,12 @@ class _Rounded:
     column: Column
     step: int = 1
     cover: int = 1
+    #: So many results are one value of the column apart, where a count of times became a TIMESTAMP.
+    finer: int = 1
 
     def coarser(self, step: int, unit: int) -> _Rounded:
         """Rounded further, to whole steps of results that count in `unit`."""
+        step, unit = max(1, step // self.finer), max(1, unit // self.finer)
         cover = step if step % self.cover == 0 else self.cover + step
         return _Rounded(self.column, unit, cover)
 
@@ -76,6 +80,8 @@ def _rounded(expr: Expr) -> _Rounded | None:
             return inner.coarser(_TRUNCATED[unit], inner.step)
         case Call(function, (arg,)) if function in _UNITS and (inner := _rounded(arg)):
             return inner.coarser(_UNITS[function], _UNITS[function])
+        case Call(function, (Column() as column,)) if function in _COUNTED:
+            return _Rounded(column, finer=_COUNTED[function])
         case Call("YEAR", (arg,)) if (inner := _rounded(arg)) is not None:
             return inner.coarser(366 * _DAY, 366 * _DAY)
         case Cast(arg, type_) if type_.kind is Kind.DATE and arg.type.kind is Kind.TIMESTAMP:
