@@ -52,7 +52,11 @@ QUERIES = {
     "istream": "SELECT ISTREAM(k, ts + 1 AS t) FROM a WHERE ts % 2 = 0",
 }  # fmt: skip
 
-CALLS = {"SECONDS": "TIMESTAMP_SECONDS(ts)", "MILLISECONDS": "TIMESTAMP_MILLIS(ts)", "MICROSECONDS": "TIMESTAMP_MICROS(ts)"}
+CALLS = {
+    "SECONDS": "TIMESTAMP_SECONDS(ts)",
+    "MILLISECONDS": "TIMESTAMP_MILLIS(ts)",
+    "MICROSECONDS": "TIMESTAMP_MICROS(ts)",
+}
 
 
 def text_of(name: str, unit: str) -> str:

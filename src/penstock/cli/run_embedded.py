@@ -26,6 +26,7 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
     for option in ("checkpoint", "master"):
         if getattr(args, option) is not None:
             raise PenstockError(f"--{option} is for Spark", f"leave --{option} or --engine embedded out")
+    progress = Progress()
     running = open_run(
         queries,
         script.catalog,
@@ -33,6 +34,7 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
         horizon=args.horizon,
         until_done=args.until_done,
         forgetting=forgetting(args),
+        warn=progress.warn,
     )
     with MetricsFile(args.metrics) as metrics, ExitStack() as stack:
         titled = len(queries) > 1
@@ -40,12 +42,13 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
         for query, output in zip(queries, outputs, strict=True):
             sinks[query.name] = open_sink(output, query, query.name if titled else None)
             stack.callback(sinks[query.name].abandon)
-        return _drained(running, sinks, metrics, args.until_done)
+        return _drained(running, sinks, metrics, progress, args.until_done)
 
 
-def _drained(running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, until_done: bool) -> int:
+def _drained(
+    running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: Progress, until_done: bool
+) -> int:
     """Runs to the end, or until it is stopped. What was stopped before its end leaves no results that look whole."""
-    progress = Progress()
     try:
         is_whole = _stepped(running, sinks, metrics, progress) or not until_done
         for sink in sinks.values() if is_whole else ():
