@@ -43,7 +43,9 @@ QUERIES = {
     "closing buckets": "SELECT ts / {n} AS t, k, COUNT(*) FROM a GROUP BY ts / {n}, k EMIT ON CLOSE",
     "closing fine buckets": "SELECT ts / 7 AS t, COUNT(*) FROM a GROUP BY ts / 7 EMIT ON CLOSE",
     "closing times": "SELECT ts, COUNT(*) FROM a GROUP BY ts EMIT ON CLOSE",
-    "closing seconds": "SELECT DATE_TRUNC('SECOND', {ts}) AS t, COUNT(*) FROM a GROUP BY DATE_TRUNC('SECOND', {ts}) EMIT ON CLOSE",
+    "closing seconds": (
+        "SELECT DATE_TRUNC('SECOND', {ts}) AS t, COUNT(*) FROM a GROUP BY DATE_TRUNC('SECOND', {ts}) EMIT ON CLOSE"
+    ),
     "closing joins": (
         "SELECT a.ts / {n} AS t, COUNT(*) FROM a, b WHERE a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + {odd} "
         "GROUP BY a.ts / {n} EMIT ON CLOSE"

@@ -14,6 +14,7 @@ from enum import Enum
 
 from penstock.algebra.expressions import AlgebraError, Column, Expr, columns, require
 from penstock.algebra.functions import AggregateFunction, aggregate_type
+from penstock.algebra.zones import DEFAULT
 from penstock.types import BOOLEAN, Kind, TimeUnit, Type
 
 Schema = tuple[Column, ...]
@@ -396,6 +397,8 @@ class Query:
     name: str
     root: Relation | ToStream
     allow_unbounded: bool = False
+    #: The time zone that it was bound in, in which texts without one are read.
+    zone: str = DEFAULT
 
     @property
     def relation(self) -> Relation:
