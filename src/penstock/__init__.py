@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from penstock.algebra.printing import plan_text
-    from penstock.errors import PenstockError, SqlError, SqlErrors
+    from penstock.errors import DoubtfulUnit, PenstockError, SqlError, SqlErrors
     from penstock.plan.exploited import UnusedProof
     from penstock.plan.forgetting import Forgetting
     from penstock.register import UnsafeQuery, Verdict
@@ -32,6 +32,7 @@ __version__ = "0.1.0"
 
 #: Where each name comes from. Spark's workers import a part of the package, and should not wait for all of it.
 _HOME = {
+    "DoubtfulUnit": "penstock.errors",
     "Forgetting": "penstock.plan.forgetting",
     "PenstockError": "penstock.errors",
     "Script": "penstock.sql",
@@ -49,6 +50,7 @@ _HOME = {
 }
 
 __all__ = [
+    "DoubtfulUnit",
     "Forgetting",
     "PenstockError",
     "Script",

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from penstock.algebra.expressions import Expr, require
-from penstock.types import Type, duration_text
+from penstock.types import TimeUnit, Type, duration_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +170,12 @@ class StreamDef:
     delay: int = 0
     constraints: tuple[Constraint, ...] = ()
     connector: Connector | None = None
+    #: What a BIGINT timestamp counts, if that is written. What is not counts microseconds.
+    written_unit: TimeUnit | None = None
+
+    @property
+    def unit(self) -> TimeUnit:
+        return self.written_unit or TimeUnit.MICROSECONDS
 
 
 @dataclass(frozen=True, slots=True)

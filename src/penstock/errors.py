@@ -131,3 +131,7 @@ class SqlErrors(PenstockError):
     def __init__(self, errors: Iterable[SqlError]) -> None:
         self.errors = tuple(sorted(errors, key=lambda error: (error.source.file, error.span.start)))
         super().__init__("\n\n".join(str(error) for error in self.errors))
+
+
+class DoubtfulUnit(UserWarning):
+    """A BIGINT timestamp without a unit is read as microseconds, and does not look like that."""

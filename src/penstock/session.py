@@ -53,17 +53,19 @@ class Session:
         data: Data,
         *,
         timestamp: str,
+        unit: str = "",
         delay: int | str | timedelta = 0,
         constraints: Iterable[str] = (),
     ) -> None:
         """Declares a stream whose rows are handed over, in the order of their arrival.
 
-        `delay` is a time, as '5 SECONDS', or microseconds. Constraints are written as in CREATE STREAM.
+        `unit` is what a BIGINT timestamp counts, as 'MILLISECONDS'. `delay` is a time, as '5 SECONDS', or microseconds.
+        Constraints are written as in CREATE STREAM.
         """
         data = _readable(name, data)
         elements = [*_columns(data), *_each(constraints)]
         late = delay if isinstance(delay, str) else duration_text(_microseconds(delay))
-        time = f"TIMESTAMP BY {_quoted(timestamp)} DELAY {late}"
+        time = f"TIMESTAMP BY {_quoted(timestamp)} {unit} DELAY {late}"
         self._declare(f"CREATE OR REPLACE STREAM {_quoted(name)} ({', '.join(elements)}) {time}", name, data)
 
     def table(self, name: str, data: Data, *, constraints: Iterable[str] = ()) -> None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 INT_RANGE = (-(2**31), 2**31 - 1)
 BIGINT_RANGE = (-(2**63), 2**63 - 1)
@@ -54,6 +55,59 @@ def duration_text(microseconds: int) -> str:
     name, unit = next((name, unit) for name, unit in UNITS.items() if microseconds % unit == 0)
     count = microseconds // unit
     return f"{count} {name}" if abs(count) == 1 else f"{count} {name}S"
+
+
+class TimeUnit(Enum):
+    """What a BIGINT column of times counts: `multiplier` microseconds, or one of `divisor` parts of a microsecond.
+
+    The column keeps its own numbers; a stream's instants are microseconds. All methods take numbers or arrays of them.
+    """
+
+    SECONDS = (1_000_000, 1)
+    MILLISECONDS = (1_000, 1)
+    MICROSECONDS = (1, 1)
+    NANOSECONDS = (1, 1_000)
+
+    def __init__(self, multiplier: int, divisor: int) -> None:
+        self.multiplier = multiplier
+        self.divisor = divisor
+
+    @property
+    def most(self) -> int:
+        """The largest number whose instant fits 64 bits."""
+        return BIGINT_RANGE[1] // self.multiplier
+
+    def instant(self, value: Any) -> Any:
+        """The microsecond that a number of the column lies in.
+
+        >>> TimeUnit.MILLISECONDS.instant(7), TimeUnit.NANOSECONDS.instant(7_999)
+        (7000, 7)
+        """
+        return value * self.multiplier // self.divisor
+
+    def least(self, instant: Any) -> Any:
+        """The least number of the column whose instant is not before one.
+
+        >>> TimeUnit.MILLISECONDS.least(7_001), TimeUnit.NANOSECONDS.least(7)
+        (8, 7000)
+        """
+        return -(-instant // self.multiplier) * self.divisor
+
+    def in_instants(self, difference: int) -> int:
+        """How far apart instants are at most, of numbers that are at most so far apart.
+
+        >>> TimeUnit.SECONDS.in_instants(2), TimeUnit.NANOSECONDS.in_instants(2_001)
+        (2000000, 3)
+        """
+        return -(-difference * self.multiplier // self.divisor)
+
+    def in_numbers(self, difference: int) -> int:
+        """How far apart numbers are at most, of instants that are at most so far apart.
+
+        >>> TimeUnit.MILLISECONDS.in_numbers(2_999), TimeUnit.NANOSECONDS.in_numbers(2)
+        (2, 2999)
+        """
+        return difference // self.multiplier * self.divisor + self.divisor - 1
 
 
 class Kind(Enum):

@@ -13,14 +13,20 @@ from typing import Any
 
 from penstock.algebra.functions import FUNCTIONS
 from penstock.types import BIGINT, DAY, HOUR, MILLISECOND, MINUTE, SECOND, TIMESTAMP, Kind, Type
-from tests.reference import civil
+from tests.reference import civil, zoned
 from tests.reference.numbers import fit_decimal, fit_integer, nearest_double, round_half_away, shortest_decimal
 from tests.reference.values import Value, canonical, less
 
 
-def call(function: str, args: tuple[Value, ...], types: tuple[Type, ...], result: Type) -> Value:
+def call(function: str, args: tuple[Value, ...], types: tuple[Type, ...], result: Type, zone: str = "UTC") -> Value:
     if None in args and not FUNCTIONS[function].handles_null:
         return None
+    if zone != "UTC" and function == "DATE_TRUNC" and args[0] not in ("SECOND", "MILLISECOND", "MICROSECOND"):
+        unit, time = args
+        assert isinstance(unit, str) and isinstance(time, int)
+        return fit_integer(zoned.truncated(unit, time, zone), TIMESTAMP)
+    if zone != "UTC" and function != "DATE_TRUNC":
+        args = tuple(zoned.shown(time, zone) for time in args if isinstance(time, int))
     if function in _OF_TYPES:
         return _OF_TYPES[function](args, types, result)
     return _OF_VALUES[function](*args)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from penstock.types import DAY, Kind, Type
-from tests.reference import civil
+from tests.reference import civil, zoned
 from tests.reference.numbers import fit_decimal, fit_integer, nearest_double, shortest_decimal, truncate
 from tests.reference.values import Value
 
@@ -23,11 +23,14 @@ _TRUE = ("true", "t", "yes", "y", "1")
 _FALSE = ("false", "f", "no", "n", "0")
 
 
-def cast(value: Value, source: Type, target: Type) -> Value:
+def cast(value: Value, source: Type, target: Type, zone: str = "UTC") -> Value:
     if value is None:
         return None
     if source == target:
         return value
+    if source.kind is Kind.TIMESTAMP:
+        assert isinstance(value, int)
+        value = zoned.shown(value, zone)
     match target.kind:
         case Kind.BOOLEAN:
             return _boolean(value)
@@ -44,7 +47,7 @@ def cast(value: Value, source: Type, target: Type) -> Value:
             assert isinstance(value, str)
             return value.encode()
         case Kind.TIMESTAMP:
-            return _timestamp(value)
+            return _timestamp(value, zone)
         case Kind.DATE:
             return _date(value)
     raise AssertionError(f"no cast from {source} to {target}")
@@ -125,12 +128,12 @@ def _date_text(days: int) -> str:
     return f"{sign}{abs(year):04}-{month:02}-{day:02}"
 
 
-def _timestamp(value: Value) -> int | None:
+def _timestamp(value: Value, zone: str) -> int | None:
     if isinstance(value, str):
         read = _read_time(value)
-        return None if read is None else read[1]
+        return None if read is None else _fit_time(zoned.instant(read[1], zone) if read[2] else read[1])
     assert isinstance(value, int)
-    return _fit_time(value * DAY)
+    return _fit_time(zoned.start_of_day(value, zone))
 
 
 def _date(value: Value) -> int | None:
@@ -141,8 +144,8 @@ def _date(value: Value) -> int | None:
     return value // DAY
 
 
-def _read_time(text: str) -> tuple[int, int | None] | None:
-    """The date as it is written, and the instant; None if the text is neither date nor timestamp."""
+def _read_time(text: str) -> tuple[int, int, bool] | None:
+    """The date as it is written, the time, and whether that has no zone; None if it is neither date nor timestamp."""
     match = _TIME.fullmatch(text.strip(" "))
     if match is None:
         return None
@@ -154,7 +157,7 @@ def _read_time(text: str) -> tuple[int, int | None] | None:
         return None
     seconds = clock[0] * 3600 + clock[1] * 60 + clock[2] - offset
     micros = int((fraction or "").ljust(6, "0")[:6])
-    return days, _fit_time(days * DAY + seconds * 1_000_000 + micros)
+    return days, days * DAY + seconds * 1_000_000 + micros, zone is None
 
 
 def _offset(zone: str | None) -> int | None:

@@ -30,9 +30,11 @@ from penstock.algebra.expressions import (
 from penstock.algebra.relations import Aggregate, Join, Project, Relation, Select, Window, walk_relations
 from penstock.catalog import Catalog, Punctuated, Reference, StreamDef, Unique, WithinTime
 from penstock.types import Kind
+from tests.reference.instants import first_number, most_microseconds
 from tests.reference.relations import Inputs, relation_at
 from tests.reference.scalar import evaluate, holds
 from tests.reference.values import Row, Value, canonical, identity
+from tests.reference.windows import Element
 
 
 def groups_closing(relation: Relation, catalog: Catalog, inputs: Inputs, horizon: int) -> Iterator[tuple[int, Row]]:
@@ -83,7 +85,7 @@ class _Closing:
         found = {element.ts for name in self._inputs for element in self._inputs[name].elements}
         for window, key in product(self._windows, self._keys):
             if self._is_time(key, window):
-                found |= {self._last_with(key, window, element.ts) for element in self._elements(window)}
+                found |= {self._last_with(key, window, element) for element in self._elements(window)}
         for _ in self._windows:
             found |= {t + reach for t in found for _, _, reach in self._follows}
         return sorted(t for t in found if 0 <= t <= self._horizon)
@@ -183,11 +185,13 @@ class _Closing:
                 left, right = _shifted(condition.left), _shifted(condition.right)
                 if left is not None and right is not None and left[0] in times and right[0] in times:
                     one, other = times[left[0]], times[right[0]]
+                    if one.stream.unit.name != other.stream.unit.name:
+                        continue
                     strict = condition.op in (Comparator.LT, Comparator.GT)
                     if condition.op in (Comparator.LT, Comparator.LE, Comparator.EQ):
-                        yield one, other, right[1] - left[1] - strict
+                        yield one, other, most_microseconds(right[1] - left[1] - strict, one.stream.unit.name)
                     if condition.op in (Comparator.GT, Comparator.GE, Comparator.EQ):
-                        yield other, one, left[1] - right[1] - strict
+                        yield other, one, most_microseconds(left[1] - right[1] - strict, one.stream.unit.name)
         for child, parent in product(self._windows, self._windows):
             for reference in self._definition(child.stream.name).constraints:
                 if isinstance(reference, Reference) and reference.parent.lower() == parent.stream.name.lower():
@@ -200,11 +204,12 @@ class _Closing:
         """Whether a key rounds a stream's time."""
         return columns(key) == {window.stream.timestamp} and _rounds(key)
 
-    def _last_with(self, key: Expr, window: Window, ts: int) -> int:
-        low, high = ts, self._horizon + 1
+    def _last_with(self, key: Expr, window: Window, element: Element) -> int:
+        own = evaluate(key, dict(zip(window.stream.schema, element.row, strict=True)))
+        low, high = element.ts, self._horizon + 1
         while high - low > 1:
             middle = (low + high) // 2
-            if _at(key, window, middle) > _at(key, window, ts):  # type: ignore[operator]
+            if _at(key, window, middle) > own:  # type: ignore[operator]
                 high = middle
             else:
                 low = middle
@@ -220,7 +225,8 @@ class _Closing:
 
 
 def _at(key: Expr, window: Window, instant: int) -> Value:
-    return evaluate(key, {window.stream.timestamp: instant})
+    """The least key of rows that come at an instant or later."""
+    return evaluate(key, {window.stream.timestamp: first_number(instant, window.stream.unit.name)})
 
 
 def _named(window: Window, name: str) -> Column:
@@ -262,6 +268,8 @@ def _rounds(expr: Expr) -> bool:
             return True
         case Call("DATE_TRUNC", (Literal(), arg)) | Call("UNIX_SECONDS" | "UNIX_MILLIS" | "UNIX_MICROS", (arg,)):
             return _rounds(arg)
+        case Call("TIMESTAMP_SECONDS" | "TIMESTAMP_MILLIS" | "TIMESTAMP_MICROS", (Column(),)):
+            return True
         case Cast(arg, type_):
             return type_.kind is Kind.DATE and _rounds(arg)
         case Arithmetic(Operator.DIVIDE, arg, Literal(int(by))):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 
 from penstock.algebra.relations import Range, Relation, Window, walk_relations
 from tests.reference.relations import Inputs
@@ -33,3 +35,22 @@ def _changes(window: Window, ts: int) -> Iterator[int]:
         case Range(width, int(slide)):
             yield -(-ts // slide) * slide
             yield ((ts + width) // slide + 1) * slide
+
+
+#: How many numbers of a column of times there are in a second.
+_PER_SECOND = {"SECONDS": 1, "MILLISECONDS": 1_000, "MICROSECONDS": 1_000_000, "NANOSECONDS": 1_000_000_000}
+
+
+def microsecond(number: int, unit: str) -> int:
+    """The instant that a number of a column of times lies in."""
+    return math.floor(Fraction(number, _PER_SECOND[unit]) * 1_000_000)
+
+
+def first_number(instant: int, unit: str) -> int:
+    """The least number of a column of times that lies in an instant, or after it."""
+    return math.ceil(Fraction(instant, 1_000_000) * _PER_SECOND[unit])
+
+
+def most_microseconds(difference: int, unit: str) -> int:
+    """How far apart the instants of numbers are at most that are so far apart."""
+    return math.ceil(Fraction(difference, _PER_SECOND[unit]) * 1_000_000)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from penstock.algebra.relations import Query, StreamKind, Table, ToStream, Window, walk_relations
 from penstock.catalog import Attribute, Catalog, StreamDef, TableDef
 from tests.reference.closing import groups_closing
-from tests.reference.instants import arrivals, instants
+from tests.reference.instants import arrivals, instants, microsecond
 from tests.reference.relations import Input, Inputs, relation_at
 from tests.reference.values import Bag, Row, canonical, minus, sort_key
 from tests.reference.windows import Element
@@ -123,7 +123,7 @@ def _ts(stream: StreamDef, row: Row) -> int:
     ts = row[names.index(stream.timestamp)]
     if not isinstance(ts, int) or ts < 0:
         raise ValueError(f"time of a row of {stream.name} is {ts!r}: it has to be 0 or later: {row!r}")
-    return ts
+    return microsecond(ts, stream.unit.name)
 
 
 def _stored(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:

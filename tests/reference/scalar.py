@@ -55,10 +55,10 @@ def evaluate(expr: Expr, row: Mapping[Column, Value]) -> Value:
         case Case():
             return _case(expr, row)
         case Cast():
-            return cast(evaluate(expr.arg, row), expr.arg.type, expr.type)
+            return cast(evaluate(expr.arg, row), expr.arg.type, expr.type, expr.zone)
         case Call():
             args = tuple(evaluate(arg, row) for arg in expr.args)
-            return call(expr.function, args, tuple(arg.type for arg in expr.args), expr.type)
+            return call(expr.function, args, tuple(arg.type for arg in expr.args), expr.type, expr.zone)
     raise AssertionError(f"no expression: {expr!r}")
 
 

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from penstock.algebra.functions import FUNCTIONS
+from penstock.algebra.zones import DEFAULT, ZONED_FUNCTIONS
 from penstock.errors import PenstockError
 from penstock.types import (
     BOOLEAN,
@@ -409,10 +410,14 @@ class Case(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Expr):
-    """A value of another type, or NULL where there is no such value."""
+    """A value of another type, or NULL where there is no such value.
+
+    Between a TIMESTAMP and a DATE or STRING it is what the clocks of `zone` show.
+    """
 
     arg: Expr
     type: Type
+    zone: str = DEFAULT
 
     def __post_init__(self) -> None:
         require(can_cast(self.arg.type, self.type), f"no cast from {self.arg.type} to {self.type}")
@@ -422,7 +427,7 @@ class Cast(Expr):
         return (self.arg,)
 
     def with_parts(self, parts: tuple[Expr, ...]) -> Cast:
-        return Cast(parts[0], self.type)
+        return Cast(parts[0], self.type, self.zone)
 
 
 _CASTS: dict[Kind, frozenset[Kind]] = {
@@ -440,16 +445,30 @@ _CASTS: dict[Kind, frozenset[Kind]] = {
 }
 
 
+def cast_in(arg: Expr, target: Type, zone: str) -> Cast:
+    """A cast, in a time zone if that makes a difference."""
+    kinds = {arg.type.kind, target.kind}
+    is_zoned = Kind.TIMESTAMP in kinds and bool(kinds & {Kind.DATE, Kind.STRING})
+    return Cast(arg, target, zone if is_zoned else DEFAULT)
+
+
+def call_in(function: str, args: tuple[Expr, ...], zone: str) -> Call:
+    """A call, in a time zone if that makes a difference."""
+    is_zoned = function in ZONED_FUNCTIONS and any(arg.type.kind is Kind.TIMESTAMP for arg in args)
+    return Call(function, args, zone if is_zoned else DEFAULT)
+
+
 def can_cast(source: Type, target: Type) -> bool:
     return source == target or target.kind in _CASTS[source.kind]
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Expr):
-    """A call of one of `functions.FUNCTIONS`."""
+    """A call of one of `functions.FUNCTIONS`. Those of a TIMESTAMP's parts are of what the clocks of `zone` show."""
 
     function: str
     args: tuple[Expr, ...]
+    zone: str = DEFAULT
 
     def __post_init__(self) -> None:
         require(self.function in FUNCTIONS, f"no function {self.function}")
@@ -468,7 +487,7 @@ class Call(Expr):
         return self.args
 
     def with_parts(self, parts: tuple[Expr, ...]) -> Call:
-        return Call(self.function, parts)
+        return Call(self.function, parts, self.zone)
 
 
 TRUE = Literal(True, BOOLEAN)

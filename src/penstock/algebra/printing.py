@@ -54,7 +54,7 @@ from penstock.algebra.relations import (
     Window,
     WindowSpec,
 )
-from penstock.types import DAY, Kind, Type, duration_text
+from penstock.types import DAY, Kind, TimeUnit, Type, duration_text
 
 Json: TypeAlias = "str | int | bool | list[Json] | dict[str, Json] | None"
 Node = Relation | ToStream
@@ -212,7 +212,8 @@ def _arguments(node: Node) -> dict[str, Json]:
     match node:
         case Window(stream, spec):
             window = {"window": window_text(spec), "timestamp": _column(stream.timestamp)}
-            return {"stream": stream.name, "occurrence": stream.occurrence, **window}
+            unit = {} if stream.unit is TimeUnit.MICROSECONDS else {"unit": stream.unit.name}
+            return {"stream": stream.name, "occurrence": stream.occurrence, **window, **unit}
         case Table(name, occurrence):
             return {"table": name, "occurrence": occurrence}
         case Select(_, predicates):

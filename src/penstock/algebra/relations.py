@@ -14,7 +14,8 @@ from enum import Enum
 
 from penstock.algebra.expressions import AlgebraError, Column, Expr, columns, require
 from penstock.algebra.functions import AggregateFunction, aggregate_type
-from penstock.types import BOOLEAN, Type
+from penstock.algebra.zones import DEFAULT
+from penstock.types import BOOLEAN, Kind, TimeUnit, Type
 
 Schema = tuple[Column, ...]
 
@@ -45,10 +46,14 @@ class Stream:
     occurrence: str
     schema: Schema
     timestamp: Column
+    #: What a BIGINT timestamp counts. Instants are microseconds.
+    unit: TimeUnit = TimeUnit.MICROSECONDS
 
     def __post_init__(self) -> None:
         _require_own_columns(self.schema, self.occurrence)
         require(self.timestamp in self.schema, "a stream is timestamped by one of its columns")
+        is_counted = self.unit is TimeUnit.MICROSECONDS or self.timestamp.type.kind is Kind.BIGINT
+        require(is_counted, "only a BIGINT counts in units")
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +397,8 @@ class Query:
     name: str
     root: Relation | ToStream
     allow_unbounded: bool = False
+    #: The time zone that it was bound in, in which texts without one are read.
+    zone: str = DEFAULT
 
     @property
     def relation(self) -> Relation:

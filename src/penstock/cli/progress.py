@@ -85,6 +85,7 @@ class Progress:
     _started: float = field(default_factory=time.monotonic)
     _drawn: float = 0.0
     _compiled: int = 0
+    _warned: set[str] = field(default_factory=set)
 
     @property
     def seen(self) -> bool:
@@ -115,6 +116,13 @@ class Progress:
         if self.seen and self._drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+    def warn(self, text: str) -> None:
+        """Says something on a line of its own, once however many queries say it."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.clear()
+            print(text, file=sys.stderr)
 
     def finish(self) -> None:
         self.clear()

@@ -27,7 +27,7 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
     for option in ("checkpoint", "master"):
         if getattr(args, option) is not None:
             raise PenstockError(f"--{option} is for Spark", f"leave --{option} or --engine embedded out")
-    stop = Stop()
+    stop, progress = Stop(), Progress()
     finish_blocks()
     with ExitStack() as stack:
         stack.enter_context(stopping(stop))
@@ -38,6 +38,7 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
             horizon=args.horizon,
             until_done=args.until_done,
             forgetting=forgetting(args),
+            warn=progress.warn,
         )
         stack.callback(running.close)
         metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
@@ -47,12 +48,19 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
             sink = open_sink(output, query, query.name if titled else None, overwrite=args.overwrite)
             stack.callback(sink.abandon)
             sinks[query.name] = sink
-        return _drained(running, sinks, metrics, stop, args.until_done)
+        return _drained(running, sinks, metrics, progress, stop, until_done=args.until_done)
 
 
-def _drained(running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, stop: Stop, until_done: bool) -> int:
+def _drained(
+    running: EmbeddedRun,
+    sinks: dict[str, Sink],
+    metrics: MetricsFile,
+    progress: Progress,
+    stop: Stop,
+    *,
+    until_done: bool,
+) -> int:
     """Runs to the end, or until it is stopped. What was stopped before its end leaves no results that look whole."""
-    progress = Progress()
     try:
         is_whole = _stepped(running, sinks, metrics, progress, stop) or not until_done
         if is_whole:

@@ -58,7 +58,7 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
         metrics = stack.enter_context(MetricsFile(args.metrics))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)))
         started = [
-            _start(script, query, output, args, scratch=scratch, titled=len(queries) > 1)
+            _start(script, query, output, args, progress, scratch=scratch, titled=len(queries) > 1)
             for query, output in zip(queries, outputs, strict=True)
         ]
 
@@ -84,7 +84,14 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
 
 
 def _start(
-    script: Script, query: Query, output: str, args: argparse.Namespace, *, scratch: Path, titled: bool
+    script: Script,
+    query: Query,
+    output: str,
+    args: argparse.Namespace,
+    progress: Progress,
+    *,
+    scratch: Path,
+    titled: bool,
 ) -> _Started:
     with nullcontext() if args.debug else stderr_to(scratch / "spark.log"):
         spark = spark_session(args.master)
@@ -106,6 +113,7 @@ def _start(
         until_done=args.until_done,
         forgetting=forgetting(args),
         planned=planned,
+        warn=progress.warn,
     )
     shown = (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None
     return _Started(running, shown)

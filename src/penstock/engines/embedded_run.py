@@ -20,6 +20,7 @@ from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
 from penstock.engines.lateness import NEVER, Progress, earliest
 from penstock.engines.planning import plan_of, read_by
+from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
 from penstock.kernels.jit import compiling
 from penstock.operators.stubs import SharedStores
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -74,12 +75,15 @@ class _Stream:
 class EmbeddedRun:
     """Queries that run together."""
 
-    def __init__(self, engines: Sequence[EmbeddedEngine], batches: Mapping[str, Batches]) -> None:
+    def __init__(
+        self, engines: Sequence[EmbeddedEngine], batches: Mapping[str, Batches], warn: Warn = warn_in_python
+    ) -> None:
         self.engines = engines
         self._streams = [
             _Stream(name, of_stream, [engine for engine in engines if name in engine.streams])
             for name, of_stream in batches.items()
         ]
+        self._doubts = UnitDoubts((s.engines[0].streams[s.name].definition for s in self._streams), warn)
 
     def results(self, compiles: Callable[[], None] = lambda: None) -> Iterator[Result | None]:
         """The results of all steps, up to the horizon at the end; None when no stream has anything for now.
@@ -120,6 +124,7 @@ class EmbeddedRun:
                 continue
             for engine in stream.engines:
                 engine.push(stream.name, batch)
+                self._doubts.look({stream.name: stream.progress.first})
                 yield Result(engine, engine.advance())
         for engine in self.engines:
             yield Result(engine, engine.finish())
@@ -138,10 +143,11 @@ def open_run(
     horizon: int | None = None,
     until_done: bool = True,
     forgetting: Forgetting = EAGER,
+    warn: Warn = warn_in_python,
 ) -> EmbeddedRun:
     """A run over what was handed over, by name, and over the files that the catalog names.
 
-    Without `until_done` it waits for more files, and has no end.
+    Without `until_done` it waits for more files, and has no end. `warn` takes what is doubtful.
     """
     handed = handed or {}
     plans = [plan_of(query, catalog, cells, forgetting) for query in queries]
@@ -159,7 +165,7 @@ def open_run(
             batches[stream.name] = files[stream.name].batches(columns)
         else:
             batches[stream.name] = files[stream.name].following(columns)
-    return EmbeddedRun(engines, batches)
+    return EmbeddedRun(engines, batches, warn)
 
 
 def open_engines(

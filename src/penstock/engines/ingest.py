@@ -26,6 +26,7 @@ from penstock.synopsis.codes import Nulls, encode_column
 from penstock.synopsis.deltas import Deltas, assemble
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
+from penstock.types import TimeUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,10 @@ class Ingest:
         return [attribute.name for attribute in self._attributes]
 
     def times(self, batch: pa.RecordBatch) -> Ints:
-        """The timestamps of a batch; 0 where there is none."""
+        """The instants of a batch's rows; where there is none, some other number."""
         (attribute,) = (a for a in self._attributes if a.name == self.definition.timestamp)
-        return encode_column(_column(batch, attribute.name, self.definition), attribute.type, self._dictionary)[0]
+        column = _column(batch, attribute.name, self.definition)
+        return instants_of(encode_column(column, attribute.type, self._dictionary)[0], self.definition.unit)
 
     def take(self, batch: pa.RecordBatch, progress: Progress | None = None) -> tuple[list[Sent], Ints]:
         """The rows of a batch for every leaf, and the timestamps of the rows that are on time.
@@ -83,13 +85,27 @@ class Ingest:
         for attribute in self._attributes:
             column = _column(batch, attribute.name, self.definition)
             encoded.append(encode_column(column, attribute.type, self._dictionary))
-        ts, nulls = encoded[self.names.index(self.definition.timestamp)]
+        counted, nulls = encoded[self.names.index(self.definition.timestamp)]
+        ts = instants_of(counted, self.definition.unit)
         kept = on_time(ts, nulls, progress or self.progress, self.definition.delay, self._horizon)
         if not kept.all():
             ts = ts[kept]
             encoded = [(codes[kept], None if null is None else null[kept]) for codes, null in encoded]
         arrived = _Arrived(ts, self.names, encoded)
         return [reader.send(arrived, self._dictionary) for reader in self._readers], ts
+
+
+def instants_of(counted: Ints, unit: TimeUnit) -> Ints:
+    """The instants that a column of times counts in its unit; below 0 where there is none that fits.
+
+    >>> instants_of(np.array([2, 2**62]), TimeUnit.MILLISECONDS).tolist()
+    [2000, -1]
+    """
+    if unit is TimeUnit.MICROSECONDS:
+        return counted
+    fits = (counted >= 0) & (counted <= unit.most)
+    found: Ints = np.where(fits, unit.instant(np.where(fits, counted, 0)), -1)
+    return found
 
 
 def _column(batch: pa.RecordBatch, name: str, definition: StreamDef) -> pa.Array:

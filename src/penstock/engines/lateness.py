@@ -24,8 +24,10 @@ class Progress:
     newest: int = NEVER
     rows: int = 0
     late_rows: int = 0
-    #: Rows without a timestamp, or with one before 1970.
+    #: Rows without a timestamp, or with one before 1970 or beyond what 64 bits hold.
     bad_rows: int = 0
+    #: The instant of the first row that has one.
+    first: int = NEVER
 
 
 def earliest(newest: int, delay: int) -> int:
@@ -48,6 +50,7 @@ def on_time(
     if len(ts) and nulls is None and horizon is None and _goes_on(ts, progress):
         progress.rows += len(ts)
         progress.newest = int(ts[-1])
+        progress.first = int(ts[0]) if progress.first == NEVER else progress.first
         return np.ones(len(ts), np.bool_)
     bad = ts < 0 if nulls is None else (ts < 0) | nulls
     exists = ~bad if horizon is None else ~bad & (ts <= horizon)
@@ -55,6 +58,8 @@ def on_time(
     late = exists & (newest[:-1] != NEVER) & (ts < newest[:-1] - delay)
     progress.rows += len(ts)
     progress.bad_rows += int(bad.sum())
+    if progress.first == NEVER and not bad.all():
+        progress.first = int(ts[int(bad.argmin())])
     progress.late_rows += int(late.sum())
     progress.newest = int(newest[-1])
     on_time: NDArray[np.bool_] = exists & ~late

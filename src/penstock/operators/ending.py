@@ -33,6 +33,9 @@ class Groups(Protocol):
         """Drops what has closed; `closing` says when, of keys that are followed by their null bits."""
 
 
+#: What no column counts beyond.
+_LAST = np.iinfo(np.int64).max
+
 #: So few groups are looked through in every step.
 FEW_GROUPS = 1024
 
@@ -193,9 +196,9 @@ class Endings:
         return low
 
     def _value(self, end: InTime, instants: Ints) -> Ints:
-        """The key of rows that come at some instants."""
+        """The least key of rows that come at some instants, or later."""
         rows = np.zeros((len(instants), row_width(1)), np.int64)
-        rows[:, 0] = instants
+        rows[:, 0] = end.unit.least(np.minimum(instants, _LAST // end.unit.divisor))
         codes, _ = self._values[end](rows, self._dictionary)
         return np.asarray(codes, np.int64)
 

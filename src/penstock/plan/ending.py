@@ -294,7 +294,7 @@ class _Closers:
         for number, same in enumerate(self._keys):
             for expr in same:
                 if columns(expr) == {stream.timestamp} and never_falls(expr):
-                    yield InTime(number, expr, stream.timestamp)
+                    yield InTime(number, expr, stream.timestamp, stream.unit)
         definition = self._catalog.get(stream.name)
         assert isinstance(definition, StreamDef)
         named = {column.name.lower(): column for column in stream.schema}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.relations import Aggregate, Distinct, Relation, Schema, SetOp
 from penstock.plan.physical import Scan
+from penstock.types import TimeUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class InTime:
     key: int
     expr: Expr
     timestamp: Column
+    unit: TimeUnit = TimeUnit.MICROSECONDS
 
 
 @dataclass(frozen=True, slots=True)

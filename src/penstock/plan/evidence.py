@@ -50,7 +50,7 @@ def rows_of(definition: StreamDef, names: Iterable[str], when: Expr | None = Non
     occurrence = f"_{definition.name}"
     schema = tuple(Column(occurrence, a.name, a.type) for a in definition.attributes if not a.virtual)
     by_name = {column.name.lower(): column for column in schema}
-    stream = Stream(definition.name, occurrence, schema, by_name[definition.timestamp.lower()])
+    stream = Stream(definition.name, occurrence, schema, by_name[definition.timestamp.lower()], definition.unit)
     where = () if when is None else (substitute(when, {replace(c, scope=""): c for c in schema}),)
     outputs = tuple(Output(by_name[name.lower()], by_name[name.lower()]) for name in names)
     return Scan(stream, Unbounded(), where, outputs)

@@ -482,16 +482,20 @@ class _Rules:
             for output in scan.outputs
             if output.expr == scan.stream.timestamp
         }
+        units = {column: self._scans[number].stream.unit for column, number in times.items()}
         for view in map(classify, self._join.on):
             match view:
+                case Equality(left, right) | Difference(left, right) if units.get(left) is not units.get(right):
+                    continue  # numbers that count in different units say nothing of instants
                 case Equality(left, right) if left in times and right in times:
                     yield times[left], times[right], 0
                     yield times[right], times[left], 0
                 case Difference(left, right, op, by) if left in times and right in times:
+                    unit = units[left]
                     if op in (Comparator.LT, Comparator.LE, Comparator.EQ):
-                        yield times[left], times[right], by - (op is Comparator.LT)
+                        yield times[left], times[right], unit.in_instants(by - (op is Comparator.LT))
                     if op in (Comparator.GT, Comparator.GE, Comparator.EQ):
-                        yield times[right], times[left], -by - (op is Comparator.GT)
+                        yield times[right], times[left], unit.in_instants(-by - (op is Comparator.GT))
 
     def _definition(self, scan: Scan) -> StreamDef:
         definition = self._catalog.get(scan.stream.name)

@@ -394,9 +394,10 @@ def _ranges(relation: Relation, unbounded: tuple[State, ...], windows: dict[str,
         for predicate in join.on:
             pair = sorted({column.scope for column in columns(predicate)} & own, key=list(windows).index)
             if len(pair) == 2 and waiting & set(pair):
-                left, right = (windows[name].stream.timestamp for name in pair)
-                if left.type == right.type and {left, right} <= set(join.schema):
-                    yield AddTimeRange(left, right)
+                one, other = (windows[name].stream for name in pair)
+                left, right = one.timestamp, other.timestamp
+                if left.type == right.type and one.unit is other.unit and {left, right} <= set(join.schema):
+                    yield AddTimeRange(left, right, one.unit)
 
 
 def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[Step]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import Column, Expr
+from penstock.algebra.predicates import Difference, Equality, View
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -109,10 +110,23 @@ def window_differences(block: Block) -> Iterator[tuple[Column, Column, int]]:
     timed = [(operand.window, operand) for operand in block.operands if operand.window is not None]
     for window, operand in timed:
         if isinstance(window.spec, Range):
-            width = window.spec.width + (window.spec.slide or 0)
+            unit = window.stream.unit
+            width = unit.in_numbers(window.spec.width + (window.spec.slide or 0))
             for other, beside in timed:
-                if beside is not operand:
+                if beside is not operand and other.stream.unit is unit:
                     yield other.stream.timestamp, window.stream.timestamp, width
+
+
+def compares_units(view: View, operands: Iterable[Operand]) -> bool:
+    """Whether a predicate compares times that count in different units.
+
+    No run forgets by it, and hardly anybody means it, so nothing is concluded from it.
+    """
+    units = {o.window.stream.timestamp: o.window.stream.unit for o in operands if o.window is not None}
+    match view:
+        case Equality(left, right) | Difference(left, right):
+            return left in units and right in units and units[left] is not units[right]
+    return False
 
 
 def label(relation: Relation) -> str:

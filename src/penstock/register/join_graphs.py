@@ -26,7 +26,7 @@ from penstock.catalog import (
     WithinTime,
 )
 from penstock.register import kconstraints
-from penstock.register.blocks import Block, Operand
+from penstock.register.blocks import Block, Operand, compares_units
 from penstock.register.bounds import NONE, Bound, Kind, plus
 from penstock.register.contents import declared_rate, rates_of, unique_keys
 from penstock.register.declarations import constraint_text
@@ -78,7 +78,8 @@ def analyse_block(block: Block, catalog: Catalog) -> BlockAnalysis | None:
     if not all(operand.window and not isinstance(operand.window.spec, PartitionRows) for operand in changing):
         return None
     names = {column: operand.name for operand in changing for column in operand.relation.schema}
-    views = [view for view in map(classify, block.predicates) if isinstance(view, Equality)]
+    found = [view for view in map(classify, block.predicates) if isinstance(view, Equality)]
+    views = [view for view in found if not compares_units(view, block.operands)]
     equalities = tuple(
         kconstraints.Equality(Column(names[v.left], v.left.name), Column(names[v.right], v.right.name))
         for v in views

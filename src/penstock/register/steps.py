@@ -21,7 +21,7 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog, Clustered, Constraint, Punctuated, Reference, StreamDef, Unique
 from penstock.register.declarations import constraint_text, name_text
-from penstock.types import BIGINT, HOUR, INTERVAL, TIMESTAMP
+from penstock.types import BIGINT, HOUR, INTERVAL, TIMESTAMP, TimeUnit
 
 #: To declare anything costs less than to change the answer.
 CHANGE = 10_000
@@ -99,6 +99,7 @@ class AddTimeRange:
 
     left: Column
     right: Column
+    unit: TimeUnit = TimeUnit.MICROSECONDS
 
     @property
     def cost(self) -> int:
@@ -122,13 +123,13 @@ class AddTimeRange:
         return both <= set().union(*schemas) and not any(both <= schema for schema in schemas)
 
     def _predicates(self) -> Iterator[Expr]:
-        hour = Literal(HOUR, INTERVAL) if self.left.type == TIMESTAMP else Literal(HOUR, BIGINT)
+        hour = Literal(HOUR, INTERVAL) if self.left.type == TIMESTAMP else Literal(self.unit.least(HOUR), BIGINT)
         yield Compare(Comparator.GE, self.right, Arithmetic(Operator.SUBTRACT, self.left, hour))
         yield Compare(Comparator.LE, self.right, Arithmetic(Operator.ADD, self.left, hour))
 
     @property
     def text(self) -> str:
-        hour = "INTERVAL 1 HOUR" if self.left.type == TIMESTAMP else str(HOUR)
+        hour = "INTERVAL 1 HOUR" if self.left.type == TIMESTAMP else str(self.unit.least(HOUR))
         left, right = (f"{name_text(each.scope)}.{name_text(each.name)}" for each in (self.left, self.right))
         return f"{right} BETWEEN {left} - {hour} AND {left} + {hour}"
 

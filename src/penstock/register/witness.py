@@ -46,6 +46,7 @@ from penstock.register.finite import truths
 from penstock.register.states import Holder, State
 from penstock.register.witness_rows import Combination, RowMaker, WitnessRow, from_zero, is_seen, plain
 from penstock.register.witness_values import changing_extreme, moving_value
+from penstock.types import TimeUnit
 
 _JOINS = (Holder.JOIN, Holder.SEMI_JOIN, Holder.ANTI_JOIN)
 
@@ -76,6 +77,8 @@ class Witness:
         normal = normalise(self.query)
         if isinstance(normal.root, ToStream) and normal.root.kind is StreamKind.DSTREAM:
             return ()
+        if not _counts_microseconds(normal.relation):
+            return ()
         asked = size - 1 if asked is None else asked
         for state in self.states:
             for made in map(from_zero, _Making(normal.relation, self.catalog, state, size, asked).attempts()):
@@ -86,6 +89,11 @@ class Witness:
 
 def witness(query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Witness | None:
     return Witness(query, catalog, unbounded) if unbounded else None
+
+
+def _counts_microseconds(relation: Relation) -> bool:
+    """Whether all streams do: the theories' numbers are then the instants of rows as well."""
+    return all(stream.unit is TimeUnit.MICROSECONDS for stream in streams(relation))
 
 
 @dataclass(frozen=True, slots=True)

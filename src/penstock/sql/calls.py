@@ -8,7 +8,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from penstock import types
-from penstock.algebra.expressions import Call, Case, Comparator, Expr, Literal, Operator
+from penstock.algebra.expressions import Case, Comparator, Expr, Literal, Operator, call_in
 from penstock.algebra.functions import FUNCTIONS, TRUNCATION_UNITS, AggregateFunction
 from penstock.sql.coercion import widen
 from penstock.sql.context import Context
@@ -17,6 +17,7 @@ from penstock.sql.dialect import RELATION_TO_STREAM
 from penstock.sql.operations import arithmetic, cast, choose, compare
 from penstock.sql.refused import NO_CLOCK
 from penstock.sql.syntax import Tree
+from penstock.sql.zone import current_zone
 from penstock.types import BOOLEAN, STRING
 
 AGGREGATES = {function.value: function for function in AggregateFunction}
@@ -56,7 +57,7 @@ def call(name: str, args: tuple[Expr, ...], place: Tree, context: Context) -> Ex
     if fit is None:
         given = ", ".join(str(arg.type) for arg in args)
         context.fail(f"{name} does not take ({given})", f"write {function.usage}", place)
-    return Call(name, tuple(widen(arg, type_) for arg, type_ in zip(args, fit[0], strict=True)))
+    return call_in(name, tuple(widen(arg, type_) for arg, type_ in zip(args, fit[0], strict=True)), current_zone())
 
 
 def _date_trunc(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 from penstock import types
-from penstock.algebra.expressions import Cast, Expr, Literal
+from penstock.algebra.expressions import Expr, Literal, cast_in
 from penstock.sql.literals import date_value, timestamp_value
+from penstock.sql.zone import current_zone
 from penstock.types import Kind, Type, common_type
 
 
@@ -22,7 +23,7 @@ def widen(expr: Expr, target: Type) -> Expr:
         literal = _widened_literal(expr, target)
         if literal is not None:
             return literal
-    return Cast(expr, target)
+    return cast_in(expr, target, current_zone())
 
 
 def unify(left: Expr, right: Expr) -> tuple[Expr, Expr] | None:

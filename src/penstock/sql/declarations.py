@@ -66,7 +66,9 @@ def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics) -> Stream
     constraints = bind_constraints(clauses, attributes, diagnostics)
     timestamp = _timestamp(statement, attributes, diagnostics)
     diagnostics.stop_if_failed()
-    return StreamDef(statement.name.text, attributes, timestamp, statement.delay or 0, constraints, statement.connector)
+    unit = statement.unit[0] if statement.unit else None
+    delay, connector = statement.delay or 0, statement.connector
+    return StreamDef(statement.name.text, attributes, timestamp, delay, constraints, connector, unit)
 
 
 def bind_table_def(statement: CreateTable, diagnostics: Diagnostics) -> TableDef:
@@ -211,6 +213,9 @@ def _timestamp(statement: CreateStream, attributes: tuple[Attribute, ...], diagn
     if attribute.type.kind not in (Kind.TIMESTAMP, Kind.BIGINT, Kind.NULL):
         hint = "declare it as TIMESTAMP, or as BIGINT if it counts microseconds"
         diagnostics.fail(f"{attribute.name} is {attribute.type}, and no timestamp", hint, statement.timestamp)
+    if statement.unit is not None and attribute.type.kind is Kind.TIMESTAMP:
+        hint = "leave the unit out: it says what a BIGINT counts"
+        diagnostics.fail(f"{attribute.name} is a TIMESTAMP, which has no unit", hint, statement.unit[1])
     return attribute.name
 
 

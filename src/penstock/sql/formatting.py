@@ -140,7 +140,8 @@ def _create_source(statement: CreateStream | CreateTable) -> str:
     text, gap = f"{_create(kind, statement.creation, statement.name)} (\n{elements}\n)", " "
     if isinstance(statement, CreateStream) and statement.timestamp is not None:
         delay = f" DELAY {duration_text(statement.delay)}" if statement.delay else ""
-        text, gap = f"{text} TIMESTAMP BY {_name(statement.timestamp)}{delay}", "\n"
+        unit = f" {statement.unit[0].name}" if statement.unit else ""
+        text, gap = f"{text} TIMESTAMP BY {_name(statement.timestamp)}{unit}{delay}", "\n"
     return text if statement.connector is None else f"{text}{gap}{connector_text(statement.connector)}"
 
 

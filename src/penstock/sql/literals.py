@@ -12,9 +12,11 @@ from sqlglot import exp
 
 from penstock import types
 from penstock.algebra.expressions import Literal
+from penstock.algebra.zones import zone_of
 from penstock.sql.diagnostics import Diagnostics, did_you_mean
 from penstock.sql.dialect import MAX_DURATION, UNIT_NAMES, exact_microseconds
 from penstock.sql.syntax import Tree
+from penstock.sql.zone import current_zone
 from penstock.types import BIGINT_RANGE, INT_RANGE, MAX_PRECISION, UNITS, Type
 
 _TYPES = {
@@ -129,7 +131,7 @@ def interval(tree: exp.Interval, diagnostics: Diagnostics) -> Literal:
 
 
 def timestamp_value(text: str) -> int | None:
-    """Microseconds since 1970 of an ISO 8601 text, in UTC unless it says otherwise.
+    """Microseconds since 1970 of an ISO 8601 text: in the zone of what is being bound, unless it says otherwise.
 
     >>> timestamp_value("1970-01-01 00:00:01.5"), timestamp_value("yesterday")
     (1500000, None)
@@ -140,8 +142,11 @@ def timestamp_value(text: str) -> int | None:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (moment - EPOCH) // timedelta(microseconds=1)
+    shown = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    seconds, micros = divmod((shown - EPOCH) // timedelta(microseconds=1), 1_000_000)
+    if moment.tzinfo is None:
+        seconds = zone_of(current_zone()).second_of(seconds)
+    return seconds * 1_000_000 + micros
 
 
 def date_value(text: str) -> int | None:

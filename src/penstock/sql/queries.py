@@ -44,6 +44,7 @@ from penstock.sql.scalars import bind_scalar
 from penstock.sql.scope import Names, Scope
 from penstock.sql.statements import DIALECT
 from penstock.sql.syntax import Tree
+from penstock.sql.zone import current_zone
 from penstock.types import common_type
 
 
@@ -57,7 +58,7 @@ def bind_root(name: str, tree: Tree, env: Environment, allow_unbounded: bool, on
     if on_close is not None:
         check_on_close(relation, kind, env, on_close)
         kind = StreamKind.ON_CLOSE
-    return Query(name, ToStream(kind, relation) if kind else relation, allow_unbounded)
+    return Query(name, ToStream(kind, relation) if kind else relation, allow_unbounded, current_zone())
 
 
 def _check_output(column: Column, env: Environment, tree: Tree) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import NoReturn
 
 from penstock.algebra.relations import Query
+from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import AssertionDef, Catalog, Definition, Punctuated, Reference, StreamDef, ViewDef
 from penstock.errors import Origin, Places, Source, Span, SqlError, SqlErrors
 from penstock.sql.declarations import (
@@ -45,6 +46,7 @@ from penstock.sql.syntax import (
     Name,
     Statement,
 )
+from penstock.sql.zone import binding_in
 
 #: The name of a query that has none.
 ANONYMOUS = "query"
@@ -73,8 +75,8 @@ class Script:
         return self
 
 
-def bind_text(text: str, file: str = "<text>", catalog: Catalog | None = None) -> Script:
-    """Parses and binds the statements of a text.
+def bind_text(text: str, file: str = "<text>", catalog: Catalog | None = None, zone: str = DEFAULT) -> Script:
+    """Parses and binds the statements of a text, in a time zone.
 
     >>> script = bind_text("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT a FROM s [ROWS 5]")
     >>> script.queries[0].schema
@@ -84,9 +86,10 @@ def bind_text(text: str, file: str = "<text>", catalog: Catalog | None = None) -
     parsed = parse_script(source)
     has_named = any(isinstance(statement, CreateQuery) and statement.name for statement in parsed.statements)
     binder = _ScriptBinder(source, catalog or Catalog(), parsed.broken, has_named)
-    for statement in parsed.statements:
-        binder.bind(statement)
-    binder.check_references()
+    with binding_in(zone_name(zone)):
+        for statement in parsed.statements:
+            binder.bind(statement)
+        binder.check_references()
     errors = (*parsed.errors, *binder.errors)
     shown = sorted((e for e in errors if not isinstance(e, Consequence)), key=lambda e: e.span.start)
     return Script(binder.catalog, tuple(binder.queries.values()), tuple(shown), source, binder.places)

@@ -32,7 +32,7 @@ def bind_stream(
     item = _item(definition.attributes, occurrence, qualifier)
     schema = tuple(column for _, column in item.columns)
     (timestamp,) = item.named(definition.timestamp)
-    stream = Stream(definition.name, occurrence, schema, timestamp)
+    stream = Stream(definition.name, occurrence, schema, timestamp, definition.unit)
     return Window(stream, _window(tree.args.get("window"), item, diagnostics)), item
 
 

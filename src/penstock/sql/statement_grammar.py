@@ -26,6 +26,7 @@ from penstock.sql.syntax import (
     VariableDef,
 )
 from penstock.sql.syntax_errors import STATEMENTS
+from penstock.types import TimeUnit
 
 DROPPABLE = ("STREAM", "TABLE", "VIEW", "QUERY", "ASSERTION")
 CREATABLE = "STREAM, TABLE, VIEW, QUERY or ASSERTION"
@@ -84,17 +85,34 @@ class StatementParser(ConstraintParser):
         timestamp: Name | None = None
         delay: int | None = None
         connector: Connector | None = None
+        unit: tuple[TimeUnit, Span] | None = None
         while self._curr:
             if timestamp is None and self._match_text_seq("TIMESTAMP"):
                 self._expect_words("BY")
                 timestamp = self.read_name("the timestamp's column")
+                unit = self.read_time_unit()
                 if self._match_text_seq("DELAY"):
                     delay = self.read_duration("DELAY")
             elif connector is None and self._match(TokenType.USING):
                 connector = self.read_connector()
             else:
-                self._unexpected("TIMESTAMP BY column [DELAY time] and USING format OPTIONS (...) follow the columns")
-        return CreateStream(self._span(), creation, name, elements, timestamp, delay, connector)
+                hint = "TIMESTAMP BY column [unit] [DELAY time] and USING format OPTIONS (...) follow the columns"
+                self._unexpected(self._meant_unit() or hint)
+        return CreateStream(self._span(), creation, name, elements, timestamp, delay, connector, unit)
+
+    def read_time_unit(self) -> tuple[TimeUnit, Span] | None:
+        """`SECONDS`, `MILLISECONDS`, `MICROSECONDS` or `NANOSECONDS`, if one is there."""
+        for unit in TimeUnit:
+            start = self._curr
+            if self._match_text_seq(unit.name):
+                return unit, Span(start.start, start.end + 1)
+        return None
+
+    def _meant_unit(self) -> str | None:
+        """What is meant where a word stands right behind the timestamp's column that is almost a unit."""
+        units = [unit.name for unit in TimeUnit]
+        word = self._curr.text.upper()
+        return f"units of time are {', '.join(units)}" if f"{word}S" in units else did_you_mean(word, units, 0.8)
 
     def read_create_table(self, creation: Creation) -> CreateTable:
         name = self.read_name("the table's name")

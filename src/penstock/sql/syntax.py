@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from penstock.catalog import Connector, OnViolation, Within
 from penstock.errors import Span
+from penstock.types import TimeUnit
 
 #: A tree of sqlglot's.
 Tree = exp.Expr
@@ -102,6 +103,8 @@ class CreateStream:
     timestamp: Name | None
     delay: int | None
     connector: Connector | None
+    #: The unit that is written behind the timestamp, and where.
+    unit: tuple[TimeUnit, Span] | None = None
 
 
 @dataclass(frozen=True, slots=True)

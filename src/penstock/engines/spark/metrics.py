@@ -34,6 +34,8 @@ class StreamProgress:
     late_rows: int
     bad_rows: int
     newest: int | None
+    #: The instant of the first row; below 0 there is none yet.
+    first: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,9 @@ class History:
         #: The latest of Spark's reports that was read.
         self._read: tuple[str, int, str] | None = None
 
-    def collect(self, query: StreamingQuery) -> None:
-        """Takes over what Spark reports, of which it keeps only the latest."""
+    def collect(self, query: StreamingQuery) -> bool:
+        """Takes over what Spark reports, of which it keeps only the latest, and says whether there was anything."""
+        before = self._read
         for report in self._unread(query):
             seen = report.observedMetrics.get(_NOTES)
             if seen is not None and seen["notes"]:
@@ -92,6 +95,7 @@ class History:
                 self._reports[report.batchId] = _Report(_rate(notes, report.batchDuration), notes)
         for batch in sorted(self._reports)[:-_MOST_BATCHES]:
             del self._reports[batch]
+        return self._read != before
 
     def _unread(self, query: StreamingQuery) -> list[StreamingQueryProgress]:
         """Spark keeps many reports, and to turn all of them into text each time would cost much."""
@@ -115,7 +119,9 @@ class History:
         report = self._reports[batch]
         lines = [line for told in report.notes for line in told["operators"]]
         streams = {
-            name: StreamProgress(p["rows"], p["late_rows"], p["bad_rows"], p["newest"] if p["newest"] >= 0 else None)
+            name: StreamProgress(
+                p["rows"], p["late_rows"], p["bad_rows"], p["newest"] if p["newest"] >= 0 else None, p["first"]
+            )
             for told in report.notes
             for name, p in told.get("streams", {}).items()
         }

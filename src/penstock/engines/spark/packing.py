@@ -82,7 +82,7 @@ def rows_packets(
 
 
 def marker_packet(segments: list[tuple[Segment, Progress]]) -> bytes:
-    read = [[*_origin(s), p.newest, p.rows, p.late_rows, p.bad_rows] for s, p in segments]
+    read = [[*_origin(s), p.newest, p.rows, p.late_rows, p.bad_rows, p.first] for s, p in segments]
     return _packed({"kind": Kind.MARKER.value, "segments": read}, [])
 
 

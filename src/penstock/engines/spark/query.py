@@ -33,6 +33,7 @@ from penstock.engines.spark.source import PACKETS, packed_control, packed_files,
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
 from penstock.engines.spark.written import Results, SparkLog, clear_drafts, folder_of_cells, local_folder
+from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
@@ -83,11 +84,12 @@ def start(
     until_done: bool = False,
     forgetting: Forgetting = EAGER,
     planned: Plan | None = None,
+    warn: Warn = warn_in_python,
 ) -> RunningQuery:
     """Runs a query into a folder of files, exactly once; the folder's name ends in csv, json or parquet.
 
     With `until_done` it reads what there is, closes time at the horizon, and ends. `planned` is the query's plan with
-    these cells and this forgetting, if there is one already.
+    these cells and this forgetting, if there is one already. `warn` takes what is doubtful.
     """
     check_session(spark)
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting, planned)
@@ -101,7 +103,7 @@ def start(
     try:
         result = _build(work, frames, kept.control())
         from_files = all(reads_files(frames[stream.name]) for stream in work.streams)
-        running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files)
+        running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files, warn=warn)
         running.begin()
     except BaseException:
         kept.release()
@@ -133,7 +135,15 @@ class RunningQuery:
     """A query that runs, from its first micro-batch to its end."""
 
     def __init__(
-        self, work: Work, result: DataFrame, checkpoint: Checkpoint, out: str, *, until_done: bool, reads_files: bool
+        self,
+        work: Work,
+        result: DataFrame,
+        checkpoint: Checkpoint,
+        out: str,
+        *,
+        until_done: bool,
+        reads_files: bool,
+        warn: Warn = warn_in_python,
     ) -> None:
         self._spark, self._work, self._result = result.sparkSession, work, result
         self._checkpoint, self._out = checkpoint, out
@@ -142,6 +152,7 @@ class RunningQuery:
         self._id: str | None = None
         self._full_path = checkpoint.full_path
         self._history = History()
+        self._doubts = UnitDoubts(work.streams, warn)
 
     def begin(self) -> None:
         """Starts Spark's query."""
@@ -221,8 +232,9 @@ class RunningQuery:
         return self._history.metrics()
 
     def _collect(self) -> None:
-        if self._query is not None:
-            self._history.collect(self._query)
+        if self._query is not None and self._history.collect(self._query):
+            progress = self._history.progress()
+            self._doubts.look({name: s.first for name, s in progress.streams.items()} if progress else {})
 
     def _collect_if_alive(self) -> None:
         with suppress(SparkDied), explained(()):

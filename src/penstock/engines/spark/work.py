@@ -99,7 +99,7 @@ def make_work(
     names = {route.leaf.stream.name for _, _, route in _routes(planned) if isinstance(route.leaf, Scan)}
     streams = tuple(stream for stream in catalog.streams if stream.name in names)
     described = repr((STATE_VERSION, planned.fragments, planned.kind, planned.comes_once, query.schema, horizon, cells))
-    described += repr([(s.name, s.attributes, s.timestamp, s.delay) for s in streams])
+    described += repr([(s.name, s.attributes, s.timestamp, s.delay, s.unit) for s in streams])
     fingerprint = hashlib.blake2b(described.encode(), digest_size=16).hexdigest()
     return Work(query.name, planned, query.schema, streams, cells, horizon, fingerprint, new_run(), {})
 

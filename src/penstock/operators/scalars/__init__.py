@@ -104,7 +104,7 @@ def _rule(expr: Expr) -> Rule:
         case Case():
             return logic.case(len(expr.conditions))
         case Cast():
-            return casts.cast(expr.arg.type, expr.type)
+            return casts.cast(expr.arg.type, expr.type, expr.zone)
         case Call():
             return _call(expr)
     raise AssertionError(f"no expression: {expr!r}")
@@ -121,6 +121,8 @@ _FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], Rule]] = {
 def _call(expr: Call) -> Rule:
     if expr.function == "DATE_TRUNC":
         return _truncation(expr)
+    if expr.function in times.SHOWN:
+        return times.SHOWN[expr.function](expr.args[0].type, expr.zone)
     return _FUNCTIONS[expr.function](tuple(arg.type for arg in expr.args), expr.type)
 
 
@@ -128,5 +130,5 @@ def _truncation(expr: Call) -> Rule:
     """The unit is a literal, so it is known here; of a NULL one any will do."""
     unit = expr.args[0]
     assert isinstance(unit, Literal) and (unit.value is None or isinstance(unit.value, str))
-    truncate = times.truncation(unit.value or "DAY")
+    truncate = times.truncation(unit.value or "DAY", expr.zone)
     return lambda batch, args: truncate(batch, args[1:]) if unit.value is not None else args[0]

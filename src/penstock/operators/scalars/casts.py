@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.algebra.zones import DEFAULT
 from penstock.operators.scalars import times
 from penstock.operators.scalars.integers import power_of_ten, quotient_and_remainder
 from penstock.operators.scalars.numbers import (
@@ -19,7 +20,7 @@ from penstock.operators.scalars.numbers import (
     unscaled_from_double,
 )
 from penstock.operators.scalars.vectors import Rule, over_distinct, per_distinct, strict, total, vector_of
-from penstock.types import BIGINT_RANGE, DAY, INT_RANGE, Kind, Type
+from penstock.types import BIGINT_RANGE, INT_RANGE, Kind, Type
 
 Writer = Callable[[list[Any]], list[str | None]]
 
@@ -32,17 +33,31 @@ _WORDS = {
 }
 
 
-def cast(source: Type, target: Type) -> Rule:
+def cast(source: Type, target: Type, zone: str = DEFAULT) -> Rule:
     if source == target:
         return total(lambda data: data)
     if source.kind is Kind.NULL:
         nothing = vector_of([None], target)
         return lambda batch, args: nothing
+    if Kind.TIMESTAMP in (source.kind, target.kind):
+        return _of_times(source, target, zone)
     if source.kind is Kind.STRING:
         return per_distinct(_READERS[target.kind](target), (source,), target)
     if target.kind is Kind.STRING:
         return over_distinct(_WRITERS.get(source.kind, _write_plainly)(source), (source,), target)
     return _CASTS[source.kind, target.kind](source, target)
+
+
+def _of_times(source: Type, target: Type, zone: str) -> Rule:
+    """Casts between a TIMESTAMP and what the clocks of a time zone show."""
+    match source.kind, target.kind:
+        case Kind.TIMESTAMP, Kind.DATE:
+            return total(lambda data: times.to_days(data, zone))
+        case Kind.DATE, _:
+            return strict(lambda data: times.from_days(data, zone))
+        case Kind.TIMESTAMP, _:
+            return over_distinct(lambda values: times.timestamp_texts(values, zone), (source,), target)
+    return over_distinct(lambda texts: times.read_timestamps(texts, zone), (source,), target)
 
 
 def _from_double(source: Type, target: Type) -> Rule:
@@ -90,8 +105,6 @@ _CASTS: dict[tuple[Kind, Kind], Callable[[Type, Type], Rule]] = {
     (Kind.DOUBLE, Kind.INT): _from_double,
     (Kind.DOUBLE, Kind.BIGINT): _from_double,
     (Kind.DOUBLE, Kind.DECIMAL): lambda source, target: strict(lambda data: unscaled_from_double(data, target)),
-    (Kind.TIMESTAMP, Kind.DATE): lambda source, target: total(lambda data: data // DAY),
-    (Kind.DATE, Kind.TIMESTAMP): lambda source, target: strict(times.from_days),
 }
 
 
@@ -147,7 +160,6 @@ _READERS: dict[Kind, Callable[[Type], Callable[[str], object]]] = {
     Kind.DECIMAL: _read_decimal,
     Kind.DOUBLE: _read_double,
     Kind.BINARY: lambda target: str.encode,
-    Kind.TIMESTAMP: lambda target: times.read_timestamp,
     Kind.DATE: lambda target: times.read_date,
 }
 
@@ -184,6 +196,5 @@ _WRITERS: dict[Kind, Callable[[Type], Writer]] = {
     Kind.BOOLEAN: lambda source: _each(lambda value: "true" if value else "false"),
     Kind.DECIMAL: _write_decimal,
     Kind.BINARY: lambda source: _each(_write_binary),
-    Kind.TIMESTAMP: lambda source: times.timestamp_texts,
     Kind.DATE: lambda source: times.date_texts,
 }

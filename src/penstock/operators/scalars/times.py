@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from penstock.algebra.expressions import Operator
+from penstock.algebra.zones import DEFAULT
+from penstock.operators.scalars.clocks import Clocks, clocks_of
 from penstock.operators.scalars.integers import CHECKED
 from penstock.operators.scalars.numbers import fit_integer
 from penstock.operators.scalars.vectors import Rule, Vector, strict, total
@@ -24,12 +26,15 @@ _TIME = re.compile(
     re.ASCII,
 )
 _FURTHEST_ZONE = 18 * HOUR
+_DAY_SECONDS = DAY // SECOND
 _LONG_MONTHS = (1, 3, 5, 7, 8, 10, 12)
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
-def truncation(unit: str) -> Rule:
+def truncation(unit: str, zone: str = DEFAULT) -> Rule:
     """DATE_TRUNC to a unit."""
+    if zone != DEFAULT and unit not in ("MICROSECOND", "MILLISECOND", "SECOND"):
+        return strict(lambda times: _truncated(times, unit, clocks_of(zone)))
     if unit in UNITS:
         step = UNITS[unit]
         return strict(lambda times: _times(times // step, step))
@@ -40,9 +45,25 @@ def truncation(unit: str) -> Rule:
     return strict(lambda times: _times(_first_day(_floor(_month(times // DAY), months)), DAY))
 
 
-def from_days(days: Ints) -> Vector:
+def _truncated(times: Ints, unit: str, clocks: Clocks) -> Vector:
+    """As in Spark: where clocks show a start twice, units up to a day keep the offset, and others take the first."""
+    seconds = times // SECOND
+    shown = clocks.shown(seconds)
+    if unit in UNITS:
+        return _times(clocks.seconds_near(_floor(shown, UNITS[unit] // SECOND), seconds), SECOND)
+    days = shown // _DAY_SECONDS
+    first = _floor(days + 3, 7) - 3 if unit == "WEEK" else _first_day(_floor(_month(days), _MONTHS[unit]))
+    return _times(clocks.start_of_day(first), SECOND)
+
+
+def from_days(days: Ints, zone: str = DEFAULT) -> Vector:
     """The TIMESTAMP of a DATE."""
-    return _times(days, DAY)
+    return _times(days, DAY) if zone == DEFAULT else _times(clocks_of(zone).start_of_day(days), SECOND)
+
+
+def to_days(times: Ints, zone: str = DEFAULT) -> Ints:
+    """The DATE of a TIMESTAMP."""
+    return times // DAY if zone == DEFAULT else clocks_of(zone).shown(times // SECOND) // _DAY_SECONDS
 
 
 def date_texts(days: list[int]) -> list[str | None]:
@@ -52,9 +73,11 @@ def date_texts(days: list[int]) -> list[str | None]:
     return [_date_text(*parts) for parts in zip(*_quotients_and_remainders(months, 12), numbers.tolist(), strict=True)]
 
 
-def timestamp_texts(times: list[int]) -> list[str | None]:
-    days, clocks = _quotients_and_remainders(np.array(times, np.int64), DAY)
-    return [f"{date} {_clock_text(clock)}" for date, clock in zip(date_texts(days), clocks, strict=True)]
+def timestamp_texts(times: list[int], zone: str = DEFAULT) -> list[str | None]:
+    seconds, micros = np.divmod(np.array(times, np.int64), SECOND)
+    days, shown = np.divmod(seconds if zone == DEFAULT else clocks_of(zone).shown(seconds), _DAY_SECONDS)
+    clocks = (shown * SECOND + micros).tolist()
+    return [f"{date} {_clock_text(clock)}" for date, clock in zip(date_texts(days.tolist()), clocks, strict=True)]
 
 
 def read_date(text: str) -> int | None:
@@ -63,9 +86,18 @@ def read_date(text: str) -> int | None:
     return None if read is None else read[0]
 
 
-def read_timestamp(text: str) -> int | None:
-    read = _read(text)
-    return None if read is None or not BIGINT_RANGE[0] <= read[1] <= BIGINT_RANGE[1] else read[1]
+def read_timestamps(texts: list[str], zone: str = DEFAULT) -> list[int | None]:
+    """The instants of texts; those without a zone are what the clocks of `zone` show."""
+    read = [_read(text) for text in texts]
+    found = [None if each is None else each[1] for each in read]
+    local = [place for place, each in enumerate(read) if each is not None and not each[2]]
+    if zone != DEFAULT and local:
+        shown = [divmod(read[place][1], SECOND) for place in local]  # type: ignore[index]
+        seconds = clocks_of(zone).seconds(np.array([second for second, _ in shown], np.int64))
+        for place, second, (_, micros) in zip(local, seconds.tolist(), shown, strict=True):
+            found[place] = second * SECOND + micros
+    low, high = BIGINT_RANGE
+    return [moment if moment is not None and low <= moment <= high else None for moment in found]
 
 
 def _date_text(years: int, month: int, day: int) -> str:
@@ -82,7 +114,8 @@ def _clock_text(clock: int) -> str:
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}{fraction}"
 
 
-def _read(text: str) -> tuple[int, int] | None:
+def _read(text: str) -> tuple[int, int, bool] | None:
+    """The day that a text names, its microseconds since 1970, and whether it has a zone: else they are in UTC."""
     match = _TIME.fullmatch(text.strip(" "))
     if match is None:
         return None
@@ -93,7 +126,7 @@ def _read(text: str) -> tuple[int, int] | None:
         return None
     micros = int((match["fraction"] or "0")[:6].ljust(6, "0"))
     clock = part["hour"] * HOUR + part["minute"] * MINUTE + part["second"] * SECOND + micros
-    return days, days * DAY + clock - zone
+    return days, days * DAY + clock - zone, match["zone"] is not None
 
 
 def _zone(text: str) -> int | None:
@@ -142,13 +175,24 @@ def _times(counts: Ints, unit: int) -> Vector:
     return fit_integer(*CHECKED[Operator.MULTIPLY](counts, np.array([unit])), TIMESTAMP)
 
 
-def _of_days(function: Callable[[Ints], Ints]) -> Callable[[Sequence[Type], Type], Rule]:
+def _of_days(function: Callable[[Ints], Ints]) -> Callable[[Type, str], Rule]:
     """The rule of a function of the day, of a TIMESTAMP or a DATE."""
 
-    def make(arguments: Sequence[Type], result: Type) -> Rule:
-        if arguments[0].kind is Kind.DATE:
+    def make(argument: Type, zone: str) -> Rule:
+        if argument.kind is Kind.DATE:
             return total(function)
-        return total(lambda times: function(times // DAY))
+        return total(lambda times: function(to_days(times, zone)))
+
+    return make
+
+
+def _of_clock(function: Callable[[Ints], Ints]) -> Callable[[Type, str], Rule]:
+    """The rule of a function of the second of the day."""
+
+    def make(argument: Type, zone: str) -> Rule:
+        if zone == DEFAULT:
+            return total(lambda times: function(times // SECOND % _DAY_SECONDS))
+        return total(lambda times: function(clocks_of(zone).shown(times // SECOND) % _DAY_SECONDS))
 
     return make
 
@@ -165,10 +209,14 @@ FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], Rule]] = {
     "TIMESTAMP_MICROS": _always(total(lambda counts: counts)),
     "TIMESTAMP_MILLIS": _always(strict(lambda counts: _times(counts, MILLISECOND))),
     "TIMESTAMP_SECONDS": _always(strict(lambda counts: _times(counts, SECOND))),
+}
+
+#: What makes the rule of a call from the type of its argument and its time zone.
+SHOWN: dict[str, Callable[[Type, str], Rule]] = {
     "YEAR": _of_days(lambda days: _month(days) // 12 + 1970),
     "MONTH": _of_days(lambda days: _month(days) % 12 + 1),
     "DAY": _of_days(lambda days: days - _first_day(_month(days)) + 1),
-    "HOUR": _always(total(lambda times: times % DAY // HOUR)),
-    "MINUTE": _always(total(lambda times: times % HOUR // MINUTE)),
-    "SECOND": _always(total(lambda times: times % MINUTE // SECOND)),
+    "HOUR": _of_clock(lambda seconds: seconds // 3600),
+    "MINUTE": _of_clock(lambda seconds: seconds % 3600 // 60),
+    "SECOND": _of_clock(lambda seconds: seconds % 60),
 }

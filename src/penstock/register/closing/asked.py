@@ -15,7 +15,7 @@ from penstock.algebra.predicates import Bound as BoundView
 from penstock.algebra.predicates import Difference as DifferenceView
 from penstock.algebra.predicates import Equality as EqualityView
 from penstock.algebra.predicates import classify
-from penstock.register.blocks import Block, window_differences
+from penstock.register.blocks import Block, compares_units, window_differences
 from penstock.register.closing.stretches import closable
 from penstock.register.punctuation import Attribute, Difference, Equality, Finite, JoinQuery, Stream
 from penstock.types import BOOLEAN
@@ -52,7 +52,8 @@ class AskedBlock:
         self.block = block
         self.asked = asked
         self.owner = {column: operand.name for operand in block.operands for column in operand.relation.schema}
-        self.views = [view for view in map(classify, block.predicates) if view is not None]
+        found = [view for view in map(classify, block.predicates) if view is not None]
+        self.views = [view for view in found if not compares_units(view, block.operands)]
 
     def attribute(self, column: Column) -> Attribute:
         return Attribute(self.owner[column], str(column))

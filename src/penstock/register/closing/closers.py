@@ -102,7 +102,8 @@ def _plural(column: Column) -> str:
 
 def watermark_text(definition: StreamDef) -> str:
     late = f" DELAY {duration_text(definition.delay)}" if definition.delay else ""
-    return f"{definition.name}: TIMESTAMP BY {definition.timestamp}{late}"
+    unit = "" if definition.written_unit is None else f" {definition.written_unit.name}"
+    return f"{definition.name}: TIMESTAMP BY {definition.timestamp}{unit}{late}"
 
 
 def stretch(time: int, occurrence: str) -> Bound:

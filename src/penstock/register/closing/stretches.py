@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import Arithmetic, Call, Cast, Column, Expr, Literal, Operator
+from penstock.algebra.zones import zone_of
 from penstock.types import Kind
 
 
@@ -32,6 +33,7 @@ def never_falls(expr: Expr) -> bool:
 
 
 _UNITS = {"UNIX_MICROS": 1, "UNIX_MILLIS": 1_000, "UNIX_SECONDS": 1_000_000}
+_COUNTED = {"TIMESTAMP_MICROS": 1, "TIMESTAMP_MILLIS": 1_000, "TIMESTAMP_SECONDS": 1_000_000}
 _DAY = 86_400_000_000
 _TRUNCATED = {
     "MICROSECOND": 1,
@@ -54,9 +56,12 @@ class _Rounded:
     column: Column
     step: int = 1
     cover: int = 1
+    #: So many results are one value of the column apart, where a count of times became a TIMESTAMP.
+    finer: int = 1
 
     def coarser(self, step: int, unit: int) -> _Rounded:
         """Rounded further, to whole steps of results that count in `unit`."""
+        step, unit = max(1, step // self.finer), max(1, unit // self.finer)
         cover = step if step % self.cover == 0 else self.cover + step
         return _Rounded(self.column, unit, cover)
 
@@ -72,15 +77,19 @@ def _rounded(expr: Expr) -> _Rounded | None:
     match expr:
         case Column():
             return _Rounded(expr) if expr.type.kind in (Kind.TIMESTAMP, Kind.BIGINT, Kind.INT) else None
+        case Call() | Cast() if not zone_of(expr.zone).rounds(_shown_unit(expr)):
+            return None  # clocks that are put back show smaller values again
         case Call("DATE_TRUNC", (Literal(str(unit)), arg)) if unit in _TRUNCATED and (inner := _rounded(arg)):
-            return inner.coarser(_TRUNCATED[unit], inner.step)
+            return inner.coarser(_TRUNCATED[unit] + _repeated(expr), inner.step)
         case Call(function, (arg,)) if function in _UNITS and (inner := _rounded(arg)):
             return inner.coarser(_UNITS[function], _UNITS[function])
+        case Call(function, (Column() as column,)) if function in _COUNTED:
+            return _Rounded(column, finer=_COUNTED[function])
         case Call("YEAR", (arg,)) if (inner := _rounded(arg)) is not None:
-            return inner.coarser(366 * _DAY, 366 * _DAY)
+            return inner.coarser(366 * _DAY + _repeated(expr), 366 * _DAY)
         case Cast(arg, type_) if type_.kind is Kind.DATE and arg.type.kind is Kind.TIMESTAMP:
             inner = _rounded(arg)
-            return inner and inner.coarser(_DAY, _DAY)
+            return inner and inner.coarser(_DAY + _repeated(expr), _DAY)
         case Cast(arg, type_) if type_.kind is Kind.BIGINT and arg.type.kind is Kind.INT:
             return _rounded(arg)
         case Arithmetic(Operator.ADD | Operator.SUBTRACT, arg, Literal(int())):
@@ -91,3 +100,18 @@ def _rounded(expr: Expr) -> _Rounded | None:
             inner = _rounded(arg)  # times are not below 0, where division would round the other way
             return inner and inner.coarser(inner.step * divisor, inner.step * divisor)
     return None
+
+
+def _shown_unit(expr: Call | Cast) -> str:
+    """The unit of what an expression shows of a clock."""
+    match expr:
+        case Call("DATE_TRUNC", (Literal(str(unit)), _)):
+            return unit
+        case Call("HOUR" | "MINUTE" | "SECOND" as unit):
+            return unit
+    return "DAY"
+
+
+def _repeated(expr: Call | Cast) -> int:
+    """By how much a unit is longer at most than it is in UTC."""
+    return zone_of(expr.zone).longest_overlap * 1_000_000

@@ -304,6 +304,9 @@ class Translation:
         ahead = [limit.offset for limit in limits if limit.source is not None and limit.source.stream == stream]
         if not ahead:
             return closer.open
+        closed = next(o.window for o in self.question.block.operands if o.name == closer.scheme.stream)
+        if closed is not None:
+            ahead = [closed.stream.unit.in_instants(offset) for offset in ahead]
         return stretch(
             max(0, min(ahead)) + closer.late, self._label(closer.scheme.stream if stream == ASKED else stream)
         )
