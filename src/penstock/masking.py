@@ -25,10 +25,8 @@ _TELLING = re.compile(
 )
 _SPELLED = ("password", "passwd", "secret", "token", "credential", "credentials")
 #: What follows `key` or `keystore` in names that hold no key, as in kafka's `key.deserializer`.
-_ABOUT_KEYS = frozenset(
-    "serializer deserializer converter format column columns field fields subject type location".split()
-)
-_HARMLESS = frozenset(("keyspace", "author", "authors", "authority"))
+_ABOUT_KEYS = frozenset(("serializer", "deserializer", "converter", "format", "column", "columns", "field", "fields"))
+_HARMLESS = frozenset(("keyspace", "keyword", "keywords", "author", "authors", "authority"))
 
 
 @lru_cache(maxsize=4096)
@@ -43,17 +41,17 @@ def is_secret_name(name: str) -> bool:
     words = [word.lower() for word in _WORD.findall(name)]
     if _TELLING.search("".join(words)):
         return True
-    for word, following in pairwise((*words, "")):
-        if word in _HARMLESS:
-            continue
-        if word.startswith("key") or word.endswith(("key", "keys")):
-            if following not in _ABOUT_KEYS:
-                return True
-        elif word in ("sas", "pass", "sig", "signature") or word.startswith("auth") or word.endswith("auth"):
-            return True
-        elif len(word) > 3 and get_close_matches(word, _SPELLED, n=1, cutoff=0.8):
-            return True
-    return False
+    return any(_is_telling(word, following) for word, following in pairwise((*words, "")))
+
+
+def _is_telling(word: str, following: str) -> bool:
+    if word in _HARMLESS:
+        return False
+    if word.startswith("key") or word.endswith(("key", "keys")):
+        return following not in _ABOUT_KEYS
+    if word in ("sas", "pass", "sig", "signature") or word.startswith("auth") or word.endswith("auth"):
+        return True
+    return len(word) > 3 and bool(get_close_matches(word, _SPELLED, n=1, cutoff=0.8))
 
 
 _NAME = re.compile(r"[\w$\-]++(?:[`\s]*+\.[`\s]*+[\w$\-]++)*+")
@@ -62,8 +60,10 @@ _LITERAL = {
     "'": re.compile(r"'(?:[^'\\]|''|\\.)*+'", re.DOTALL),
     '"': re.compile(r'"(?:[^"\\]|""|\\.)*+"', re.DOTALL),
 }
-_OPTIONS = re.compile(r"\boptions?\b[^;]*", re.IGNORECASE)
-_BARE = re.compile(r"[^,)'\"\n]*")
+_OPTIONS = re.compile(
+    r"\boptions?\b.*?(?=;\s*(?:\n|\Z|create|select|with|alter|drop|insert)|\Z)", re.IGNORECASE | re.DOTALL
+)
+_NEXT_OPTION = re.compile(r",\s*+`?[\w.\-]++`?\s*+=?\s*+['\"]")
 _PREFIXED_QUOTE = re.compile(r"[A-Za-z]?(?=['\"])")
 _URL = re.compile(r"\w://[^\s/@:'\"]*:([^\s'\"]+)@")
 _ASSIGNED = re.compile(r"([\w.\-]++)=(?:\"([^\"\n]*+)\"?|([^\s&;,'\"()]++))")
@@ -85,30 +85,31 @@ def secret_spans(sql: str) -> Spans:
                 spans.append(found.span(3 if found[2] is None else 2))
     for name in _NAME.finditer(sql):
         if is_secret_name(name[0]):
-            is_option = any(start <= name.start() < end for start, end in inside)
-            spans.extend(_value_behind(sql, name.start(), name.end(), is_option))
+            options_end = next((end for start, end in inside if start <= name.start() < end), None)
+            spans.extend(_value_behind(sql, *name.span(), options_end))
     return _merged(spans)
 
 
-def _value_behind(sql: str, start: int, end: int, is_option: bool) -> Iterator[tuple[int, int]]:
-    """The text that is the value of a name. Only among options it may lack its quotes."""
+def _value_behind(sql: str, start: int, end: int, options_end: int | None) -> Iterator[tuple[int, int]]:
+    """The text that is the value of a name. Among options something else may stand there: all up to the next option."""
     if start and end < len(sql) and sql[end] in "'\"`" and sql[start - 1] == sql[end]:
         end += 1
-    at = _end_of(_GAP, sql, end)
-    if is_option and not _PREFIXED_QUOTE.match(sql, at):
-        bare = _end_of(_BARE, sql, at)
-        if bare > at:
-            yield at, bare
-        at = _end_of(_GAP, sql, bare + 1 if sql[bare : bare + 1] == "," else bare)
+    first = at = _end_of(_GAP, sql, end)
+    found = []
     while opening := _PREFIXED_QUOTE.match(sql, at):
         at = opening.end()
         literal = _LITERAL[sql[at]].match(sql, at)
         if literal is None:
             line_end = sql.find("\n", at)
-            yield at + 1, len(sql) if line_end < 0 else line_end
-            return
-        yield at + 1, literal.end() - 1
+            found.append((at + 1, len(sql) if line_end < 0 else line_end))
+            break
+        found.append((at + 1, literal.end() - 1))
         at = _end_of(_GAP, sql, literal.end())
+    yield from found
+    is_whole = found and sql[at : at + 1] in (",", ")")
+    if options_end is not None and not is_whole:
+        following = _NEXT_OPTION.search(sql, first, options_end)
+        yield first, options_end if following is None else following.start()
 
 
 def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
@@ -211,9 +212,7 @@ def _exactly(form: str) -> str:
 
 
 #: Characters that change what a terminal does or in which order it shows text, but for line breaks and tabs.
-_STEERING = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def printable(text: str) -> str:

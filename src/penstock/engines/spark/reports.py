@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from penstock.catalog import StreamDef, TableDef
 from penstock.engines.files import FORMATS
 from penstock.errors import PenstockError
+from penstock.masking import masked
 
 Definitions = Iterable[StreamDef | TableDef]
 
@@ -42,7 +43,7 @@ def explained(definitions: Definitions) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        raise told(causes(error), definitions) from error
+        raise told(causes(error), definitions) from relayed(error)
 
 
 @contextmanager
@@ -52,7 +53,13 @@ def naming(folder: str) -> Iterator[None]:
         yield
     except (PySparkException, Py4JJavaError) as error:
         message = f"{folder}: {told_once(causes(error)[-1])}"
-        raise PenstockError(message, "choose a folder that can be written") from error
+        raise PenstockError(message, "choose a folder that can be written") from relayed(error)
+
+
+def relayed(error: Exception) -> Exception:
+    """An error of Spark's that may be the cause of ours: itself, or only its text if secrets are to be taken out."""
+    said = str(error)
+    return error if masked(said) == said else PenstockError(said)
 
 
 def causes(error: Any) -> list[str]:
