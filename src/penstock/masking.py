@@ -65,7 +65,7 @@ _OPTIONS = re.compile(
 )
 _NEXT_OPTION = re.compile(r",\s*+`?[\w.\-]++`?\s*+=?\s*+['\"]")
 _PREFIXED_QUOTE = re.compile(r"[A-Za-z]?(?=['\"])")
-_URL = re.compile(r"\w://[^\s/@:'\"]*:([^\s'\"]+)@")
+_URL = re.compile(r"://[^\s/@:'\"]*:([^\s'\"]+)@")
 _ASSIGNED = re.compile(r"([\w.\-]++)=(?:\"([^\"\n]*+)\"?|([^\s&;,'\"()]++))")
 
 
