@@ -55,15 +55,17 @@ def _is_telling(word: str, following: str) -> bool:
 
 
 _NAME = re.compile(r"[\w$\-]++(?:[`\s]*+\.[`\s]*+[\w$\-]++)*+")
-_GAP = re.compile(r"(?:[\s=:>]|--[^\n]*+\n|/\*.{0,500}?\*/)*+", re.DOTALL)
+_GAP = re.compile(r"(?:[\s=:>`]|--[^\n]*+\n|/\*.{0,500}?\*/)*+", re.DOTALL)
 _LITERAL = {
     "'": re.compile(r"'(?:[^'\\]|''|\\.)*+'", re.DOTALL),
     '"': re.compile(r'"(?:[^"\\]|""|\\.)*+"', re.DOTALL),
 }
 _OPTIONS = re.compile(
-    r"\boptions?\b.*?(?=;\s*(?:\n|\Z|create|select|with|alter|drop|insert)|\Z)", re.IGNORECASE | re.DOTALL
+    r"\b(?:options?\b|using\s+\w).*?(?=;\s*(?:\n|\Z|create|select|with|alter|drop|insert)|\Z)",
+    re.IGNORECASE | re.DOTALL,
 )
 _NEXT_OPTION = re.compile(r",\s*+`?[\w.\-]++`?\s*+=?\s*+['\"]")
+_QUOTE = re.compile("['\"]")
 _PREFIXED_QUOTE = re.compile(r"[A-Za-z]?(?=['\"])")
 _URL = re.compile(r"://[^\s/@:'\"]*:([^\s'\"]+)@")
 _ASSIGNED = re.compile(r"([\w.\-]++)=(?:\"([^\"\n]*+)\"?|([^\s&;,'\"()]++))")
@@ -79,10 +81,10 @@ def secret_spans(sql: str) -> Spans:
     """
     inside = [found.span() for found in _OPTIONS.finditer(sql)]
     spans = [found.span(1) for found in _URL.finditer(sql)]
-    for start, end in inside:
-        for found in _ASSIGNED.finditer(sql, start, end):
-            if is_secret_name(found[1]):
-                spans.append(found.span(3 if found[2] is None else 2))
+    for found in _ASSIGNED.finditer(sql):
+        is_option = any(start <= found.start() < end for start, end in inside)
+        if _TELLING.search(found[1].lower()) or (is_option and is_secret_name(found[1])):
+            spans.append(found.span(found.lastindex or 0))
     for name in _NAME.finditer(sql):
         if is_secret_name(name[0]):
             options_end = next((end for start, end in inside if start <= name.start() < end), None)
@@ -95,7 +97,7 @@ def _value_behind(sql: str, start: int, end: int, options_end: int | None) -> It
     if start and end < len(sql) and sql[end] in "'\"`" and sql[start - 1] == sql[end]:
         end += 1
     first = at = _end_of(_GAP, sql, end)
-    found = []
+    found = [] if _QUOTE.search(sql, end, first) is None else [(end, first)]  # what seems to be a comment may be none
     while opening := _PREFIXED_QUOTE.match(sql, at):
         at = opening.end()
         literal = _LITERAL[sql[at]].match(sql, at)
@@ -108,7 +110,7 @@ def _value_behind(sql: str, start: int, end: int, options_end: int | None) -> It
     yield from found
     is_whole = found and sql[at : at + 1] in (",", ")")
     if options_end is not None and not is_whole:
-        following = _NEXT_OPTION.search(sql, first, options_end)
+        following = _NEXT_OPTION.search(sql, first + 1, options_end)
         yield first, options_end if following is None else following.start()
 
 
@@ -127,6 +129,10 @@ def _merged(spans: Iterable[tuple[int, int]]) -> Spans:
     return tuple(merged)
 
 
+#: The parts of a secret that a message may name.
+_PIECES = re.compile(r"\w{4,}"), re.compile(r"\S{4,}")
+
+
 def masked_by_source(text: str, sql: str) -> str:
     """A text about SQL without the secrets that stand there, nor their parts: a broken literal is read in pieces."""
     spans = secret_spans(sql)
@@ -134,7 +140,7 @@ def masked_by_source(text: str, sql: str) -> str:
         return masked(text)
     values = {sql[start:end] for start, end in spans}
     values |= {re.sub(r"\\(.)|''|\"\"", lambda found: found[1] or found[0][0], value) for value in values}
-    values |= {piece for value in values for piece in re.findall(r"\w{4,}|\S{4,}", value)}
+    values |= {piece for value in values for pieces in _PIECES for piece in pieces.findall(value)}
     return masked(_pattern(frozenset(filter(_can_be_masked, values))).sub(MASK, text))
 
 

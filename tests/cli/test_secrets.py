@@ -81,10 +81,10 @@ def test_broken_texts_show_no_secret(penstock: Penstock, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 110))
+@pytest.mark.parametrize("seed", range(100, 105))
 def test_many_broken_texts_show_no_secret(penstock: Penstock, seed: int) -> None:
     rng = random.Random(seed)
-    for _ in range(500):
+    for _ in range(300):
         assert_not_shown(penstock, broken(rng), COMMANDS)
 
 
