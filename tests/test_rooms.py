@@ -15,14 +15,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 HOUSE = ROOT / "src" / "penstock"
 
-LANGUAGE = ("errors", "types", "algebra", "catalog", "sql")
+LANGUAGE = ("masking", "errors", "types", "algebra", "catalog", "sql")
 
 #: Each room, and those that it may import besides itself.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "errors": (),
+    "masking": (),
+    "errors": ("masking",),
     "types": (),
     "algebra": ("errors", "types"),
-    "catalog": ("errors", "types", "algebra"),
+    "catalog": ("masking", "errors", "types", "algebra"),
     "sql": ("errors", "types", "algebra", "catalog"),
     "register": ("errors", "types", "algebra", "catalog"),
     "elimination": ("errors", "types", "algebra", "catalog", "register"),

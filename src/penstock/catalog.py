@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from penstock.algebra.expressions import Expr, require
+from penstock.masking import MASK, is_secret_option, remember_secrets
 from penstock.types import TimeUnit, Type, duration_text
 
 
@@ -156,10 +157,17 @@ Constraint = Unique | Reference | Clustered | Ordered | Punctuated | Rated
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """`USING format OPTIONS (...)`: a Spark data source."""
+    """`USING format OPTIONS (...)`: a Spark data source. Its secrets are not shown, here or anywhere later."""
 
     format: str
     options: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        remember_secrets(self.options)
+
+    def __repr__(self) -> str:
+        shown = tuple((name, MASK if is_secret_option(name, value) else value) for name, value in self.options)
+        return f"Connector(format={self.format!r}, options={shown!r})"
 
 
 @dataclass(frozen=True, slots=True)

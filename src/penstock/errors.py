@@ -7,7 +7,9 @@ where it comes from SQL text a place in that text. The command line prints it wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from penstock.masking import MASK, masked, masked_by_source, printable, secret_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class Source:
     """A text and the name of the file that it was read from."""
 
     file: str
-    text: str
+    #: Not for show: it may hold secrets.
+    text: str = field(repr=False)
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both counted from 1.
@@ -39,8 +42,27 @@ class Source:
         line = before.count("\n")
         return line + 1, offset - (before.rfind("\n") + 1) + 1
 
-    def line(self, number: int) -> str:
-        return self.text.split("\n")[number - 1].rstrip("\r")
+    def shown_line(self, offset: int) -> tuple[str, list[int]]:
+        """The line of a character without secrets and control characters, and where each character stands in it.
+
+        >>> Source("q.sql", "(token 'abc')").shown_line(0)
+        ("(token '***')", [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 11, 12, 13])
+        """
+        start = self.text.rfind("\n", 0, offset) + 1
+        line = self.text[start:].partition("\n")[0].rstrip("\r")
+        secrets = [span for span in secret_spans(self.text) if span[0] < start + len(line) and span[1] > start]
+        shown, places = "", []
+        for at, character in enumerate(line, start):
+            inside = next((span for span in secrets if span[0] <= at < span[1]), None)
+            if inside is None:
+                places.append(len(shown))
+                shown += printable(character)
+            elif at == max(inside[0], start):
+                places.append(len(shown))
+                shown += MASK
+            else:
+                places.append(len(shown) - len(MASK))
+        return shown, [*places, len(shown)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +89,12 @@ class Origin:
 
 
 class PenstockError(Exception):
-    """Something that the user can put right."""
+    """Something that the user can put right. It shows no secrets, and no characters that steer a terminal."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = printable(masked(message))
+        self.hint = None if hint is None else printable(masked(hint))
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
@@ -82,7 +104,8 @@ class SqlError(PenstockError):
     """An error at a place in SQL text."""
 
     def __init__(self, message: str, hint: str | None, source: Source, span: Span) -> None:
-        super().__init__(message, hint)
+        hint = None if hint is None else masked_by_source(hint, source.text)
+        super().__init__(masked_by_source(message, source.text), hint)
         self.source = source
         self.span = span
 
@@ -104,11 +127,13 @@ class SqlError(PenstockError):
         hint: did you mean a?
         """
         line, column = self.source.line_and_column(self.span.start)
-        shown, at = _excerpt(self.source.line(line), column - 1)
+        whole, places = self.source.shown_line(self.span.start)
+        first, last = (places[min(column - 1 + n, len(places) - 1)] for n in (0, self.span.end - self.span.start))
+        shown, at = _excerpt(whole, first)
         # Tabs stay tabs, so that the caret stands below its character whatever a tab's width is.
         margin = "".join("\t" if c == "\t" else " " for c in shown[:at])
-        width = max(1, min(self.span.end - self.span.start, len(shown) - at))
-        parts = [f"{self.source.file}:{line}:{column}: {self.message}"]
+        width = max(1, min(last - first, len(shown) - at))
+        parts = [f"{printable(self.source.file)}:{line}:{column}: {self.message}"]
         parts += [f"    {shown}", f"    {margin}{'^' * width}"]
         if self.hint is not None:
             parts.append(f"hint: {self.hint}")

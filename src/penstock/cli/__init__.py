@@ -10,6 +10,7 @@ from io import TextIOWrapper
 
 from penstock import __version__
 from penstock.cli import check, explain, fmt, profile, run
+from penstock.cli.output import say, show_traceback
 from penstock.cli.stopping import INTERRUPTED, is_interrupt
 from penstock.errors import PenstockError
 
@@ -19,6 +20,7 @@ OK, NO, BAD_INPUT = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
+    sys.excepthook = show_traceback
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # as the files are, whatever the terminal's locale says
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.debug:
             raise
         _forget_output()
-        print(f"{error.filename or 'cannot write'}: {error.strerror or error}", file=sys.stderr)
+        say(f"{error.filename or 'cannot write'}: {error.strerror or error}", sys.stderr)
         return BAD_INPUT
 
 

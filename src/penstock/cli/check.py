@@ -12,6 +12,7 @@ import json
 from penstock.algebra.printing import Json
 from penstock.cli.arguments import at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
+from penstock.cli.output import say
 from penstock.cli.witness import print_written, write_witness
 from penstock.register import Verdict, check_query, verdict_json, verdict_text
 from penstock.sql import Script, bind_text
@@ -30,12 +31,12 @@ def run(args: argparse.Namespace) -> int:
     script = bind_text(read_sql(args.file), shown_name(args.file))
     verdicts = [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
     if args.json:
-        print(json.dumps(report(script, verdicts), indent=2, ensure_ascii=False))
+        say(json.dumps(report(script, verdicts), indent=2, ensure_ascii=False))
     else:
         for before, verdict in zip([None, *verdicts], verdicts, strict=False):
             if before is not None and not (before.safe and verdict.safe):
                 print()
-            print(verdict_text(verdict, explain=args.explain))
+            say(verdict_text(verdict, explain=args.explain))
         if not script.queries and not script.errors:
             print(NO_QUERY)
         print_errors(script)

@@ -15,6 +15,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.cli.arguments import at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
+from penstock.cli.output import say
 from penstock.errors import PenstockError
 from penstock.plan.explain import fragments_json, fragments_text
 from penstock.plan.fragments import plan
@@ -33,10 +34,10 @@ def run(args: argparse.Namespace) -> int:
     script = bind_text(read_sql(args.file), shown_name(args.file))
     queries = [(normalise(query), check_query(query, script.catalog)) for query in _chosen(script, args.query)]
     if args.json:
-        print(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))
+        say(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))
     else:
         if queries:
-            print("\n\n".join(_shown(query, verdict, script.catalog, args.cells) for query, verdict in queries))
+            say("\n\n".join(_shown(query, verdict, script.catalog, args.cells) for query, verdict in queries))
         elif not script.errors:
             print(NO_QUERY)
         print_errors(script)

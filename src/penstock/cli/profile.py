@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from penstock.catalog import Attribute, StreamDef
 from penstock.cli.arguments import at_least_one, duration
 from penstock.cli.files import JSON_SCHEMA, read_sql
+from penstock.cli.output import say
 from penstock.cli.progress import Bar
 from penstock.errors import PenstockError
 from penstock.sql import bind_text
@@ -61,9 +62,9 @@ def run(args: argparse.Namespace) -> int:
     finally:
         bar.clear()
     if args.json:
-        print(json.dumps({"schema": JSON_SCHEMA, **profile_json(profile)}, indent=2, ensure_ascii=False))
+        say(json.dumps({"schema": JSON_SCHEMA, **profile_json(profile)}, indent=2, ensure_ascii=False))
     else:
-        print(profile_ddl(profile))
+        say(profile_ddl(profile))
     return 0
 
 

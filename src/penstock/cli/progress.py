@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
+from penstock.cli.output import say
+from penstock.masking import printable
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 
 _SECONDS_BETWEEN = 0.2
@@ -108,7 +110,7 @@ class Progress:
     def _show(self, line: str) -> None:
         self._drawn = time.monotonic()
         width = shutil.get_terminal_size().columns - 1
-        sys.stderr.write("\r\x1b[K" + line[:width])
+        sys.stderr.write("\r\x1b[K" + printable(line)[:width])
         sys.stderr.flush()
 
     def clear(self) -> None:
@@ -126,7 +128,7 @@ class Progress:
 
     def finish(self) -> None:
         self.clear()
-        print(self.counts.summary(), file=sys.stderr)
+        say(self.counts.summary(), sys.stderr)
 
 
 class Bar:

@@ -11,6 +11,7 @@ import sys
 from penstock.algebra.relations import Query
 from penstock.cli.arguments import at_least_one, duration, instant, rows_or_time
 from penstock.cli.files import read_sql, shown_name
+from penstock.cli.output import say
 from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.errors import PenstockError
 from penstock.plan.exploited import unused_proof
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             verdict = check_query(query, script.catalog, script.origin(query))
             refuse_unsafe(verdict)
             if (warning := unused_proof(verdict)) is not None:
-                print(warning, file=sys.stderr)
+                say(warning, sys.stderr)
     # Engines load libraries for data, which the other commands do without.
     if args.engine == "embedded":
         from penstock.cli.run_embedded import run_embedded  # noqa: PLC0415

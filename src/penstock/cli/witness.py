@@ -10,6 +10,7 @@ from penstock.algebra.expressions import Literal, Value
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import streams
 from penstock.catalog import StreamDef
+from penstock.cli.output import say
 from penstock.errors import PenstockError
 from penstock.register import Verdict
 from penstock.types import TIMESTAMP, Type
@@ -35,7 +36,7 @@ def write_witness(verdict: Verdict, size: int) -> list[Path]:
 
 def print_written(paths: list[Path]) -> None:
     if paths:
-        print(f"wrote {', '.join(map(str, paths))}", file=sys.stderr)
+        say(f"wrote {', '.join(map(str, paths))}", sys.stderr)
 
 
 def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:

@@ -19,6 +19,7 @@ from penstock.catalog import Attribute
 from penstock.engines.blocks import Block, blocks
 from penstock.engines.texts import NULL_TEXT, values_of
 from penstock.errors import PenstockError
+from penstock.masking import shortened
 from penstock.sql.diagnostics import counted, listed
 
 OPTIONS = ("header", "sep", "delimiter", "quote", "nullvalue", "mode", "multiline")
@@ -87,10 +88,14 @@ class _Reader:
         """The header with the declared spelling of each column."""
         names = next(csv.reader([header], delimiter=self._separator, quotechar=self.quote), [])
         found = [name.strip().lower() for name in names]
+        if not any(attribute.name.lower() in found for attribute in self._declared):
+            # It may be a file of any kind, of which nothing is shown.
+            hint = f"the first line of a csv file with a header has {listed(a.name for a in self._declared)}"
+            raise PenstockError(f"{self._file}: its first line has none of the declared columns", hint)
         for attribute in self._declared:
             if (times := found.count(attribute.name.lower())) != 1:
                 wrong = f"has no column {attribute.name}" if times == 0 else f"has {times} columns {attribute.name}"
-                raise PenstockError(f"{self._file}: {wrong}", f"its header has {listed(names)}")
+                raise PenstockError(f"{self._file}: {wrong}", f"its header has {listed(map(shortened, names))}")
         spelling = {attribute.name.lower(): attribute.name for attribute in self._declared}
         # What is not declared is not read, and may be called anything.
         return [spelling.get(name, f"{name} {place}") for place, name in enumerate(found)]
@@ -98,9 +103,13 @@ class _Reader:
     def _values(self, texts: pa.Array, attribute: Attribute, block: Block) -> pa.Array:
         values, wrong = values_of(texts, attribute.type)
         if wrong is not None and not self._lenient:
-            place, text = f"{self._file}:{self._line(block, wrong)}", texts[wrong].as_py()
-            message = f"{place}: {text!r} in column {attribute.name} is no {attribute.type}"
-            raise PenstockError(message, "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL")
+            line = self._line(block, wrong)
+            # A file whose first line is wrong may be a file of any kind, of which nothing is shown.
+            shown = f"'{shortened(texts[wrong].as_py())}'" if line > 1 else "the text"
+            message = f"{self._file}:{line}: {shown} in column {attribute.name} is no {attribute.type}"
+            hint = "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL"
+            header = "; if the first line has the names of the columns, write header 'true'" if line == 1 else ""
+            raise PenstockError(message, hint + header)
         return values
 
     def _unreadable(self, error: Exception, block: Block) -> PenstockError:
@@ -113,7 +122,10 @@ class _Reader:
             return PenstockError(message, f"{hint}; perhaps the file is cut off")
         if "invalid UTF8" in text:
             return PenstockError(f"{self._file}: from line {block.line} on it is not UTF-8", "save the file as UTF-8")
-        return PenstockError(f"{self._file}: from line {block.line} on it cannot be read as csv: {text}")
+        return PenstockError(
+            f"{self._file}: from line {block.line} on it cannot be read as csv",
+            "look at its quotes, and at `sep` and `quote` in OPTIONS",
+        )
 
     def _line(self, block: Block, row: int) -> int:
         """The line on which a row of a block starts. Empty lines are no rows."""

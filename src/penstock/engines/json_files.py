@@ -21,6 +21,7 @@ from penstock.catalog import Attribute
 from penstock.engines.blocks import Block, blocks
 from penstock.engines.texts import values_of
 from penstock.errors import PenstockError
+from penstock.masking import shortened
 from penstock.synopsis.codes import arrow_type
 from penstock.types import Kind, Type
 
@@ -83,7 +84,7 @@ def _line_by_line(block: Block, wanted: list[Attribute], file: Path, lenient: bo
         given = [found.get(attribute.name.lower()) for found in objects]
         values, wrong = _values(given, attribute.type)
         if wrong is not None and not lenient:
-            shown = json.dumps(given[wrong], default=float)
+            shown = shortened(json.dumps(given[wrong], default=float))
             message = f"{file}:{lines[wrong]}: {shown} in {attribute.name} is no {attribute.type}"
             raise PenstockError(message, "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL")
         columns.append(values)

@@ -20,6 +20,7 @@ from penstock.algebra.relations import Query
 from penstock.engines.drafts import Draft
 from penstock.engines.texts import NULL_TEXT, per_distinct, texts_of
 from penstock.errors import PenstockError
+from penstock.masking import printable
 from penstock.synopsis.codes import arrow_type
 from penstock.types import BIGINT, STRING, Kind, Type
 
@@ -74,7 +75,10 @@ Columns = list[tuple[str, Type]]
 
 
 class _Printer(Sink):
-    """Prints csv: the header comes first, even if nothing else does, and again when another query has printed."""
+    """Prints csv: the header comes first, even if nothing else does, and again when another query has printed.
+
+    A terminal shows control characters of the data as text. A pipe or a file gets them as they are.
+    """
 
     _last: _Printer | None = None
 
@@ -90,8 +94,8 @@ class _Printer(Sink):
     def _print(self, lines: str) -> None:
         if _Printer._last is not self:
             _Printer._last = self
-            sys.stdout.write(self._header)
-        sys.stdout.write(lines)
+            lines = self._header + lines
+        sys.stdout.write(printable(lines) if sys.stdout.isatty() else lines)
         sys.stdout.flush()
 
     def finish(self) -> None:

@@ -21,7 +21,7 @@ from penstock.catalog import Catalog, Connector, StreamDef, TableDef
 from penstock.engines.planning import read_by
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.listing import ListedFiles, listed_files
-from penstock.engines.spark.reports import causes, told_once
+from penstock.engines.spark.reports import causes, relayed, told_once
 from penstock.engines.spark.types import spark_type
 from penstock.errors import PenstockError
 from penstock.plan.fragments import Plan
@@ -104,7 +104,7 @@ def _explained(definition: StreamDef | TableDef) -> Iterator[None]:
         said = told_once(causes(error)[0])
         known = _PACKAGES.get(definition.connector.format.lower()) if definition.connector else None
         hint = known if known and "Failed to find" in said else "look at what stands behind USING in its declaration"
-        raise PenstockError(f"{definition.name} cannot be read: {said}", hint) from error
+        raise PenstockError(f"{definition.name} cannot be read: {said}", hint) from relayed(error)
 
 
 #: What makes Spark know formats that its installation lacks.

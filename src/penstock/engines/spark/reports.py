@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from penstock.catalog import StreamDef, TableDef
 from penstock.engines.files import FORMATS
 from penstock.errors import PenstockError
+from penstock.masking import masked
 
 Definitions = Iterable[StreamDef | TableDef]
 
@@ -46,7 +47,7 @@ def explained(definitions: Definitions) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        raise told(causes(error), definitions) from error
+        raise told(causes(error), definitions) from relayed(error)
     except (Py4JError, ConnectionError) as error:
         if not is_death(error):
             raise
@@ -54,7 +55,7 @@ def explained(definitions: Definitions) -> Iterator[None]:
             "Spark's Java process has ended, and the query with it",
             "start the query again with the same checkpoint: it goes on after the last micro-batch that was completed; "
             "if the process ended for lack of memory, give it more (spark.driver.memory)",
-        ) from error
+        ) from relayed(error)
 
 
 def is_death(error: BaseException) -> bool:
@@ -70,7 +71,13 @@ def naming(folder: str) -> Iterator[None]:
         yield
     except (PySparkException, Py4JJavaError) as error:
         message = f"{folder}: {told_once(causes(error)[-1])}"
-        raise PenstockError(message, "choose a folder that can be written") from error
+        raise PenstockError(message, "choose a folder that can be written") from relayed(error)
+
+
+def relayed(error: Exception) -> Exception:
+    """An error of Spark's that may be the cause of ours: itself, or only its text if secrets are to be taken out."""
+    said = str(error)
+    return error if masked(said) == said else PenstockError(said)
 
 
 def causes(error: Any) -> list[str]:

@@ -13,8 +13,9 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.engines.spark.reports import causes, told_once
+from penstock.engines.spark.reports import causes, relayed, told_once
 from penstock.errors import PenstockError
+from penstock.masking import remember_secrets
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -38,6 +39,8 @@ _OWN = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.ui.showConsoleProgress": "false",
+    # What Spark itself takes out of the plans and the settings that it shows.
+    "spark.redaction.regex": "(?i)passw|pwd|passphrase|secret|token|jaas|credential|access[.]?key|api[.]?key",
     # A deep plan's text is long, and Spark's regular expressions over it recurse.
     "spark.driver.extraJavaOptions": "-Xss16m",
     # Workers are forked from a process that has imported what they need.
@@ -64,7 +67,8 @@ def spark_session(master: str | None = None, ui: bool = False, **settings: str) 
         session = builder.getOrCreate()
     except (PySparkException, Py4JJavaError) as error:
         message = f"Spark does not start with the master {master}: {told_once(causes(error)[-1])}"
-        raise PenstockError(message, "look whether there is such a master; --debug shows what Spark says") from error
+        hint = "look whether there is such a master; --debug shows what Spark says"
+        raise PenstockError(message, hint) from relayed(error)
     session.sparkContext.setLogLevel("ERROR")
     if "spark.sql.shuffle.partitions" not in settings:
         # A cell is a task, and there are as many cells as cores: more partitions would be empty.
@@ -98,6 +102,7 @@ def check_session(spark: SparkSession) -> None:
                 f'set it when the session is made: .config("{name}", "{value}"), or use penstock.spark_session()',
             )
     context = spark.sparkContext
+    remember_secrets(context.getConf().getAll())
     workers = shutil.which(context.pythonExec) or context.pythonExec
     if (context.master or "").startswith("local") and not _is_same(workers, sys.executable):
         raise PenstockError(
