@@ -8,12 +8,14 @@ cannot be.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from penstock.algebra.expressions import AlgebraError, Column, Expr, columns, require
 from penstock.algebra.functions import AggregateFunction, aggregate_type
+from penstock.effort import spend
 from penstock.types import BOOLEAN, Type
 
 Schema = tuple[Column, ...]
@@ -22,10 +24,19 @@ Schema = tuple[Column, ...]
 class Relation:
     """What all nodes share: a schema, inputs, and a copy of themselves over other inputs."""
 
-    __slots__ = ()
+    __slots__ = ("_known_schema",)
+    _known_schema: Schema
 
     @property
     def schema(self) -> Schema:
+        """The columns, which everybody asks for: they are put together once."""
+        try:
+            return self._known_schema
+        except AttributeError:
+            object.__setattr__(self, "_known_schema", self._schema())
+            return self._known_schema
+
+    def _schema(self) -> Schema:
         raise NotImplementedError
 
     @property
@@ -116,8 +127,7 @@ class Window(Relation):
         if isinstance(self.spec, PartitionRows):
             require(set(self.spec.by) <= set(self.stream.schema), "a window is partitioned by the stream's columns")
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.stream.schema
 
 
@@ -132,8 +142,7 @@ class Table(Relation):
     def __post_init__(self) -> None:
         _require_own_columns(self.columns, self.occurrence)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.columns
 
 
@@ -148,8 +157,7 @@ class Select(Relation):
         require(bool(self.predicates), "a selection has a predicate")
         _require_predicates(self.predicates, self.input.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.input.schema
 
     @property
@@ -184,8 +192,7 @@ class Project(Relation):
         _require_columns((output.expr for output in self.outputs), self.input.schema)
         _require_distinct(self.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return tuple(output.column for output in self.outputs)
 
     @property
@@ -209,8 +216,7 @@ class Join(Relation):
         _require_distinct(self.schema)
         _require_predicates(self.on, self.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return tuple(column for operand in self.operands for column in operand.schema)
 
     @property
@@ -233,8 +239,7 @@ class SemiJoin(Relation):
         _require_distinct(self.left.schema + self.right.schema)
         _require_predicates(self.on, self.left.schema + self.right.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.left.schema
 
     @property
@@ -258,8 +263,7 @@ class AntiJoin(Relation):
         _require_distinct(self.left.schema + self.right.schema)
         _require_predicates(self.on, self.left.schema + self.right.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.left.schema
 
     @property
@@ -301,8 +305,7 @@ class Aggregate(Relation):
         _require_columns((a.argument for a in self.aggregations if a.argument is not None), self.input.schema)
         _require_distinct(self.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return tuple(key.column for key in self.keys) + tuple(a.column for a in self.aggregations)
 
     @property
@@ -320,8 +323,7 @@ class Distinct(Relation):
 
     input: Relation
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.input.schema
 
     @property
@@ -353,8 +355,7 @@ class SetOp(Relation):
         require(shapes[0] == shapes[1] == shapes[2], f"{self.op.value} of different shapes")
         _require_distinct(self.columns)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.columns
 
     @property
@@ -404,9 +405,12 @@ class Query:
 
 def walk_relations(relation: Relation) -> Iterator[Relation]:
     """The node and all below it, topmost first."""
-    yield relation
-    for node in relation.inputs:
-        yield from walk_relations(node)
+    pending = [relation]
+    while pending:
+        node = pending.pop()
+        spend()
+        yield node
+        pending += reversed(node.inputs)
 
 
 def outermost_groups(relation: Relation) -> Aggregate | None:
@@ -417,9 +421,12 @@ def outermost_groups(relation: Relation) -> Aggregate | None:
 
 
 def rewrite_relation(relation: Relation, rule: Callable[[Relation], Relation]) -> Relation:
-    """The tree with `rule` applied to each node, lowest first."""
-    inputs = tuple(rewrite_relation(node, rule) for node in relation.inputs)
-    return rule(relation if inputs == relation.inputs else relation.with_inputs(inputs))
+    """The tree with `rule` applied to each node, lowest first. What stays as it is stays the very same object."""
+    spend()
+    inputs = tuple([rewrite_relation(node, rule) for node in relation.inputs])
+    node = relation if all(map(operator.is_, inputs, relation.inputs)) else relation.with_inputs(inputs)
+    rewritten = rule(node)
+    return node if rewritten == node else rewritten
 
 
 def streams(relation: Relation) -> tuple[Stream, ...]:

@@ -21,6 +21,7 @@ from penstock.algebra.relations import (
     Window,
 )
 from penstock.catalog import Catalog, Reference, StreamDef
+from penstock.effort import kept, spend
 from penstock.register.blocks import Block, Operand, flat_block
 from penstock.register.bounds import NONE, Bound, Kind, badness
 from penstock.register.closing.asked import ASKED, NOTHING, Asked, AskedBlock
@@ -36,6 +37,11 @@ from penstock.register.punctuation.purgeability import purgeability_by
 
 
 def ending_of(relation: Relation, asked: Asked, catalog: Catalog) -> Ending | None:
+    return kept((ending_of, asked.identity), (relation, catalog), lambda: _ending_of(relation, asked, catalog))
+
+
+def _ending_of(relation: Relation, asked: Asked, catalog: Catalog) -> Ending | None:
+    spend()
     if is_static(relation):
         return Ending((), (), (), by_time=True)
     match relation:
