@@ -314,13 +314,13 @@ def _constrained(constraint: Callable[[int], str], query: str = "SELECT DISTINCT
 
 def foreign_keys(n: int) -> str:
     parents = numbered(n, lambda i: f"CREATE STREAM p{i} (k BIGINT, ts TIMESTAMP, UNIQUE (k)) TIMESTAMP BY ts;", "\n")
-    references = (f"FOREIGN KEY (x{i}) REFERENCES p{i} (k)" for i in range(n))
+    references = (f"FOREIGN KEY (x{i}) REFERENCES p{i} (k) WITHIN 10 ROWS" for i in range(n))
     return f"{parents}\n{_wide(n, references)}SELECT DISTINCT w.x0 FROM w, p0 WHERE w.x0 = p0.k"
 
 
 def joined_foreign_keys(n: int) -> str:
     parents = numbered(n, lambda i: f"CREATE STREAM p{i} (k BIGINT, ts TIMESTAMP, UNIQUE (k)) TIMESTAMP BY ts;", "\n")
-    references = (f"FOREIGN KEY (x{i}) REFERENCES p{i} (k)" for i in range(n))
+    references = (f"FOREIGN KEY (x{i}) REFERENCES p{i} (k) WITHIN 10 ROWS" for i in range(n))
     on = numbered(n, lambda i: f"w.x{i} = p{i}.k", " AND ")
     return f"{parents}\n{_wide(n, references)}SELECT w.x0 FROM w, {numbered(n, lambda i: f'p{i}')} WHERE {on}"
 
@@ -339,7 +339,7 @@ def scheme_of_many_columns(n: int) -> str:
 
 def assertions(n: int) -> str:
     asserted = numbered(
-        n, lambda i: f"CREATE ASSERTION k{i} CHECK (FOR EACH s x THERE EXISTS t y WITH x.a = y.a AND y.b > {i});", "\n"
+        n, lambda i: f"CREATE ASSERTION k{i} FOR s x THEN EXISTS t y WHERE x.a = y.a AND x.b = y.b;", "\n"
     )
     return f"{STREAMS}{asserted}\nSELECT s.a FROM s [RANGE 1 HOUR], t [RANGE 1 HOUR] WHERE s.a = t.a"
 
@@ -428,6 +428,16 @@ def windows(n: int) -> str:
     source = numbered(n, lambda i: f"s [RANGE {i + 1} SECONDS SLIDE {i + 1} SECONDS] s{i}")
     on = numbered(n - 1, lambda i: f"s{i}.a = s{i + 1}.a", " AND ")
     return f"{STREAMS}SELECT s0.a FROM {source}" + (f" WHERE {on}" if on else "")
+
+
+def counts_that_multiply(n: int) -> str:
+    few = numbered(n, lambda i: f"x{i} > 0 AND x{i} < 1000000", " AND ")
+    return f"{_wide(n)}SELECT DISTINCT {numbered(n, _column)} FROM w WHERE {few}"
+
+
+def held_apart(n: int) -> str:
+    terms = numbered(n, lambda i: f"w.x{i} <> v.x{i} AND w.x{i} > 0 AND w.x{i} < 9 AND v.x{i} > 0 AND v.x{i} < 9", " AND ")
+    return f"{_wide(n)}{_wide(n, name='v')}SELECT DISTINCT w.x0 FROM w, v WHERE {terms}"
 
 
 def partitioned_window(n: int) -> str:
@@ -553,6 +563,8 @@ SHAPES: dict[str, Shape] = {
     "unknown columns": unknown_columns,
     "windows": windows,
     "partitioned window": partitioned_window,
+    "counts that multiply": counts_that_multiply,
+    "held apart": held_apart,
     "LIKE": like_patterns,
     "equal constants": equal_constants,
     "equal columns": equal_columns,

@@ -22,6 +22,7 @@ from penstock.algebra.relations import (
     Window,
     streams,
 )
+from penstock.effort import spend
 from penstock.register.contents import is_static
 from penstock.register.finite import truths
 
@@ -110,6 +111,7 @@ def window_differences(block: Block) -> Iterator[tuple[Column, Column, int]]:
     for window, operand in timed:
         if isinstance(window.spec, Range):
             width = window.spec.width + (window.spec.slide or 0)
+            spend(len(timed))
             for other, beside in timed:
                 if beside is not operand:
                     yield other.stream.timestamp, window.stream.timestamp, width

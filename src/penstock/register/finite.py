@@ -66,6 +66,8 @@ Finite = Mapping[Column, Count]
 _WHOLE = frozenset({Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.DATE})
 #: Beyond this many a number of values is no comfort: every BIGINT is one of 2^64.
 MOST = 10_000_000
+#: Larger products are not worked out: nobody reads them.
+LARGEST = 10**101
 #: Functions of times with so many values, NULL among them.
 _PERIODIC = {"MONTH": 13, "DAY": 32, "HOUR": 25, "MINUTE": 61, "SECOND": 61}
 
@@ -203,7 +205,8 @@ def count(expr: Expr, known: Finite) -> Count | None:
 def together(counts: Iterable[Count]) -> Count:
     """How many combinations there are of values of each."""
     numbers = [each.number for each in counts]
-    return Count(None if None in numbers else prod(number for number in numbers if number is not None))
+    number = None if None in numbers else prod(number for number in numbers if number is not None)
+    return Count(None if number is None else min(number, LARGEST))
 
 
 def contradicts(predicates: Iterable[Expr]) -> bool:

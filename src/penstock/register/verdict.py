@@ -28,6 +28,9 @@ from penstock.register.witness import Witness, witness
 
 T = TypeVar("T")
 
+#: Advice and the witness may take such a part of the steps of the verdict each.
+_FOR_MORE = 4
+
 
 @nesting
 def judged(query: Query, catalog: Catalog) -> tuple[State, ...]:
@@ -131,7 +134,7 @@ class Verdict:
     def _worked_out(self, work: Callable[[], T]) -> T | None:
         """What a safe answer does not need is left out where it takes too much work."""
         try:
-            with limited(self.effort), answering():
+            with limited(self.effort // _FOR_MORE), answering():
                 return nesting(work)()
         except (OutOfEffort, TooDeep):
             return None

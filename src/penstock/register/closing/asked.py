@@ -15,6 +15,7 @@ from penstock.algebra.predicates import Bound as BoundView
 from penstock.algebra.predicates import Difference as DifferenceView
 from penstock.algebra.predicates import Equality as EqualityView
 from penstock.algebra.predicates import classify
+from penstock.effort import spend
 from penstock.register.blocks import Block, window_differences
 from penstock.register.closing.stretches import closable
 from penstock.register.punctuation import Attribute, Difference, Equality, Finite, JoinQuery, Stream
@@ -93,6 +94,7 @@ class AskedBlock:
         return leader
 
     def join_query(self) -> JoinQuery:
+        spend(len(self.views) + len(self.owner))
         equalities: list[Equality] = []
         differences: list[Difference] = []
         finite: list[Finite] = []

@@ -260,6 +260,7 @@ class Translation:
     @cached_property
     def closers(self) -> tuple[Closer, ...]:
         """How the operands' changes end; those that close only seen values, where the values asked about are seen."""
+        spend(len(self.question.block.operands))
         found = [closer for operand in self.question.block.operands for closer in self._of_operand(operand)]
         known = (
             {self.question.attribute(column) for column in self.question.seen() if column in self.question.owner}

@@ -101,6 +101,7 @@ def _rule(classes: JoinClasses, scheme: Scheme) -> Rule | None:
 
 
 def combined(classes: JoinClasses, rules: Sequence[Rule]) -> Rules:
+    spend(1 + len(rules))
     waiting: dict[int, list[int]] = {}
     waiting_for_order: dict[int, list[int]] = {}
     waiting_for_stream: dict[str, list[int]] = {}
