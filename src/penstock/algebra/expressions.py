@@ -8,14 +8,16 @@ does not exist or does not fit its type is NULL.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from penstock.algebra.functions import FUNCTIONS
 from penstock.algebra.zones import DEFAULT, ZONED_FUNCTIONS
+from penstock.effort import once, spend
 from penstock.errors import PenstockError
 from penstock.types import (
     BOOLEAN,
@@ -64,6 +66,10 @@ class Column(Expr):
     scope: str
     name: str
     type: Type
+
+    # Columns are looked up all the time, and hardly any two differ in their types alone.
+    def __hash__(self) -> int:
+        return hash((self.scope, self.name))
 
     def __str__(self) -> str:
         return f"{self.scope}.{self.name}" if self.scope else self.name
@@ -301,16 +307,12 @@ class Arithmetic(Expr):
     op: Operator
     left: Expr
     right: Expr
+    type: Type = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         typed = arithmetic_type(self.op, self.left.type, self.right.type)
         require(typed is not None, f"no {self.left.type} {self.op.value} {self.right.type}")
-
-    @property
-    def type(self) -> Type:
-        result = arithmetic_type(self.op, self.left.type, self.right.type)
-        assert result is not None
-        return result
+        object.__setattr__(self, "type", typed)
 
     @property
     def parts(self) -> tuple[Expr, ...]:
@@ -366,13 +368,11 @@ def _decimal_type(op: Operator, left: Type, right: Type) -> Type:
 @dataclass(frozen=True, slots=True)
 class Negate(Expr):
     arg: Expr
+    type: Type = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require(self.arg.type.is_numeric or self.arg.type == INTERVAL, f"no -{self.arg.type}")
-
-    @property
-    def type(self) -> Type:
-        return self.arg.type
+        object.__setattr__(self, "type", self.arg.type)
 
     @property
     def parts(self) -> tuple[Expr, ...]:
@@ -389,15 +389,13 @@ class Case(Expr):
     conditions: tuple[Expr, ...]
     values: tuple[Expr, ...]
     otherwise: Expr
+    type: Type = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require(0 < len(self.conditions) == len(self.values), "CASE needs a value for each condition")
         require(all(condition.type == BOOLEAN for condition in self.conditions), "WHEN takes a boolean")
         require(all(value.type == self.otherwise.type for value in self.values), "CASE gives one type")
-
-    @property
-    def type(self) -> Type:
-        return self.otherwise.type
+        object.__setattr__(self, "type", self.otherwise.type)
 
     @property
     def parts(self) -> tuple[Expr, ...]:
@@ -469,18 +467,15 @@ class Call(Expr):
     function: str
     args: tuple[Expr, ...]
     zone: str = DEFAULT
+    type: Type = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require(self.function in FUNCTIONS, f"no function {self.function}")
         given = tuple(arg.type for arg in self.args)
         fit = FUNCTIONS[self.function].rule(given)
-        require(fit is not None and fit[0] == given, f"{self.function} does not take {given}")
-
-    @property
-    def type(self) -> Type:
-        fit = FUNCTIONS[self.function].rule(tuple(arg.type for arg in self.args))
-        assert fit is not None
-        return fit[1]
+        if fit is None or fit[0] != given:
+            raise AlgebraError(f"{self.function} does not take {given}")
+        object.__setattr__(self, "type", fit[1])
 
     @property
     def parts(self) -> tuple[Expr, ...]:
@@ -498,15 +493,19 @@ UNTYPED_NULL = Literal(None, NULL)
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and all its parts, outermost first."""
-    yield expr
-    for part in expr.parts:
-        yield from walk(part)
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        spend()
+        yield part
+        pending += reversed(part.parts)
 
 
 def rewrite(expr: Expr, rule: Callable[[Expr], Expr]) -> Expr:
     """The expression with `rule` applied to each part, innermost first."""
-    parts = tuple(rewrite(part, rule) for part in expr.parts)
-    return rule(expr if parts == expr.parts else expr.with_parts(parts))
+    spend()
+    parts = tuple([rewrite(part, rule) for part in expr.parts])
+    return rule(expr if all(map(operator.is_, parts, expr.parts)) else expr.with_parts(parts))
 
 
 def size(expr: Expr) -> int:
@@ -514,6 +513,7 @@ def size(expr: Expr) -> int:
     return sum(1 for _ in walk(expr))
 
 
+@once
 def columns(expr: Expr) -> frozenset[Column]:
     """The columns that an expression reads."""
     return frozenset(part for part in walk(expr) if isinstance(part, Column))

@@ -26,6 +26,7 @@ from penstock.algebra.expressions import (
     Operator,
     Value,
 )
+from penstock.effort import once
 from penstock.types import BIGINT, INT, Kind, Type
 
 
@@ -59,6 +60,7 @@ class Difference:
 View: TypeAlias = Equality | Bound | Difference
 
 
+@once
 def classify(conjunct: Expr) -> View | None:
     """What a conjunct says about one column or two, if it is one of the three views.
 

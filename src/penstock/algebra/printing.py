@@ -54,6 +54,7 @@ from penstock.algebra.relations import (
     Window,
     WindowSpec,
 )
+from penstock.effort import nesting
 from penstock.types import DAY, Kind, TimeUnit, Type, duration_text
 
 Json: TypeAlias = "str | int | bool | list[Json] | dict[str, Json] | None"
@@ -103,6 +104,7 @@ def window_text(spec: WindowSpec) -> str:
     raise AssertionError(f"no window {spec}")
 
 
+@nesting
 def plan_text(plan: Query | Node) -> str:
     """A plan as a picture, under the query's name if there is one.
 
@@ -120,6 +122,7 @@ def plan_text(plan: Query | Node) -> str:
     return "\n".join([title, *_indented(_picture(plan.root), last=True)])
 
 
+@nesting
 def plan_json(query: Query) -> dict[str, Json]:
     """A plan as nested plain values: each node's kind, its arguments as text, its schema and its inputs.
 

@@ -8,6 +8,7 @@ cannot be.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -15,18 +16,31 @@ from enum import Enum
 from penstock.algebra.expressions import AlgebraError, Column, Expr, columns, require
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.algebra.zones import DEFAULT
+from penstock.effort import spend
 from penstock.types import BOOLEAN, Kind, TimeUnit, Type
 
 Schema = tuple[Column, ...]
+
+#: To look a column up takes so much less than to visit an expression.
+_COLUMNS_IN_A_STEP = 4
 
 
 class Relation:
     """What all nodes share: a schema, inputs, and a copy of themselves over other inputs."""
 
-    __slots__ = ()
+    __slots__ = ("_known_schema",)
+    _known_schema: Schema
 
     @property
     def schema(self) -> Schema:
+        """The columns, which everybody asks for: they are put together once."""
+        try:
+            return self._known_schema
+        except AttributeError:
+            object.__setattr__(self, "_known_schema", self._schema())
+            return self._known_schema
+
+    def _schema(self) -> Schema:
         raise NotImplementedError
 
     @property
@@ -121,8 +135,7 @@ class Window(Relation):
         if isinstance(self.spec, PartitionRows):
             require(set(self.spec.by) <= set(self.stream.schema), "a window is partitioned by the stream's columns")
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.stream.schema
 
 
@@ -137,8 +150,7 @@ class Table(Relation):
     def __post_init__(self) -> None:
         _require_own_columns(self.columns, self.occurrence)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.columns
 
 
@@ -153,8 +165,7 @@ class Select(Relation):
         require(bool(self.predicates), "a selection has a predicate")
         _require_predicates(self.predicates, self.input.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.input.schema
 
     @property
@@ -189,8 +200,7 @@ class Project(Relation):
         _require_columns((output.expr for output in self.outputs), self.input.schema)
         _require_distinct(self.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return tuple(output.column for output in self.outputs)
 
     @property
@@ -214,8 +224,7 @@ class Join(Relation):
         _require_distinct(self.schema)
         _require_predicates(self.on, self.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return tuple(column for operand in self.operands for column in operand.schema)
 
     @property
@@ -238,8 +247,7 @@ class SemiJoin(Relation):
         _require_distinct(self.left.schema + self.right.schema)
         _require_predicates(self.on, self.left.schema + self.right.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.left.schema
 
     @property
@@ -263,8 +271,7 @@ class AntiJoin(Relation):
         _require_distinct(self.left.schema + self.right.schema)
         _require_predicates(self.on, self.left.schema + self.right.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.left.schema
 
     @property
@@ -306,8 +313,7 @@ class Aggregate(Relation):
         _require_columns((a.argument for a in self.aggregations if a.argument is not None), self.input.schema)
         _require_distinct(self.schema)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return tuple(key.column for key in self.keys) + tuple(a.column for a in self.aggregations)
 
     @property
@@ -325,8 +331,7 @@ class Distinct(Relation):
 
     input: Relation
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.input.schema
 
     @property
@@ -358,8 +363,7 @@ class SetOp(Relation):
         require(shapes[0] == shapes[1] == shapes[2], f"{self.op.value} of different shapes")
         _require_distinct(self.columns)
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.columns
 
     @property
@@ -411,9 +415,12 @@ class Query:
 
 def walk_relations(relation: Relation) -> Iterator[Relation]:
     """The node and all below it, topmost first."""
-    yield relation
-    for node in relation.inputs:
-        yield from walk_relations(node)
+    pending = [relation]
+    while pending:
+        node = pending.pop()
+        spend()
+        yield node
+        pending += reversed(node.inputs)
 
 
 def outermost_groups(relation: Relation) -> Aggregate | None:
@@ -424,9 +431,12 @@ def outermost_groups(relation: Relation) -> Aggregate | None:
 
 
 def rewrite_relation(relation: Relation, rule: Callable[[Relation], Relation]) -> Relation:
-    """The tree with `rule` applied to each node, lowest first."""
-    inputs = tuple(rewrite_relation(node, rule) for node in relation.inputs)
-    return rule(relation if inputs == relation.inputs else relation.with_inputs(inputs))
+    """The tree with `rule` applied to each node, lowest first. What stays as it is stays the very same object."""
+    spend()
+    inputs = tuple([rewrite_relation(node, rule) for node in relation.inputs])
+    node = relation if all(map(operator.is_, inputs, relation.inputs)) else relation.with_inputs(inputs)
+    rewritten = rule(node)
+    return node if rewritten == node else rewritten
 
 
 def streams(relation: Relation) -> tuple[Stream, ...]:
@@ -439,6 +449,7 @@ def _types(schema: Schema) -> tuple[Type, ...]:
 
 
 def _require_columns(exprs: Iterable[Expr], schema: Schema) -> None:
+    spend(1 + len(schema) // _COLUMNS_IN_A_STEP)
     missing = {column for expr in exprs for column in columns(expr)} - set(schema)
     if missing:
         raise AlgebraError(f"no column {', '.join(map(str, missing))} in ({', '.join(map(str, schema))})")
@@ -450,6 +461,7 @@ def _require_predicates(predicates: tuple[Expr, ...], schema: Schema) -> None:
 
 
 def _require_distinct(schema: Schema) -> None:
+    spend(1 + len(schema) // _COLUMNS_IN_A_STEP)
     names = {(column.scope, column.name) for column in schema}
     if len(names) != len(schema):
         raise AlgebraError(f"a column stands twice in ({', '.join(map(str, schema))})")

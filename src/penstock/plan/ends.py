@@ -79,8 +79,7 @@ class Ending(Relation):
     emits: bool = False
     values: tuple[EndingValues, ...] = ()
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.input.schema
 
     @property

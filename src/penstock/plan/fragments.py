@@ -33,6 +33,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
+from penstock.effort import answering, nesting
 from penstock.plan.buckets import Constant, ConstantJoin, has_totals
 from penstock.plan.constant_synopses import with_constant_synopses
 from penstock.plan.ending import emitting, with_endings
@@ -97,8 +98,14 @@ class Plan:
         return self.fragments[-1]
 
 
+@nesting
 def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, forgetting: Forgetting = EAGER) -> Plan:
     """The plan of a query in normal form, with up to so many cells per fragment."""
+    with answering():
+        return _plan(query, cells, catalog, forgetting)
+
+
+def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) -> Plan:
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     relation = ready(query.relation, catalog, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = in_panes(emitting(relation) if kind is StreamKind.ON_CLOSE else relation)

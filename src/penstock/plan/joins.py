@@ -15,6 +15,7 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
+from penstock.effort import once, spend
 from penstock.plan.ends import Ending
 from penstock.plan.physical import Keep, Received, Scan
 
@@ -24,23 +25,44 @@ def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
 
     An input with two columns in one class keeps the first; their equality stays a predicate.
     """
-    return [
-        tuple(next((column for column in operand.schema if column in c), None) for operand in join.operands)
-        for c in join_classes(join)
-    ]
+    return list(_join_variables(join))
+
+
+@once
+def _join_variables(join: Join) -> tuple[tuple[Column | None, ...], ...]:
+    owner = {column: number for number, operand in enumerate(join.operands) for column in operand.schema}
+    places = {column: place for place, column in enumerate(join.schema)}
+    found = []
+    for same in _join_classes(join):
+        spend(len(join.operands))
+        own: dict[int, Column] = {}
+        for column in sorted(same, key=lambda column: places[column]):
+            own.setdefault(owner[column], column)
+        found.append(tuple(map(own.get, range(len(join.operands)))))
+    return tuple(found)
 
 
 def join_classes(join: Join) -> list[set[Column]]:
     """The classes of columns that a join's equalities make equal, in the order of their first columns."""
-    classes: list[set[Column]] = []
+    return [set(same) for same in _join_classes(join)]
+
+
+@once
+def _join_classes(join: Join) -> tuple[frozenset[Column], ...]:
+    of: dict[Column, set[Column]] = {}
     for expr in join.on:
         if isinstance(expr, Compare) and expr.op is Comparator.EQ:
             left, right = expr.left, expr.right
             if isinstance(left, Column) and isinstance(right, Column):
-                touching = [c for c in classes if left in c or right in c]
-                classes = [c for c in classes if c not in touching]
-                classes.append({left, right}.union(*touching))
-    return sorted(classes, key=lambda c: min(join.schema.index(column) for column in c))
+                one, other = of.setdefault(left, {left}), of.setdefault(right, {right})
+                if one is not other:
+                    fewer, more = sorted((one, other), key=len)
+                    more |= fewer
+                    of.update(dict.fromkeys(fewer, more))
+    places = {column: place for place, column in enumerate(join.schema)}
+    first = {id(same): min(map(places.__getitem__, same)) for same in of.values()}
+    classes = {id(same): same for same in of.values()}
+    return tuple(frozenset(classes[each]) for each in sorted(classes, key=first.__getitem__))
 
 
 def holders_of(join: Join) -> list[set[int]]:

@@ -31,8 +31,7 @@ class Panes(Relation):
         assert isinstance(self.scan.spec, Range)
         return self.scan.spec
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.scan.schema
 
     @property

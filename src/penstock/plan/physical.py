@@ -44,8 +44,7 @@ class Scan(Relation):
     where: tuple[Expr, ...]
     outputs: tuple[Output, ...]
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return tuple(output.column for output in self.outputs)
 
 
@@ -58,8 +57,7 @@ class Received(Relation):
     #: Whether rows only ever come.
     is_monotone: bool = False
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.columns
 
 
@@ -73,8 +71,7 @@ class Keep(Relation):
     def __post_init__(self) -> None:
         require(set(self.columns) <= set(self.input.schema), "cannot keep a column that is not there")
 
-    @property
-    def schema(self) -> Schema:
+    def _schema(self) -> Schema:
         return self.columns
 
     @property

@@ -40,6 +40,7 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
+from penstock.effort import spend
 from penstock.plan.evidence import of_fixed, refused_by, rows_of, values_of
 from penstock.plan.joins import join_classes, join_variables
 from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
@@ -449,10 +450,14 @@ class _Rules:
                 reach[one, other] = scan.spec.width + scan.spec.lag
         for later, earlier, by in differences:
             reach[earlier, later] = min(by, reach.get((earlier, later), by))
-        for middle, one, other in product(self._scans, self._scans, self._scans):
-            if one != other and (one, middle) in reach and (middle, other) in reach:
-                by = reach[one, middle] + reach[middle, other]
-                reach[one, other] = min(by, reach.get((one, other), by))
+        for middle in self._scans:
+            before = [one for one in self._scans if (one, middle) in reach]
+            after = [other for other in self._scans if (middle, other) in reach]
+            spend(len(before) * len(after))
+            for one, other in product(before, after):
+                if one != other:
+                    by = reach[one, middle] + reach[middle, other]
+                    reach[one, other] = min(by, reach.get((one, other), by))
         there = {(one, other): by + self._entering(other) for (one, other), by in reach.items()}
         soonest = sorted(there.items(), key=lambda found: found[1])
         yield from (InTime(other, one, by) for (one, other), by in soonest)

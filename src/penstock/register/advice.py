@@ -42,6 +42,7 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
+from penstock.effort import OutOfEffort, spend
 from penstock.register.blocks import block_of
 from penstock.register.cheapest_sets import Exhausted, cheapest_sets, shrunk
 from penstock.register.contents import appends_only
@@ -117,10 +118,13 @@ def advice(query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Advi
     pool = dict.fromkeys(_candidates(normal.relation, catalog, unbounded, few))
     written = [step for step in pool if not isinstance(step, AddTimeRange) or step.can_be_written(query)]
     search = Search(Trials(normal, catalog, unbounded), written)
-    search.declarations(COUNTED if few else COUNTED_OF_MANY)
-    if few:
-        search.changes()
-    search.anything()
+    try:
+        search.declarations(COUNTED if few else COUNTED_OF_MANY)
+        if few:
+            search.changes()
+        search.anything()
+    except (Exhausted, OutOfEffort):
+        search.complete = False
     return search.advice()
 
 
@@ -136,8 +140,11 @@ class Trials:
         self._changed: dict[Steps, tuple[Query, Memo]] = {(): (normal, self._memo)}
 
     def is_safe(self, steps: Steps) -> bool:
-        normal, memo = self._under(tuple(step for step in steps if not isinstance(step, Declare)))
-        return is_safe(normal, self._declared(steps), memo)
+        try:
+            normal, memo = self._under(tuple(step for step in steps if not isinstance(step, Declare)))
+            return is_safe(normal, self._declared(steps), memo)
+        except OutOfEffort:
+            raise Exhausted from None
 
     def lacking(self, steps: Steps, pool: Steps) -> Iterator[frozenset[Step]]:
         """What the join lacks that was found to hold rows without end."""
@@ -154,6 +161,7 @@ class Trials:
 
     def _under(self, changes: Steps) -> tuple[Query, Memo]:
         if changes not in self._changed:
+            spend(len(changes))
             query, _ = Action(changes).apply(self._normal, self._catalog)
             self._changed[changes] = normalise(query), Memo()
         return self._changed[changes]
@@ -346,10 +354,12 @@ def _pairs(equal: Pairs, windows: dict[str, Window]) -> Iterator[tuple[Column, C
     """Columns of streams that joins make equal, with all that follows from the equalities."""
     classes: list[set[Column]] = []
     for left, right in equal:
+        spend(1 + len(classes) // 4)
         meeting = [each for each in classes if left in each or right in each]
         classes = [each for each in classes if each not in meeting] + [{left, right}.union(*meeting)]
     for each in classes:
         own = sorted((column for column in each if column.scope in windows), key=str)
+        spend(len(own) ** 2)
         yield from ((a, b) for a in own for b in own if a.scope != b.scope)
 
 

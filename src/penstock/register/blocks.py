@@ -23,6 +23,7 @@ from penstock.algebra.relations import (
     Window,
     streams,
 )
+from penstock.effort import spend
 from penstock.register.contents import is_static
 from penstock.register.finite import truths
 
@@ -112,6 +113,7 @@ def window_differences(block: Block) -> Iterator[tuple[Column, Column, int]]:
         if isinstance(window.spec, Range):
             unit = window.stream.unit
             width = unit.in_numbers(window.spec.width + (window.spec.slide or 0))
+            spend(len(timed))
             for other, beside in timed:
                 if beside is not operand and other.stream.unit is unit:
                     yield other.stream.timestamp, window.stream.timestamp, width

@@ -53,6 +53,9 @@ class Bound:
 NONE = Bound(Kind.NONE, "no state", 0)
 UNBOUNDED = Bound(Kind.UNBOUNDED, "rows without end")
 
+#: Larger numbers are not written out.
+MOST = 10**100
+
 
 def constant(size: int | None, words: str) -> Bound:
     return Bound(Kind.CONSTANT, words, size) if size != 0 else NONE
@@ -64,7 +67,14 @@ def entries(size: int, noun: str) -> Bound:
     >>> entries(9, "bucket").words, entries(1, "row").words
     ('9 buckets', '1 row')
     """
+    if size > MOST:
+        return Bound(Kind.CONSTANT, f"more than 10^100 {plural(noun)}")
     return replace(constant(size, counted(size, noun)), noun=noun)
+
+
+def _readable(size: int | None) -> int | None:
+    """A number, unless it is so large that it tells nobody anything."""
+    return None if size is None or size > MOST else size
 
 
 def least(bounds: Iterable[Bound]) -> Bound:
@@ -94,7 +104,7 @@ def times(bounds: Iterable[Bound], words: str | None = None) -> Bound:
     if not worst.is_safe:
         return UNBOUNDED
     sizes = [factor.size for factor in factors]
-    size = None if None in sizes else prod(size for size in sizes if size is not None)
+    size = _readable(None if None in sizes else prod(size for size in sizes if size is not None))
     return Bound(worst.kind, words or " x ".join(factor.words for factor in factors), size)
 
 
@@ -107,7 +117,7 @@ def plus(bounds: Iterable[Bound]) -> Bound:
     if not worst.is_safe:
         return UNBOUNDED
     sizes = [term.size for term in terms]
-    size = None if None in sizes else sum(size for size in sizes if size is not None)
+    size = _readable(None if None in sizes else sum(size for size in sizes if size is not None))
     flat = tuple(part for term in terms for part in (term.terms or (term,)))
     return Bound(worst.kind, sum_text(flat), size, terms=flat)
 

@@ -30,6 +30,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog, Rated, StreamDef, TableDef, Unique
+from penstock.effort import once
 from penstock.register.bounds import (
     NONE,
     UNBOUNDED,
@@ -50,11 +51,13 @@ from penstock.register.kconstraints.rates import most_rows
 from penstock.types import duration_text
 
 
+@once
 def is_static(relation: Relation) -> bool:
     """Whether it never changes: it reads tables only."""
     return not any(isinstance(node, Window) for node in walk_relations(relation))
 
 
+@once
 def appends_only(relation: Relation) -> bool:
     """Whether no row ever leaves it."""
     match relation:
@@ -67,6 +70,7 @@ def appends_only(relation: Relation) -> bool:
     return all(appends_only(below) for below in relation.inputs)
 
 
+@once
 def content(relation: Relation, catalog: Catalog) -> Bound:
     """How many rows a relation may hold at an instant."""
     if contradicts(truths(relation)):
@@ -186,6 +190,7 @@ def supplying(keys: Iterable[Expr], below: Relation, catalog: Catalog) -> Bound:
     return content(below, catalog)
 
 
+@once
 def unique_keys(relation: Relation, catalog: Catalog) -> tuple[frozenset[Column], ...]:
     """Sets of columns on which no two rows that a relation ever has agree."""
     match relation:

@@ -49,6 +49,7 @@ from penstock.algebra.relations import (
     Table,
     Window,
 )
+from penstock.effort import once, spend
 from penstock.types import BIGINT_RANGE, BOOLEAN, INT_RANGE, Kind
 
 
@@ -65,10 +66,13 @@ Finite = Mapping[Column, Count]
 _WHOLE = frozenset({Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.DATE})
 #: Beyond this many a number of values is no comfort: every BIGINT is one of 2^64.
 MOST = 10_000_000
+#: Larger products are not worked out: nobody reads them.
+LARGEST = 10**101
 #: Functions of times with so many values, NULL among them.
 _PERIODIC = {"MONTH": 13, "DAY": 32, "HOUR": 25, "MINUTE": 61, "SECOND": 61}
 
 
+@once
 def finite(relation: Relation) -> Finite:
     """The columns of a relation, and of the streams below it, that take finitely many values in its rows."""
     match relation:
@@ -90,6 +94,7 @@ def finite(relation: Relation) -> Finite:
     return tightened(found, truths(relation))
 
 
+@once
 def truths(relation: Relation) -> tuple[Expr, ...]:
     """Conjuncts that are true of every row of a relation; those of a semi-join for some row of its right side."""
     match relation:
@@ -139,10 +144,17 @@ def _implied(known: tuple[Expr, ...]) -> Iterator[Expr]:
                 yield Compare(op, column, Literal(end, column.type))
     pairs = [view for view in map(classify, known) if isinstance(view, Equality) and view.left.type == view.right.type]
     both = [(one, other) for p in pairs for one, other in ((p.left, p.right), (p.right, p.left))]
-    of = {column: dict.fromkeys(truth for truth in known if columns(truth) == {column}) for column, _ in both}
+    of: dict[Column, dict[Expr, None]] = {column: {} for column, _ in both}
+    for truth in known:
+        if len(read := columns(truth)) == 1 and (column := next(iter(read))) in of:
+            of[column][truth] = None
     for _ in pairs:  # as often as a chain of equalities is long
+        before = sum(map(len, of.values()))
         for one, other in both:
+            spend(1 + len(of[one]))
             of[other] |= dict.fromkeys(substitute(truth, {one: other}) for truth in of[one])
+        if sum(map(len, of.values())) == before:
+            break
     yield from (truth for said in of.values() for truth in said)
 
 
@@ -158,6 +170,7 @@ def tightened(found: Mapping[Column, Count], predicates: Iterable[Expr]) -> Fini
             _improve(known, column, number)
     pairs = [view for view in map(classify, predicates) if isinstance(view, Equality)]
     for _ in pairs:  # as often as a chain of equalities is long
+        spend(len(pairs))
         before = dict(known)
         for pair in pairs:
             _share(known, pair.left, pair.right)
@@ -192,7 +205,8 @@ def count(expr: Expr, known: Finite) -> Count | None:
 def together(counts: Iterable[Count]) -> Count:
     """How many combinations there are of values of each."""
     numbers = [each.number for each in counts]
-    return Count(None if None in numbers else prod(number for number in numbers if number is not None))
+    number = None if None in numbers else prod(number for number in numbers if number is not None)
+    return Count(None if number is None else min(number, LARGEST))
 
 
 def contradicts(predicates: Iterable[Expr]) -> bool:
@@ -203,12 +217,17 @@ def contradicts(predicates: Iterable[Expr]) -> bool:
     >>> contradicts([Compare(Comparator.LT, a, b), Compare(Comparator.GT, a, b)])
     True
     """
-    predicates = tuple(predicates)
+    return _contradicts(tuple(predicates))
+
+
+@once
+def _contradicts(predicates: tuple[Expr, ...]) -> bool:
     if FALSE in predicates or _is_torn(predicates):
         return True
     edges = list(_all_edges(predicates))
     distances: dict[Column | None, int] = dict.fromkeys((end for edge in edges for end in edge[:2]), 0)
     for _ in range(len(distances) + 1):
+        spend(len(edges))
         changed = False
         for left, right, gap in edges:
             if distances[right] + gap < distances[left]:
@@ -287,6 +306,7 @@ def intervals(predicates: Iterable[Expr]) -> dict[Column, Interval]:
             case Difference(left, right, op, value):
                 edges += _edges(left, right, op, value)
     for _ in range(len({column for edge in edges for column in edge[:2]}) + 2):
+        spend(len(edges))
         if not sum(_relax(low, high, *edge) for edge in edges):
             break
     return {column: (low.get(column), high.get(column)) for column in {**low, **high}}

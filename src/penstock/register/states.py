@@ -35,6 +35,8 @@ class Holder(Enum):
     DISTINCT = "distinct"
     SET_OPERATION = "set operation"
     RSTREAM = "rstream"
+    #: What cannot be told apart because there was no answer.
+    QUERY = "query"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,23 +9,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from penstock.algebra.relations import Query, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
-from penstock.errors import Origin
+from penstock.effort import STEPS, OutOfEffort, TooDeep, answering, limit, limited, nesting
+from penstock.errors import Origin, PenstockError
 from penstock.register.advice import Advice, advice
-from penstock.register.bounds import Bound, plus
+from penstock.register.bounds import UNBOUNDED, Bound, plus
 from penstock.register.finite import contradicts, truths
-from penstock.register.states import State, Theory
+from penstock.register.proof import Proof
+from penstock.register.states import Holder, State, Theory
 from penstock.register.steps import Action
 from penstock.register.windows import states
 from penstock.register.witness import Witness, witness
 
 
+T = TypeVar("T")
+
+#: Advice and the witness may take such a part of the steps of the verdict each.
+_FOR_MORE = 4
+
+
+@nesting
 def judged(query: Query, catalog: Catalog) -> tuple[State, ...]:
     """All that a query keeps, by all theories."""
-    return states(normalise(query), catalog)
+    with answering():
+        return states(normalise(query), catalog)
 
 
 Advise = Callable[[Query, Catalog, tuple[State, ...]], Advice]
@@ -42,6 +53,10 @@ class Verdict:
     origin: Origin | None = None
     #: Where it runs: what could be changed there.
     advise: Advise = advice
+    #: How many steps each answer may take, of advice and witness too.
+    effort: int = STEPS
+    #: Why there is no answer, where the limit was reached: then nothing is known, and it is not called safe.
+    unanswered: PenstockError | None = None
 
     @property
     def name(self) -> str:
@@ -89,12 +104,13 @@ class Verdict:
     @cached_property
     def empty(self) -> bool:
         """Whether its conditions contradict each other somewhere, so that nothing ever comes out of that part."""
-        nodes = walk_relations(normalise(self.query).relation)
-        return any(contradicts(truths(node)) for node in nodes)
+        return bool(self._worked_out(lambda: _is_empty(self.query)))
 
     @property
     def hint(self) -> str | None:
         """What defeats every plan, in words."""
+        if self.unanswered is not None:
+            return self.unanswered.hint
         return None if self.safe or self.witness is None else self.witness.words
 
     @property
@@ -104,11 +120,24 @@ class Verdict:
 
     @cached_property
     def advice(self) -> Advice:
-        return Advice() if self.safe else self.advise(self.query, self.catalog, self.unbounded)
+        if self.safe or self.unanswered is not None:
+            return Advice()
+        found = self._worked_out(lambda: self.advise(self.query, self.catalog, self.unbounded))
+        return Advice(complete=False) if found is None else found
 
     @cached_property
     def witness(self) -> Witness | None:
-        return None if self.safe else witness(self.query, self.catalog, self.unbounded)
+        if self.safe or self.unanswered is not None:
+            return None
+        return self._worked_out(lambda: witness(self.query, self.catalog, self.unbounded))
+
+    def _worked_out(self, work: Callable[[], T]) -> T | None:
+        """What a safe answer does not need is left out where it takes too much work."""
+        try:
+            with limited(self.effort // _FOR_MORE), answering():
+                return nesting(work)()
+        except (OutOfEffort, TooDeep):
+            return None
 
     def __str__(self) -> str:
         from penstock.register.report import verdict_text  # noqa: PLC0415 - a report is about a verdict
@@ -121,8 +150,23 @@ class Verdict:
 
 
 def check_query(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
-    """May this query run for ever?"""
-    return Verdict(query, catalog, judged(query, catalog), origin)
+    """May this query run for ever? Where that takes more steps than `effort.limit` allows, it is not shown that it may."""
+    try:
+        found = judged(query, catalog)
+    except (OutOfEffort, TooDeep) as reason:
+        return Verdict(query, catalog, (_unknown(reason),), origin, effort=limit(), unanswered=reason)
+    return Verdict(query, catalog, found, origin, effort=limit())
+
+
+def _unknown(reason: OutOfEffort | TooDeep) -> State:
+    """Sound first: what has no answer may grow without end."""
+    within = f" within {reason.limit:,} steps of work" if isinstance(reason, OutOfEffort) else ": it nests too deeply"
+    claim = f"it was not shown that what the query keeps is bounded{within}"
+    return State(Holder.QUERY, None, UNBOUNDED, Theory.WINDOWS, Proof(claim), "")
+
+
+def _is_empty(query: Query) -> bool:
+    return any(contradicts(truths(node)) for node in walk_relations(normalise(query).relation))
 
 
 def _explained(state: State) -> list[str]:

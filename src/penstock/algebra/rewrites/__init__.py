@@ -20,6 +20,7 @@ from penstock.algebra.rewrites.lift_projections import lift_projections
 from penstock.algebra.rewrites.merge_joins import merge_joins
 from penstock.algebra.rewrites.normalise_predicates import normalise_predicates
 from penstock.algebra.rewrites.push_selections import push_selections
+from penstock.effort import answering, nesting
 
 RULES: tuple[Callable[[Relation], Relation], ...] = (
     lift_projections,
@@ -30,6 +31,7 @@ RULES: tuple[Callable[[Relation], Relation], ...] = (
 )
 
 
+@nesting
 def normalise(query: Query) -> Query:
     """The query in normal form.
 
@@ -49,7 +51,8 @@ def normalise(query: Query) -> Query:
           │  └─ bid [UNBOUNDED]
           └─ item [UNBOUNDED]
     """
-    relation = normal_form(query.relation)
+    with answering():
+        relation = normal_form(query.relation)
     root = replace(query.root, input=relation) if isinstance(query.root, ToStream) else relation
     return replace(query, root=root)
 
@@ -62,7 +65,7 @@ def normal_form(relation: Relation) -> Relation:
     columns, which happens once per projection, aggregate and set operation that it meets.
     """
     before = None
-    while relation != before:
+    while relation is not before:  # a rule that changes nothing gives back what it was given
         before = relation
         for rule in RULES:
             relation = rule(relation)

@@ -23,6 +23,7 @@ from penstock.algebra.relations import (
     Window,
     rewrite_relation,
 )
+from penstock.effort import once, spend
 
 Columns = frozenset[Column]
 
@@ -83,6 +84,7 @@ def _is_null_test(expr: Expr, valued: Columns) -> bool:
     return isinstance(expr, IsNull) and unwidened(expr.arg) in valued
 
 
+@once
 def _with_values(relation: Relation) -> Columns:
     """The columns that are never NULL in the rows of a relation."""
     match relation:
@@ -102,6 +104,7 @@ def _with_values(relation: Relation) -> Columns:
     return frozenset()
 
 
+@once
 def _valued(predicate: Expr) -> Columns:
     """Columns that have values where a predicate is true."""
     match predicate:

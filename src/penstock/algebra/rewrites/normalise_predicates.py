@@ -47,6 +47,7 @@ from penstock.algebra.relations import (
     Window,
     rewrite_relation,
 )
+from penstock.effort import once
 from penstock.types import BIGINT_RANGE, DAY, INTERVAL, TIMESTAMP
 
 #: No declared timestamp is further from 1970 than the end of the year 9999.
@@ -192,6 +193,7 @@ def _magnitude(expr: Expr) -> int:
     return FURTHEST
 
 
+@once
 def declared_times(relation: Relation) -> frozenset[Column]:
     """The columns that hold timestamps of rows, not computed ones, which need not lie in the years 1 to 9999."""
     match relation:

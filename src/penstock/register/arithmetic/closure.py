@@ -17,6 +17,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor, lcm
 
+from penstock.effort import kept, spend
 from penstock.register.arithmetic.query import Attribute, Comparison, Constant, Domain, Op, Query
 
 #: One, in infinitesimals: more than any path has strict steps.
@@ -26,6 +27,9 @@ WHOLE = 1 << 32
 Limit = int | None
 
 Matrix = list[list[Limit]]
+
+#: To compare two limits takes so much less than to visit an expression.
+_COMPARED_IN_A_STEP = 16
 
 #: The node that stands for 0.
 ZERO = 0
@@ -105,13 +109,16 @@ class Closure:
 
     def implies(self, comparison: Comparison) -> bool:
         """Whether a comparison of the query's attributes follows from the query's own."""
-        nodes = {attribute: number for number, attribute in enumerate(self.attributes, 1)}
-        reader = _Reader(nodes, {code: number for number, code in enumerate(self.codes)}, self.one, self.steps)
+        reader = kept("reader", (self,), self._reader)
         if comparison.op is Op.NE:
             apart = reader.apart(comparison)
             return apart is None or self._keeps_apart(apart)
         uppers = ((self.matrix[upper.left][upper.right], upper.limit) for upper in reader.uppers(comparison))
         return all(known is not None and known <= limit for known, limit in uppers)
+
+    def _reader(self) -> _Reader:
+        nodes = {attribute: number for number, attribute in enumerate(self.attributes, 1)}
+        return _Reader(nodes, {code: number for number, code in enumerate(self.codes)}, self.one, self.steps)
 
     def _keeps_apart(self, apart: Apart) -> bool:
         above, below = self.matrix[apart.left][apart.right], self.matrix[apart.right][apart.left]
@@ -164,6 +171,7 @@ def tighten(matrix: Matrix, left: int, right: int, limit: int) -> bool:
     known = matrix[left][right]
     if known is not None and known <= limit:
         return True
+    spend(1 + len(matrix) ** 2 // _COMPARED_IN_A_STEP)
     column = [row[left] for row in matrix]
     ends = [(v, onward) for v, onward in enumerate(matrix[right]) if onward is not None]
     for row, start in zip(matrix, column, strict=True):
@@ -183,6 +191,7 @@ def _shortest_paths(matrix: Matrix) -> bool:
     for middle in [*range(1, len(matrix)), ZERO]:  # by way of 0 all is related, so it comes last
         onward = matrix[middle]
         ends = [(v, limit) for v, limit in enumerate(onward) if limit is not None]
+        spend(1 + len(matrix) * len(ends) // _COMPARED_IN_A_STEP)
         for row in matrix:
             start = row[middle]
             if start is not None:

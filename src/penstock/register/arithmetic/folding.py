@@ -9,14 +9,15 @@ query with the same answers at every time.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from penstock.effort import once, spend
 from penstock.register.arithmetic.closure import Closure, close
 from penstock.register.arithmetic.induced import induced
 from penstock.register.arithmetic.query import Attribute, Comparison, Condition, Opaque, Query
 
-#: How many assignments the search for a homomorphism looks at.
-PATIENCE = 10_000
+#: How many assignments the search for a homomorphism looks at, and how many all searches for one query.
+PATIENCE, PATIENCE_IN_ALL = 10_000, 20_000
 
 Homomorphism = dict[str, str]
 
@@ -40,12 +41,14 @@ def fold(query: Query) -> tuple[Query, tuple[tuple[str, str], ...]]:
     return _image(query, closure, found), tuple(sorted(stands))
 
 
+@once
 def homomorphism(query: Query) -> Homomorphism | None:
     """What stands for each occurrence, where some need not be there; what stands for others stands for itself."""
     closure = close(query) if query.distinct and query.joins_itself else None
     compared = frozenset(attribute for comparison in query.comparisons for attribute in comparison.attributes)
     found: Homomorphism = {stream.name: stream.name for stream in query.streams}
-    while closure is not None and (step := _without_some(query, closure, compared)) is not None:
+    patience = _Patience()
+    while closure is not None and (step := _without_some(query, closure, compared, patience)) is not None:
         found = {name: step[by] for name, by in found.items()}
         query = _image(query, closure, step)
         closure = close(query)
@@ -60,13 +63,26 @@ def _settled(found: Homomorphism) -> Homomorphism:
     return power
 
 
-def _without_some(query: Query, closure: Closure, compared: frozenset[Attribute]) -> Homomorphism | None:
+@dataclass(slots=True)
+class _Patience:
+    """How many assignments were looked at in vain: a query that is not folded, though it could be, is judged as it is."""
+
+    tried: int = 0
+
+
+def _without_some(
+    query: Query, closure: Closure, compared: frozenset[Attribute], patience: _Patience
+) -> Homomorphism | None:
     """A homomorphism that maps nothing to some occurrence."""
     for stream in reversed(query.streams):
         if sum(other.base == stream.base for other in query.streams) > 1:
-            found = _Search(query, closure, compared, stream.name).run({}, 0)
+            search = _Search(query, closure, compared, stream.name)
+            found = search.run({}, 0)
             if found is not None:
                 return found
+            patience.tried += search.tried
+            if patience.tried > PATIENCE_IN_ALL:
+                return None
     return None
 
 
@@ -74,6 +90,14 @@ class _Search:
     def __init__(self, query: Query, closure: Closure, compared: frozenset[Attribute], avoided: str) -> None:
         self.query, self.closure, self.compared, self.avoided = query, closure, compared, avoided
         self.tried = 0
+        self._conditions: dict[str, list[Condition]] = {}
+        for condition in query.conditions:
+            for name in condition.streams:
+                self._conditions.setdefault(name, []).append(condition)
+        self._compared: dict[str, list[Attribute]] = {}
+        for attribute in compared:
+            self._compared.setdefault(attribute.stream, []).append(attribute)
+        self._said = frozenset(query.conditions)
 
     def run(self, found: Homomorphism, number: int) -> Homomorphism | None:
         if number == len(self.query.streams):
@@ -82,6 +106,7 @@ class _Search:
         choices = [s.name for s in self.query.streams if s.base == stream.base and s.name != self.avoided]
         for choice in sorted(choices, key=lambda name: name != stream.name):
             self.tried += 1
+            spend(1 + len(found) // 8)
             further = {**found, stream.name: choice}
             if self.tried <= PATIENCE and self._is_implied(further, stream.name):
                 complete = self.run(further, number + 1)
@@ -91,15 +116,19 @@ class _Search:
 
     def _is_implied(self, found: Homomorphism, latest: str) -> bool:
         """Whether what is mapped so far follows from the query, as far as the latest occurrence is concerned."""
-        conditions = [c for c in self.query.conditions if latest in c.streams and c.streams <= found.keys()]
+        conditions = [c for c in self._conditions.get(latest, ()) if c.streams <= found.keys()]
+        spend(5 + len(conditions))
         projected = [attribute for attribute in self.query.projected if attribute.stream == latest]
         # What is compared has a value; of what is not, nobody knows.
-        valued = [attribute for attribute in self.compared if attribute.stream == latest]
+        valued = self._compared.get(latest, ())
         return (
-            all(_follows(self.query, self.closure, _mapped(condition, found)) for condition in conditions)
+            all(self._follows(_mapped(condition, found)) for condition in conditions)
             and all(_same(self.closure, attribute, _moved(attribute, found)) for attribute in projected)
             and all(_moved(attribute, found) in self.compared for attribute in valued)
         )
+
+    def _follows(self, condition: Condition) -> bool:
+        return condition in self._said or (isinstance(condition, Comparison) and self.closure.implies(condition))
 
 
 def _moved(attribute: Attribute, found: Homomorphism) -> Attribute:
@@ -122,10 +151,6 @@ def _same(closure: Closure, one: Attribute, other: Attribute) -> bool:
 def _difference(closure: Closure, one: Attribute, other: Attribute) -> tuple[int | None, int | None]:
     u, v = closure.node(one), closure.node(other)
     return closure.matrix[u][v], closure.matrix[v][u]
-
-
-def _follows(query: Query, closure: Closure, condition: Condition) -> bool:
-    return condition in query.conditions or (isinstance(condition, Comparison) and closure.implies(condition))
 
 
 def _image(query: Query, closure: Closure, found: Homomorphism) -> Query:

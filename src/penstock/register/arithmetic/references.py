@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.effort import spend
 from penstock.register.arithmetic.closure import WHOLE, ZERO, Apart, Closure, Limit
 from penstock.register.arithmetic.query import Comparison
 
@@ -42,6 +43,7 @@ def references(closure: Closure, stream: str, fixed: frozenset[int] = frozenset(
     comparison's own.
     """
     found: dict[tuple[int, int], Reference] = {}
+    spend(1 + len(closure.uppers))
     for upper in closure.uppers:
         own = own_node(closure, stream, upper.left, upper.right)
         limit = closure.matrix[upper.left][upper.right]
@@ -101,6 +103,7 @@ def family(closure: Closure, first: Reference, second: Reference) -> int | None:
     negative cycle. Each round trip that could be one is looked at here; walking through more members makes it shorter
     by a step per member.
     """
+    spend(2)
     one, two = step(closure, first), step(closure, second)
     limits = [read_values(closure, first), read_values(closure, second)]
     there, back = closure.matrix[first.high][second.low], closure.matrix[second.high][first.low]

@@ -6,7 +6,7 @@ equal to the operands on some columns, and ahead of others by at most a stretch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from penstock.algebra.predicates import Bound as BoundView
 from penstock.algebra.predicates import Difference as DifferenceView
 from penstock.algebra.predicates import Equality as EqualityView
 from penstock.algebra.predicates import classify
+from penstock.effort import spend
 from penstock.register.blocks import Block, compares_units, window_differences
 from penstock.register.closing.stretches import closable
 from penstock.register.punctuation import Attribute, Difference, Equality, Finite, JoinQuery, Stream
@@ -32,6 +33,10 @@ class Asked:
     upto: Mapping[Column, int]
     #: Whether they are values of a row that was there, or any.
     seen: bool
+
+    @property
+    def identity(self) -> Hashable:
+        return self.equal, frozenset(self.upto.items()), self.seen
 
     def through(self, values: Mapping[Column, Expr]) -> Asked:
         """The same question of a relation below, in its own columns."""
@@ -63,11 +68,9 @@ class AskedBlock:
         known = set(self.asked.equal)
         known |= {view.column for view in self.views if isinstance(view, BoundView) and view.op is Comparator.EQ}
         pairs = [view for view in self.views if isinstance(view, EqualityView)]
-        for _ in pairs:
-            for pair in pairs:
-                if {pair.left, pair.right} & known:
-                    known |= {pair.left, pair.right}
-        return frozenset(known)
+        leaders = {self.leader_of(column) for column in known}
+        equal = (c for pair in pairs if self.leader_of(pair.left) in leaders for c in (pair.left, pair.right))
+        return frozenset(known.union(equal))
 
     def joining(self) -> frozenset[Column]:
         pairs = [view for view in self.views if isinstance(view, EqualityView | DifferenceView)]
@@ -79,9 +82,12 @@ class AskedBlock:
         leaders: dict[Column, Column] = {}
 
         def leader(column: Column) -> Column:
-            while column in leaders:
-                column = leaders[column]
-            return column
+            found = column
+            while found in leaders:
+                found = leaders[found]
+            while column != found:  # the way is shorter the next time
+                leaders[column], column = found, leaders[column]
+            return found
 
         for view in self.views:
             if isinstance(view, EqualityView) and leader(view.left) != leader(view.right):
@@ -89,6 +95,7 @@ class AskedBlock:
         return leader
 
     def join_query(self) -> JoinQuery:
+        spend(len(self.views) + len(self.owner))
         equalities: list[Equality] = []
         differences: list[Difference] = []
         finite: list[Finite] = []

@@ -21,6 +21,7 @@ from penstock.algebra.relations import (
     Window,
 )
 from penstock.catalog import Catalog, Reference, StreamDef
+from penstock.effort import kept, spend
 from penstock.register.blocks import Block, Operand, flat_block
 from penstock.register.bounds import NONE, Bound, Kind, badness
 from penstock.register.closing.asked import ASKED, NOTHING, Asked, AskedBlock
@@ -36,6 +37,11 @@ from penstock.register.punctuation.purgeability import purgeability_by
 
 
 def ending_of(relation: Relation, asked: Asked, catalog: Catalog) -> Ending | None:
+    return kept((ending_of, asked.identity), (relation, catalog), lambda: _ending_of(relation, asked, catalog))
+
+
+def _ending_of(relation: Relation, asked: Asked, catalog: Catalog) -> Ending | None:
+    spend()
     if is_static(relation):
         return Ending((), (), (), by_time=True)
     match relation:
@@ -254,6 +260,7 @@ class Translation:
     @cached_property
     def closers(self) -> tuple[Closer, ...]:
         """How the operands' changes end; those that close only seen values, where the values asked about are seen."""
+        spend(len(self.question.block.operands))
         found = [closer for operand in self.question.block.operands for closer in self._of_operand(operand)]
         known = (
             {self.question.attribute(column) for column in self.question.seen() if column in self.question.owner}

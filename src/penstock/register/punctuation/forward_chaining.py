@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from penstock.effort import spend
 from penstock.register.punctuation.join_classes import ZERO, JoinClasses
 from penstock.register.punctuation.query import Attribute
 from penstock.register.punctuation.schemes import Scheme
@@ -100,6 +101,7 @@ def _rule(classes: JoinClasses, scheme: Scheme) -> Rule | None:
 
 
 def combined(classes: JoinClasses, rules: Sequence[Rule]) -> Rules:
+    spend(1 + len(rules))
     waiting: dict[int, list[int]] = {}
     waiting_for_order: dict[int, list[int]] = {}
     waiting_for_stream: dict[str, list[int]] = {}
@@ -159,6 +161,7 @@ class _Search:
 
     def step(self) -> None:
         """Fire a rule; if there is none, follow a difference: near bounds make clear proofs."""
+        spend()
         if self.ready:
             self.fire(self.ready.popleft())
         else:

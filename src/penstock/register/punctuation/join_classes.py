@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from penstock.effort import spend
 from penstock.register.punctuation.query import Attribute, Difference, JoinQuery
 
 
@@ -57,6 +58,7 @@ def join_classes(query: JoinQuery) -> JoinClasses:
     >>> [" = ".join(map(str, members)) for members in join_classes(query).members]
     ['', 'a.x = b.x = c.x']
     """
+    spend(sum(len(stream.attributes) for stream in query.streams) + len(query.equalities) + len(query.differences))
     leader = _leaders(query)
     numbers: dict[Attribute, int] = {}
     of: dict[Attribute, int] = {}
@@ -180,6 +182,7 @@ def _solution(upward: tuple[tuple[Edge, ...], ...]) -> tuple[int, ...] | None:
     distance = [0] * len(upward)
     for _ in range(len(upward) + 1):
         changed = False
+        spend(1 + sum(map(len, upward)) // 4)
         for source, edges in enumerate(upward):
             for edge in edges:
                 if distance[source] + edge.bound < distance[edge.target]:
