@@ -1,0 +1,30 @@
+"""Gives each test of the storm a ledger, and prints all ledgers as one table at the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.engines.spark.storm.ledger import PROPERTY, Entry, Ledger, table
+
+
+@pytest.fixture
+def ledger(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Ledger:
+    return Ledger(record_property, request.node.nodeid)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    entries = [
+        Entry(**json.loads(value))
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+        for name, value in report.user_properties
+        if name == PROPERTY
+    ]
+    if entries:
+        terminalreporter.section("the storm")
+        for line in table(entries):
+            terminalreporter.write_line(line)
