@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import pytest
 
@@ -13,6 +13,16 @@ from tests.engines.spark.storm.ledger import PROPERTY, Entry, Ledger, table
 @pytest.fixture
 def ledger(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Ledger:
     return Ledger(record_property, request.node.nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """A test of the storm fails if its ledger is wrong, after all that it tries has been tried."""
+    done = yield
+    ledger = pyfuncitem.funcargs.get("ledger")
+    if isinstance(ledger, Ledger):
+        ledger.check()
+    return done
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -30,19 +30,22 @@ class Entry:
 
 
 class Ledger:
-    """The entries of one test."""
+    """The entries of one test. They are checked when the test has ended (`conftest`)."""
 
     def __init__(self, record: Callable[[str, object], None], test: str) -> None:
         self._record, self._test = record, test
+        self._wrong: list[str] = []
 
     def enter(self, kind: str, tried: int, found: Log, reference: Log) -> None:
-        """Enters a run that came to its end. Its output must be the reference's."""
+        """Enters a run that came to its end, whose output must be the reference's, which `check` asserts."""
         lost, doubled = reference - found, found - reference
         self.write(Entry(kind, tried, lost.total(), doubled.total()))
-        assert found == reference, (
-            f"{kind}: {lost.total()} rows lost, {doubled.total()} doubled or wrong\n"
-            f"lost: {list(lost.items())[:5]}\ndoubled: {list(doubled.items())[:5]}\n{self.repeat}"
-        )
+        if found != reference:
+            wrong = f"{kind}: {lost.total()} rows lost, {doubled.total()} doubled or wrong"
+            self._wrong.append(f"{wrong}\nlost: {list(lost)[:5]}\ndoubled: {list(doubled)[:5]}")
+
+    def check(self) -> None:
+        assert not self._wrong, "\n".join([*self._wrong, self.repeat])
 
     def refused(self, kind: str, tried: int = 1) -> None:
         """Enters a run that ended with an error that says why."""
