@@ -35,6 +35,8 @@ class Verdict:
     reference: Log
     #: What the query said when it could not go on; it went on later.
     refused: str | None = None
+    #: What was left in shared memory.
+    left: tuple[str, ...] = ()
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 
 import pytest
 
-from tests.engines.spark.storm.ledger import PROPERTY, Entry, Ledger, table
+from tests.engines.spark.storm.ledger import NOTE, PROPERTY, Entry, Ledger, table
 
 
 @pytest.fixture
@@ -26,15 +26,16 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    reports = [report for found in terminalreporter.stats.values() for report in found]
-    entries = [
-        Entry(**json.loads(value))
-        for report in reports
+    properties = [
+        entered
+        for found in terminalreporter.stats.values()
+        for report in found
         if isinstance(report, pytest.TestReport) and report.when == "call"
-        for name, value in report.user_properties
-        if name == PROPERTY
+        for entered in report.user_properties
     ]
-    if entries:
+    entries = [Entry(**json.loads(str(value))) for name, value in properties if name == PROPERTY]
+    notes = [str(value) for name, value in properties if name == NOTE]
+    if entries or notes:
         terminalreporter.section("the storm")
-        for line in table(entries):
+        for line in [*table(entries), *notes]:
             terminalreporter.write_line(line)

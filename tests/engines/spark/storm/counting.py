@@ -1,4 +1,4 @@
-"""Many rows that are counted by keys of text: state that outgrows a small memory or disk, micro-batch by micro-batch."""
+"""Many rows that are counted by keys of text: their state outgrows a small memory or disk within a few micro-batches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 from tests.engines.comparing import Log, bound, embedded
 from tests.generators import Case
 
-ROWS_PER_FILE = 3_500
+ROWS_PER_FILE = 5_000
 
 _DDL = "CREATE STREAM s (k STRING, v BIGINT, ts BIGINT) TIMESTAMP BY ts;"
 _QUERY = "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k ALLOW UNBOUNDED"

@@ -24,16 +24,11 @@ class Driver:
     """A driver that stands by."""
 
     def __init__(self, errand: Errand) -> None:
-        self._folder = Path(errand.folder)
-        self._log = open(self._folder / "driver.log", "ab")
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.engines.spark.storm.driver", errand.text],
-            cwd=ROOT,
-            start_new_session=True,
-            stdin=subprocess.PIPE,
-            stdout=self._log,
-            stderr=self._log,
-        )
+        command = [sys.executable, "-m", "tests.engines.spark.storm.driver", errand.text]
+        with open(Path(errand.folder) / "driver.log", "ab") as log:
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, start_new_session=True, stdin=subprocess.PIPE, stdout=log, stderr=log
+            )
 
     def run(self) -> int:
         """Has it run its errand, and gives its exit code."""
@@ -52,7 +47,6 @@ class Driver:
         self._process.wait()
         with suppress(BrokenPipeError):
             self._process.stdin.close()
-        self._log.close()
 
 
 def each_code(errands: Iterable[Errand]) -> Iterator[int]:
@@ -69,6 +63,16 @@ def each_code(errands: Iterable[Errand]) -> Iterator[int]:
             yield running.run()
     finally:
         standing.end()
+
+
+def until_done(codes: Iterator[int]) -> list[int]:
+    """The exit codes up to the first driver that nothing killed."""
+    seen = []
+    for code in codes:
+        seen.append(code)
+        if code == 0:
+            break
+    return seen
 
 
 def found_by(folder: Path) -> tuple[Log, int]:

@@ -12,7 +12,7 @@ from tests.engines.spark.running import begin, listed, results, write_files
 from tests.engines.spark.storm.confinement import Verdict, fill, mount_memory, write_verdicts
 from tests.engines.spark.storm.counting import ROWS_PER_FILE, counted, counting
 
-FILES = 10
+FILES = 7
 _SHARED = Path("/dev/shm")
 
 #: The least that `residence` takes for a shared memory.

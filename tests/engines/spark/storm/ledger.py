@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 
 from tests.engines.comparing import Log
 
-PROPERTY = "storm"
+#: What a test's report has them under.
+PROPERTY, NOTE = "storm", "storm note"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ class Ledger:
     def refused(self, kind: str, tried: int = 1) -> None:
         """Enters a run that ended with an error that says why."""
         self.write(Entry(kind, tried, refused=1))
+
+    def note(self, text: str) -> None:
+        """Enters what was measured; it is shown below the table."""
+        self._record(NOTE, text)
 
     def write(self, entry: Entry) -> None:
         self._record(PROPERTY, json.dumps(asdict(entry)))

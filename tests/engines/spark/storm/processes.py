@@ -12,7 +12,7 @@ _EXECUTOR = "CoarseGrainedExecutorBackend"
 
 def executors() -> list[int]:
     """The executors of a cluster that runs below this process."""
-    return [process for process in _below(os.getpid()) if _EXECUTOR in _command(process)]
+    return [process for process in below(os.getpid()) if _EXECUTOR in _command(process)]
 
 
 def daemons() -> list[int]:
@@ -27,14 +27,10 @@ def workers() -> list[int]:
 
 def jvm() -> int:
     """The driver's JVM: the first Java process below this one."""
-    return next(process for process in _below(os.getpid()) if Path(_command(process).split("\0")[0]).name == "java")
+    return next(process for process in below(os.getpid()) if Path(_command(process).split("\0")[0]).name == "java")
 
 
-def _forks() -> list[int]:
-    return [process for process in _below(os.getpid()) if _DAEMON in _command(process)]
-
-
-def _below(root: int) -> Iterator[int]:
+def below(root: int) -> Iterator[int]:
     """All processes below one, children before their own children."""
     children: dict[int | None, list[int]] = {}
     for process, parent in _parents().items():
@@ -44,6 +40,10 @@ def _below(root: int) -> Iterator[int]:
         process = waiting.pop(0)
         yield process
         waiting += sorted(children.get(process, []))
+
+
+def _forks() -> list[int]:
+    return [process for process in below(os.getpid()) if _DAEMON in _command(process)]
 
 
 class _Parents(dict[int, int | None]):

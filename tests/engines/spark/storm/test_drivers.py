@@ -13,7 +13,7 @@ from tests.engines.comparing import bound, expected
 from tests.engines.spark.running import write_files
 from tests.engines.spark.storm.cases import ROWS_PER_FILE, stormy
 from tests.engines.spark.storm.driver import Errand
-from tests.engines.spark.storm.driving import each_code, found_by, log_of
+from tests.engines.spark.storm.driving import each_code, found_by, log_of, until_done
 from tests.engines.spark.storm.ledger import Ledger
 from tests.engines.spark.storm.watching import Omen
 
@@ -41,12 +41,13 @@ def test_a_driver_is_killed_again_and_again(
     last = Errand(str(tmp_path), name, seed, FILES, out, reader)
 
     def doomed() -> Errand:
-        omen = Omen.drawn(random, seconds=random.choice((0, 0.3)))
+        omen = Omen.drawn(random, most=2, seconds=random.choice((0, 0.3)))
         return replace(last, victim="driver", omens=((omen.pattern, omen.files, omen.seconds),))
 
-    codes = list(each_code([*(doomed() for _ in range(KILLS)), last]))
+    codes = until_done(each_code([*(doomed() for _ in range(KILLS)), last]))
     assert codes[-1] == 0, f"the last driver failed\n{log_of(tmp_path)}\n{ledger.repeat}"
     assert set(codes) <= {0, -signal.SIGKILL}, f"{codes}\n{log_of(tmp_path)}\n{ledger.repeat}"
     killed = codes.count(-signal.SIGKILL)
     assert killed >= KILLS // 2, codes
-    ledger.enter("a driver is killed with all its processes", killed, found_by(tmp_path)[0], expected(made.case, query, catalog))
+    reference = expected(made.case, query, catalog)
+    ledger.enter("a driver is killed with all its processes", killed, found_by(tmp_path)[0], reference)

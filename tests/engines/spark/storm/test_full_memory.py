@@ -12,7 +12,7 @@ from tests.engines.spark.storm.ledger import Ledger
 pytestmark = pytest.mark.slow
 
 #: Free KB of shared memory.
-SIZES = ("0", "300", "600", "1000", "1400", "2000", "3000")
+SIZES = ("300", "600", "1000", "1400", "2000")
 
 
 @pytest.mark.parametrize("seed", [300])

@@ -1,18 +1,23 @@
-"""Workers that are killed in every micro-batch, at moments that a seed chooses."""
+"""Workers that are killed in every micro-batch: at moments that a seed chooses, and from outside at any time."""
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.engines.comparing import bound, expected
 from tests.engines.spark.killing import set_out
-from tests.engines.spark.running import begin, json_results, listed, results, write_files
-from tests.engines.spark.storm.cases import ROWS_PER_FILE, stormy
+from tests.engines.spark.storm.cases import stormy
 from tests.engines.spark.storm.ledger import Ledger
+from tests.engines.spark.storm.processes import daemons, workers
 from tests.engines.spark.storm.reaper import seeded
+from tests.engines.spark.storm.started import Started
+from tests.engines.spark.storm.watching import Marauder, Omen
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +39,7 @@ RUNS = (
 
 
 @pytest.mark.parametrize(("name", "out", "reader", "seed"), [(*run, seed) for seed, run in enumerate(RUNS)])
-def test_workers_are_killed_in_each_micro_batch(
+def test_workers_are_killed_at_moments_of_each_micro_batch(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -44,15 +49,46 @@ def test_workers_are_killed_in_each_micro_batch(
     reader: str,
     seed: int,
 ) -> None:
-    made = stormy(name, seed, FILES)
     reaper = seeded(tmp_path, seed, FILES + 1)
     set_out(reaper, monkeypatch)
-    query, catalog = bound(made.case)
-    write_files(made.case, catalog, tmp_path / "in", rows_per_file=ROWS_PER_FILE)
-    given = listed(spark, catalog, tmp_path / "in") if reader == "workers" else None
-    options = {"cells": 2, "given": given, "out": out, "forgetting": made.forgetting}
-    begin(spark, made.case, query, catalog, tmp_path, **options).await_done()
-    read = results if out == "out.parquet" else json_results
-    found, reference = read(spark, tmp_path, query), expected(made.case, query, catalog)
+    started = Started(spark, stormy(name, seed, FILES), tmp_path, out, reader)
+    started.write_files()
+    started.begin().await_done()
     assert reaper.killed() >= FILES // 2
-    ledger.enter("a worker is killed at a moment of a micro-batch", reaper.killed(), found, reference)
+    ledger.enter(
+        "a worker is killed at a moment of a micro-batch", reaper.killed(), started.results(), started.reference()
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "out", "victims", "seed"),
+    [("join", "out.parquet", workers, 50), ("counts", "out.json", workers, 51), ("join", "out.parquet", daemons, 52)],
+)
+def test_workers_are_killed_from_outside(
+    spark: SparkSession,
+    tmp_path: Path,
+    ledger: Ledger,
+    name: str,
+    out: str,
+    victims: Callable[[], list[int]],
+    seed: int,
+) -> None:
+    """A daemon is the process that workers are forked from."""
+    random = Random(seed)
+    omens = [Omen(f"checkpoint/offsets/{batch}", 1, random.random() * 0.6) for batch in range(FILES)]
+
+    def kill() -> bool:
+        found = victims()
+        if found:
+            os.kill(random.choice(found), signal.SIGKILL)
+        return bool(found)
+
+    started = Started(spark, stormy(name, seed, FILES), tmp_path, out)
+    started.write_files()
+    with Marauder(tmp_path, omens[:: 1 if victims is workers else 4], kill) as marauder:
+        started.begin().await_done()
+    kind = (
+        "a worker is killed at any time" if victims is workers else "the process that workers are forked from is killed"
+    )
+    assert marauder.acts >= 2
+    ledger.enter(kind, marauder.acts, started.results(), started.reference())
