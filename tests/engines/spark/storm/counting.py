@@ -1,4 +1,4 @@
-"""Many rows that are counted by keys of text: their state outgrows a small memory or disk within a few micro-batches."""
+"""Many rows that are counted by keys of text: their state outgrows a small memory or disk in a few micro-batches."""
 
 from __future__ import annotations
 
