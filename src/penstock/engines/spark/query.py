@@ -26,6 +26,7 @@ from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
 from penstock.engines.spark.reports import SlowStart, explained, naming
 from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.rewritten import refuse_rewritten
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
 from penstock.engines.spark.source import PACKETS, packed_control, packed_files, packed_stream, reads_files
@@ -84,6 +85,7 @@ def start(
     With `until_done` it reads what there is, closes time at the horizon, and ends.
     """
     check_session(spark)
+    refuse_rewritten(local_folder(spark, checkpoint), local_folder(spark, out))
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting)
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
     work = replace(work, out=folder_of_cells(spark, out, work.schema), spill=spill)
