@@ -24,7 +24,9 @@ WHAT = (
     "checkpoint/state/1/0/**/*.changelog",
     "checkpoint/state/0/_metadata/**/*",
     "checkpoint/penstock/fingerprint",
+    "checkpoint/spill/**/*",
     "out.parquet/_spark_metadata/*",
+    "out.parquet/*.parquet",
 )
 
 
@@ -49,13 +51,24 @@ class Damage:
         _HURT[self.how](file, random)
         return file
 
+    @property
+    def what(self) -> str:
+        """The part of the run that is damaged."""
+        folder, part, *_ = self.pattern.split("/")
+        if folder == "checkpoint":
+            return f"{part} in the checkpoint"
+        return "the log of the output" if part.startswith("_") else "a file of the output"
+
     def __str__(self) -> str:
         return f"{self.how} {self.pattern}[-{1 + self.back}]{'' if self.alone else ' and its checksum'}"
 
 
-def all_damage() -> list[Damage]:
+def drawn(random: Random, each: int) -> list[Damage]:
+    """So many kinds of damage to each kind of file."""
     return [
-        Damage(what, how, alone, back) for what in WHAT for how in HOW for alone in (True, False) for back in (0, 1, 2)
+        Damage(what, random.choice(HOW), random.choice((True, False)), random.randrange(3))
+        for what in WHAT
+        for _ in range(each)
     ]
 
 

@@ -37,12 +37,15 @@ class Ledger:
         self._record, self._test = record, test
         self._wrong: list[str] = []
 
-    def enter(self, kind: str, tried: int, found: Log, reference: Log) -> None:
-        """Enters a run that came to its end, whose output must be the reference's, which `check` asserts."""
+    def enter(self, kind: str, tried: int, found: Log, reference: Log, fault: str = "") -> None:
+        """Enters a run that came to its end, whose output must be the reference's, which `check` asserts.
+
+        `fault` says more of what was done, in case that it is not.
+        """
         lost, doubled = reference - found, found - reference
         self.write(Entry(kind, tried, lost.total(), doubled.total()))
         if found != reference:
-            wrong = f"{kind}: {lost.total()} rows lost, {doubled.total()} doubled or wrong"
+            wrong = f"{kind}{fault and f' ({fault})'}: {lost.total()} rows lost, {doubled.total()} doubled or wrong"
             self._wrong.append(f"{wrong}\nlost: {list(lost)[:5]}\ndoubled: {list(doubled)[:5]}")
 
     def check(self) -> None:

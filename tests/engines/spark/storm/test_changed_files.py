@@ -1,6 +1,6 @@
 """Source files that are rewritten after they were read: what was read counts, and the file is not read again.
 
-A micro-batch that runs again after a restart reads its files again. A file that has changed by then counts as it is now,
+A micro-batch that runs again after a restart reads its files again. A file that changed meanwhile counts as it is now,
 unless the results of the micro-batch are in the output already: then the query is refused.
 """
 
