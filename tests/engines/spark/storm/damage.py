@@ -26,7 +26,6 @@ WHAT = (
     "checkpoint/penstock/fingerprint",
     "checkpoint/spill/**/*",
     "out.parquet/_spark_metadata/*",
-    "out.parquet/*.parquet",
 )
 
 
@@ -55,9 +54,7 @@ class Damage:
     def what(self) -> str:
         """The part of the run that is damaged."""
         folder, part, *_ = self.pattern.split("/")
-        if folder == "checkpoint":
-            return f"{part} in the checkpoint"
-        return "the log of the output" if part.startswith("_") else "a file of the output"
+        return f"{part} in the checkpoint" if folder == "checkpoint" else "the log of the output"
 
     def __str__(self) -> str:
         return f"{self.how} {self.pattern}[-{1 + self.back}]{'' if self.alone else ' and its checksum'}"
