@@ -27,6 +27,7 @@ from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
 from penstock.engines.spark.reports import SlowStart, SparkDied, explained, naming
 from penstock.engines.spark.residence import Residences, new_run
+from penstock.engines.spark.rewritten import refuse_rewritten
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
 from penstock.engines.spark.source import PACKETS, packed_control, packed_files, packed_stream, reads_files
@@ -92,6 +93,7 @@ def start(
     these cells and this forgetting, if there is one already. `warn` takes what is doubtful.
     """
     check_session(spark)
+    refuse_rewritten(local_folder(spark, checkpoint), local_folder(spark, out))
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting, planned)
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
     kept = Checkpoint(spark, checkpoint)
