@@ -131,10 +131,12 @@ class Memory:
     def _open(self, name: str, width: int) -> Ints:
         if self._folder is None:
             return np.zeros((0, width), np.int64)
-        path = self._path(name)
-        if not path.exists() or path.stat().st_size == 0:
+        try:
+            with open(self._path(name), "r+b") as file:
+                words = os.fstat(file.fileno()).st_size // 8
+                return _mapped(file.fileno(), words // width, width) if words else np.zeros((0, width), np.int64)
+        except FileNotFoundError:
             return np.zeros((0, width), np.int64)
-        return np.asarray(np.memmap(path, np.int64, "r+")).reshape(-1, width)
 
     def _grown(self, name: str, data: Ints, rows: int) -> Ints:
         """Twice as long where it has to be moved; else just as long as it must be."""
@@ -152,8 +154,8 @@ class Memory:
         path = self._path(name)
         with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
             # Fails now where there is no space, instead of with a SIGBUS at the first write to the mapping.
-            os.posix_fallocate(file.fileno(), 0, max(1, rows * width * 8))
-        return np.asarray(np.memmap(path, np.int64, "r+", shape=(rows, width)))
+            os.posix_fallocate(file.fileno(), 0, max(8, rows * width * 8))
+            return _mapped(file.fileno(), rows, width)
 
     def _path(self, name: str) -> Path:
         assert self._folder is not None
@@ -167,6 +169,11 @@ def keep_what_is_freed() -> None:
     glibc takes what is large from the system, and gives it back, until something larger was freed: up to 32 MB.
     """
     np.empty((1 << 25) - (1 << 16), np.int8)
+
+
+def _mapped(file: int, rows: int, width: int) -> Ints:
+    """A file as an array, which stays when the file is closed, moved or removed."""
+    return np.ndarray((rows, width), np.int64, mmap.mmap(file, max(8, rows * width * 8)))
 
 
 def _reserved(rows: int, width: int) -> Ints:

@@ -1,0 +1,77 @@
+"""The simulation finds what it is there to find: faults that the engine once had are put back, and it notices them."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.engines.spark import cell, revival
+from penstock.engines.spark.cell import CellProcessor, CellStep, Row
+from penstock.engines.spark.residence import Residences
+from tests.faults.examples import simulated
+from tests.faults.failing import Kind
+from tests.faults.simulating import Simulation
+from tests.faults.test_every_operation import NEVER
+
+NOTICED = "the results are not those of an undisturbed run"
+
+
+def stepped_page_by_page(processor: CellProcessor, address: int, mine: list[bytes]) -> list[Row]:
+    """A step that writes pages as it finds them, and steps again in the same task when there is no space."""
+    try:
+        return _stepped(processor, address, mine)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+    Residences(processor._work.run).give_up()
+    return _stepped(processor, address, mine)
+
+
+def _stepped(processor: CellProcessor, address: int, mine: list[bytes]) -> list[Row]:
+    work, head = processor._work, processor._saved_head()
+    live = revival.take(work, address, head["token"] if head else None, processor._saved_pages())
+    step = CellStep(work, address, live, head)
+    rows = list(step.run(mine))
+    for name, page in live.changes():
+        processor._pages.updateValue((name,), (page,))
+    token = revival.keep(work, address, live)
+    processor._head.update((json.dumps({"fingerprint": work.fingerprint, "token": token, **step.saved()}),))
+    return rows
+
+
+def test_a_step_that_is_tried_again_after_it_wrote_pages_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(CellProcessor, "_try_step", stepped_page_by_page)
+    simulation, example = Simulation(monkeypatch, tmp_path), simulated("last rows", 1)
+    names = simulation.run(example, [Kind.NO_SPACE], NEVER).names
+    # When all pages are written, and the machine is to be given back.
+    moments = [n for n, name in enumerate(names) if (names[n - 1], name) == ("updateValue", "rename")]
+    assert moments
+    for first in moments:
+        with pytest.raises(AssertionError, match=NOTICED):
+            simulation.run(example, [Kind.NO_SPACE], first)
+
+
+def results_that_stay(results: pa.Table, folder: str, name: str) -> bytes:
+    """Results under their final name, unless a file of that name is there."""
+    drafts = Path(folder) / ".drafts"
+    os.makedirs(drafts, exist_ok=True)
+    path = Path(folder) / f"part-{name}.snappy.parquet"
+    if not path.exists():
+        pq.write_table(results, path)
+    told: dict[str, Any] = {"name": name, "draft": f"../{path.name}", "size": path.stat().st_size, "modified": 0}
+    return json.dumps(told).encode()
+
+
+def test_results_of_a_failed_attempt_that_stay_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cell, "write_results", results_that_stay)
+    with pytest.raises(AssertionError, match=NOTICED):
+        Simulation(monkeypatch, tmp_path).run(simulated("strict", 2), [Kind.EXCEPTION], NEVER)
