@@ -35,6 +35,25 @@ def test_spark_prints_what_the_embedded_engine_prints(penstock: Penstock) -> Non
     assert spark.err.splitlines()[-1] == embedded.err.splitlines()[-1] == "6 rows in, 4 rows out, 1 late, 1 bad"
 
 
+@pytest.mark.slow
+def test_spark_tells_an_empty_text_from_null_in_csv(penstock: Penstock) -> None:
+    penstock.file(
+        "q.sql",
+        """
+        CREATE STREAM s (w STRING, ts BIGINT) TIMESTAMP BY ts USING csv OPTIONS (path 's.csv');
+        CREATE QUERY q AS SELECT ISTREAM(w, ts) FROM s [NOW];
+        """,
+    )
+    penstock.file("s.csv", '"",1\n,2\n\\N,3\nx,4\n')
+    arguments = ["--until-done", "--cells", "1", "--master", "local[2]", "--out", "out.csv"]
+    assert penstock("run", "q.sql", *arguments).code == 0
+    lines = [line for file in (penstock.folder / "out.csv").glob("*.csv") for line in file.read_text().splitlines()]
+    written = ['1,+,"",1', "2,+,\\N,2", "3,+,\\N,3", "4,+,x,4"]
+    assert sorted(line for line in lines if not line.startswith("_ts")) == written
+    penstock("run", "q.sql", "--engine", "embedded", "--until-done", "--out", "embedded.csv")
+    assert (penstock.folder / "embedded.csv").read_text().splitlines()[1:] == written
+
+
 def test_results_of_another_run_are_not_mixed_in(penstock: Penstock) -> None:
     penstock.file("q.sql", SCRIPT)
     (penstock.folder / "out.csv" / "_spark_metadata").mkdir(parents=True)

@@ -15,8 +15,10 @@ from penstock.catalog import StreamDef, TableDef
 from penstock.engines import blocks, files
 from penstock.engines.files import FileSource
 from penstock.engines.sinks import open_sink
+from penstock.engines.spark.output import _CsvFields
 from penstock.errors import PenstockError
 from penstock.sql import bind_text
+from penstock.types import STRING
 from tests.engines.comparing import table
 from tests.reference.files import read_rows, write_csv
 from tests.reference.interpreter import run
@@ -307,6 +309,15 @@ def test_csv_refuses_bytes_that_are_no_text() -> None:
     with pytest.raises(PenstockError, match="a value of b is not UTF-8"):
         sink.write(rows.set_column(7, "b", pa.array([b"\xff"] * rows.num_rows)))
     sink.abandon()
+
+
+def test_spark_csv_refuses_a_text_that_it_would_write_as_null() -> None:
+    """Spark's writer has no quotes around it."""
+    fields = _CsvFields([("w", STRING)])
+    (kept,) = fields([pa.record_batch({"w": ["", None, "N"]})])
+    assert kept.to_pylist() == [{"w": ""}, {"w": None}, {"w": "N"}]
+    with pytest.raises(PenstockError, match="a value of w is the text"):
+        list(fields([pa.record_batch({"w": ["\\N"]})]))
 
 
 @pytest.mark.parametrize("path", ["out.txt", "out"])

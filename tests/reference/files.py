@@ -1,16 +1,16 @@
 """Rows of streams and tables from csv, json and parquet files, and results into csv.
 
 File order is arrival order, a folder is read file by file in the order of names. csv has NULL as `\\N` or as an empty
-field. Text becomes a value as a cast makes it, so what cannot be read is NULL. BINARY is base64 in json and UTF-8 in
-csv, as in Spark.
+field, without quotes. Text becomes a value as a cast makes it, so what cannot be read is NULL. BINARY is base64 in json
+and UTF-8 in csv, as in Spark.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -96,14 +96,36 @@ def _files(path: Path) -> list[Path]:
 def _read_csv(file: Path, attributes: list[Attribute], options: Mapping[str, str]) -> Iterator[Row]:
     """By the names of the header if there is one, else by place."""
     places = list(range(len(attributes)))
-    with file.open(newline="", encoding="utf-8") as lines:
-        reader = csv.reader(lines, delimiter=options.get("sep", options.get("delimiter", ",")))
-        if options.get("header", "false").lower() == "true":
-            names = [name.lower() for name in next(reader, [a.name for a in attributes])]
-            places = [names.index(attribute.name.lower()) for attribute in attributes]
-        for fields in reader:
-            if fields:
-                yield tuple(from_text(fields[i], a.type) for i, a in zip(places, attributes, strict=True))
+    records = csv_records(file.read_bytes().decode(), options.get("sep", options.get("delimiter", ",")))
+    if options.get("header", "false").lower() == "true":
+        names = [name.lower() for name, _ in next(records, [(a.name, False) for a in attributes])]
+        places = [names.index(attribute.name.lower()) for attribute in attributes]
+    for fields in records:
+        yield tuple(_from_field(*fields[i], a.type) for i, a in zip(places, attributes, strict=True))
+
+
+def _from_field(text: str, is_quoted: bool, type_: Type) -> Value:
+    return cast(text, STRING, type_) if is_quoted else from_text(text, type_)
+
+
+def csv_records(text: str, separator: str = ",") -> Iterator[list[tuple[str, bool]]]:
+    """The fields of each line that is not empty, and whether they were quoted.
+
+    >>> list(csv_records('1,""\\n\\n"a ""b""\\nc",\\n'))
+    [[('1', False), ('', True)], [('a "b"\\nc', True), ('', False)]]
+    """
+    field = re.compile(rf'(?:"((?:[^"]|"")*)"|([^{re.escape(separator)}\r\n]*))({re.escape(separator)}|\r?\n|\Z)')
+    place, fields = 0, []
+    while place < len(text) or fields:
+        found = field.match(text, place)
+        assert found is not None, f"a quote is out of place at character {place}"
+        quoted, plain, end = found.groups()
+        fields.append((plain, False) if quoted is None else (quoted.replace('""', '"'), True))
+        place = found.end()
+        if end != separator:
+            if fields != [("", False)]:
+                yield fields
+            fields = []
 
 
 def _read_json(file: Path, attributes: list[Attribute], options: Mapping[str, str]) -> Iterator[Row]:
