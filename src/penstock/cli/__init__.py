@@ -11,6 +11,7 @@ from io import TextIOWrapper
 from penstock import __version__
 from penstock.cli import check, explain, fmt, profile, run
 from penstock.cli.stopping import INTERRUPTED, is_interrupt
+from penstock.effort import TooDeep
 from penstock.errors import PenstockError
 
 #: Exit codes: all is well, the answer is no, and the input is bad.
@@ -30,6 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.debug:
             raise
         print(error, file=sys.stderr)
+        return BAD_INPUT
+    except RecursionError:
+        if args.debug:
+            raise
+        print(TooDeep(), file=sys.stderr)
         return BAD_INPUT
     except (KeyboardInterrupt, SystemError) as error:
         if not is_interrupt(error):
