@@ -31,7 +31,8 @@ class Worker:
 
     def answer(self, text: str | int, asked: Iterable[str]) -> Answer:
         """What is said of a text, or of the mutant of that number."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         request = {"text" if isinstance(text, str) else "mutant": text, "asked": list(asked)}
         try:
             self._process.stdin.write(json.dumps(request) + "\n")

@@ -46,7 +46,9 @@ def _wide(n: int, constraints: Iterable[str] = (), name: str = "w") -> str:
 
 def _many(n: int, constraints: str = "") -> str:
     """n streams of two columns."""
-    return numbered(n, lambda i: f"CREATE STREAM r{i} (a BIGINT, b BIGINT, ts TIMESTAMP{constraints}) TIMESTAMP BY ts;", "\n")
+    return numbered(
+        n, lambda i: f"CREATE STREAM r{i} (a BIGINT, b BIGINT, ts TIMESTAMP{constraints}) TIMESTAMP BY ts;", "\n"
+    )
 
 
 def _join(n: int, on: Iterable[str], window: str = " [RANGE 1 HOUR]", constraints: str = "") -> str:
@@ -56,12 +58,16 @@ def _join(n: int, on: Iterable[str], window: str = " [RANGE 1 HOUR]", constraint
 
 
 def nested_group_by(n: int) -> str:
-    inner = nested(n, "s [RANGE 1 HOUR]", lambda below, level: f"(SELECT a, COUNT(*) AS n{level} FROM {below} GROUP BY a) q{level}")
+    inner = nested(
+        n, "s [RANGE 1 HOUR]", lambda below, level: f"(SELECT a, COUNT(*) AS n{level} FROM {below} GROUP BY a) q{level}"
+    )
     return f"{STREAMS}SELECT a FROM {inner}"
 
 
 def nested_selects(n: int) -> str:
-    inner = nested(n, "s [RANGE 1 HOUR]", lambda below, level: f"(SELECT a + 1 AS a FROM {below} WHERE a > {level}) q{level}")
+    inner = nested(
+        n, "s [RANGE 1 HOUR]", lambda below, level: f"(SELECT a + 1 AS a FROM {below} WHERE a > {level}) q{level}"
+    )
     return f"{STREAMS}SELECT a FROM {inner}"
 
 
@@ -105,20 +111,30 @@ def _unwindowed_where(term: Callable[[int], str], separator: str = " AND ") -> S
 
 
 def nested_exists(n: int) -> str:
-    inner = nested(n, "TRUE", lambda below, level: f"EXISTS (SELECT * FROM t [RANGE 1 HOUR] t{level} WHERE t{level}.a > {level} AND {below})")
+    inner = nested(
+        n,
+        "TRUE",
+        lambda below, level: f"EXISTS (SELECT * FROM t [RANGE 1 HOUR] t{level} WHERE t{level}.a > {level} AND {below})",
+    )
     return f"{STREAMS}SELECT a FROM s [RANGE 1 HOUR] WHERE {inner}"
 
 
 def and_of_ors_of_other_columns(n: int) -> str:
-    return f"{_wide(2 * n)}SELECT x0 FROM w WHERE {numbered(n, lambda i: f'(x{2 * i} > 1 OR x{2 * i + 1} > 2)', ' AND ')}"
+    return (
+        f"{_wide(2 * n)}SELECT x0 FROM w WHERE {numbered(n, lambda i: f'(x{2 * i} > 1 OR x{2 * i + 1} > 2)', ' AND ')}"
+    )
 
 
 def or_of_ands_of_other_columns(n: int) -> str:
-    return f"{_wide(2 * n)}SELECT x0 FROM w WHERE {numbered(n, lambda i: f'(x{2 * i} > 1 AND x{2 * i + 1} > 2)', ' OR ')}"
+    return (
+        f"{_wide(2 * n)}SELECT x0 FROM w WHERE {numbered(n, lambda i: f'(x{2 * i} > 1 AND x{2 * i + 1} > 2)', ' OR ')}"
+    )
 
 
 def or_in_a_join(n: int) -> str:
-    return f"{STREAMS}SELECT s.a FROM s, t WHERE {numbered(n, lambda i: f'(s.a = t.a + {i} OR s.b > t.b + {i})', ' AND ')}"
+    return (
+        f"{STREAMS}SELECT s.a FROM s, t WHERE {numbered(n, lambda i: f'(s.a = t.a + {i} OR s.b > t.b + {i})', ' AND ')}"
+    )
 
 
 def nots(n: int) -> str:
@@ -267,8 +283,8 @@ def self_join_that_folds(n: int) -> str:
 
 
 def _set_operations(operator: str, distinct: str = "") -> Shape:
-    return lambda n: STREAMS + numbered(
-        n, lambda i: f"SELECT {distinct} a FROM s [RANGE 1 HOUR] WHERE b = {i}", f"\n{operator}\n"
+    return lambda n: (
+        STREAMS + numbered(n, lambda i: f"SELECT {distinct} a FROM s [RANGE 1 HOUR] WHERE b = {i}", f"\n{operator}\n")
     )
 
 
@@ -436,7 +452,9 @@ def counts_that_multiply(n: int) -> str:
 
 
 def held_apart(n: int) -> str:
-    terms = numbered(n, lambda i: f"w.x{i} <> v.x{i} AND w.x{i} > 0 AND w.x{i} < 9 AND v.x{i} > 0 AND v.x{i} < 9", " AND ")
+    terms = numbered(
+        n, lambda i: f"w.x{i} <> v.x{i} AND w.x{i} > 0 AND w.x{i} < 9 AND v.x{i} > 0 AND v.x{i} < 9", " AND "
+    )
     return f"{_wide(n)}{_wide(n, name='v')}SELECT DISTINCT w.x0 FROM w, v WHERE {terms}"
 
 

@@ -1,7 +1,7 @@
 """Whatever is written, each answer is a verdict, a plan or an error with a place, in bounded time and memory.
 
-The texts are those of `tests/sql/mutations.py`, each by its number. They are answered in processes of their own, so that
-a text that kills its process, takes too long or takes too much memory is named and the others are still answered.
+The texts are those of `tests/sql/mutations.py`, each by its number. They are answered in processes of their own, so
+that a text that kills its process, takes too long or takes too much memory is named and the others are still answered.
 """
 
 from __future__ import annotations

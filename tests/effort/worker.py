@@ -1,6 +1,6 @@
 """Answers texts of SQL in a process of its own, which dies at a limit of processor time or of memory.
 
-Reads lines of JSON, each a text with what is asked of it, and writes a line for each answer. It is started by `pool.py`.
+Reads lines of JSON, each a text with what is asked of it, and writes a line for each answer. `pool.py` starts it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def _shown(said: list[str]) -> str:
 def _require_place(error: SqlError, text: str) -> None:
     assert 0 <= error.span.start <= error.span.end <= len(text), "an error has a place"
     assert error.__cause__ is None, "sqlglot, or we, met it with an exception"
-    assert error.message and "^" in str(error)
+    assert error.message
+    assert "^" in str(error)
 
 
 def main(seconds: float, mebibytes: int) -> None:
