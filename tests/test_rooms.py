@@ -15,19 +15,20 @@ import pytest
 ROOT = Path(__file__).parents[1]
 HOUSE = ROOT / "src" / "penstock"
 
-LANGUAGE = ("masking", "errors", "types", "algebra", "catalog", "sql")
+LANGUAGE = ("masking", "errors", "effort", "types", "algebra", "catalog", "sql")
 
 #: Each room, and those that it may import besides itself.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "masking": (),
     "errors": ("masking",),
+    "effort": ("errors",),
     "types": (),
-    "algebra": ("errors", "types"),
+    "algebra": ("errors", "effort", "types"),
     "catalog": ("masking", "errors", "types", "algebra"),
-    "sql": ("errors", "types", "algebra", "catalog"),
-    "register": ("errors", "types", "algebra", "catalog"),
-    "elimination": ("errors", "types", "algebra", "catalog", "register"),
-    "plan": ("errors", "types", "algebra", "catalog", "register", "elimination"),
+    "sql": ("errors", "effort", "types", "algebra", "catalog"),
+    "register": ("errors", "effort", "types", "algebra", "catalog"),
+    "elimination": ("errors", "effort", "types", "algebra", "catalog", "register"),
+    "plan": ("errors", "effort", "types", "algebra", "catalog", "register", "elimination"),
     "kernels": (),
     "synopsis": ("errors", "types", "kernels"),
     "operators": ("errors", "types", "algebra", "plan", "kernels", "synopsis"),

@@ -120,7 +120,7 @@ def once(function: Callable[P, T]) -> Callable[P, T]:
             if answer.left < 0:
                 raise OutOfEffort(answer.limit)
             # The arguments are kept, so that no other object takes the id of one.
-            found = answer.known[key] = (function(*args), args)
+            found = answer.known[key] = (function(*args, **named), args)
         return cast(T, found[0])
 
     return known

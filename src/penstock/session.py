@@ -16,6 +16,7 @@ from penstock.algebra.relations import Query as BoundQuery
 from penstock.algebra.relations import Schema
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, StreamDef, TableDef
+from penstock.effort import limited
 from penstock.errors import Origin, PenstockError
 from penstock.plan.explain import fragments_text
 from penstock.plan.exploited import UnusedProof, unused_proof
@@ -74,8 +75,12 @@ class Session:
         elements = [*_columns(data), *_each(constraints)]
         self._declare(f"CREATE OR REPLACE TABLE {_quoted(name)} ({', '.join(elements)})", name, data)
 
-    def query(self, text: str) -> Query:
-        """The query of that name, or the one that the text is."""
+    def query(self, text: str, *, effort: int | None = None) -> Query:
+        """The query of that name, or the one that the text is; each answer about it may take `effort` steps of work."""
+        found = self._found(text)
+        return found if effort is None else Query(self, found.bound, found._origin, effort)
+
+    def _found(self, text: str) -> Query:
         known = self._queries.get(text.strip().lower())
         if known is not None:
             return known
@@ -119,7 +124,10 @@ class Session:
 class Query:
     """A bound query and what can be done with it."""
 
-    def __init__(self, session: Session, bound: BoundQuery, origin: Origin | None = None) -> None:
+    def __init__(
+        self, session: Session, bound: BoundQuery, origin: Origin | None = None, effort: int | None = None
+    ) -> None:
+        self._effort = effort
         self._session = session
         self.bound = bound
         self._origin = origin
@@ -138,13 +146,15 @@ class Query:
     @property
     def verdict(self) -> Verdict:
         """May it run for ever, with what has been declared so far?"""
-        return check_query(self.bound, self._session.catalog, self._origin)
+        with limited(self._effort):
+            return check_query(self.bound, self._session.catalog, self._origin)
 
     def explain(self, cells: int | None = None) -> str:
         """The plan in normal form; with a number of cells its fragments too."""
-        query = normalise(self.bound)
-        picture = plan_text(query)
-        return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells, self._session.catalog))}"
+        with limited(self._effort):
+            query = normalise(self.bound)
+            planned = None if cells is None else plan(query, cells, self._session.catalog)
+        return plan_text(query) if planned is None else f"{plan_text(query)}\n\n{fragments_text(planned)}"
 
     def run(self, *, cells: int = 1, horizon: int | None = None, forgetting: Forgetting = EAGER) -> Iterator[Any]:
         """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""
@@ -153,9 +163,10 @@ class Query:
         self._admit()
         self._metrics, self._started = [], None
         handed = {name: _collected(name, data) for name, data in self._session.data.items()}
-        running = open_run(
-            [self.bound], self._session.catalog, handed, cells=cells, horizon=horizon, forgetting=forgetting
-        )
+        with limited(self._effort):
+            running = open_run(
+                [self.bound], self._session.catalog, handed, cells=cells, horizon=horizon, forgetting=forgetting
+            )
         for result in running.results():
             assert result is not None
             self._metrics += [metric.as_json() for metric in result.engine.metrics()]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from penstock.effort import limited
 from penstock.errors import PenstockError
 from penstock.register import Verdict, check_query
 from penstock.sql import bind_text
 
 
-def check(what: Any) -> list[Verdict]:
+def check(what: Any, *, effort: int | None = None) -> list[Verdict]:
     """The verdict on each query of a text or file of SQL, on a query of a session, or on a streaming DataFrame.
 
-    A text or file with errors raises them. Nothing runs, and only a DataFrame needs Spark.
+    A text or file with errors raises them. Nothing runs, and only a DataFrame needs Spark. A query whose verdict takes
+    more than `effort` steps of work is not called safe.
 
     >>> verdict, = check("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT DISTINCT a FROM s")
     >>> verdict.safe
@@ -30,6 +32,11 @@ def check(what: Any) -> list[Verdict]:
       3. ALTER STREAM s ADD CLUSTERED BY (a) WITHIN 1000 ROWS;
       4. s [RANGE 1 HOUR]
     """
+    with limited(effort):
+        return _checked(what)
+
+
+def _checked(what: Any) -> list[Verdict]:
     if isinstance(what, str | Path):
         return _check_text(what)
     if type(what).__module__.startswith("pyspark.sql"):

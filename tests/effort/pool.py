@@ -6,8 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 class Answer:
     """What is said of a text, with the seconds that each answer took; or why there is none."""
 
-    text: str
+    text: str | int
     said: dict[str, tuple[str, float]] = field(default_factory=dict)
     failure: str | None = None
 
@@ -30,10 +29,13 @@ class Worker:
         self._command = [sys.executable, "-m", "tests.effort.worker", str(seconds), str(mebibytes)]
         self._process = self._started()
 
-    def answer(self, text: str, asked: Iterable[str]) -> Answer:
-        assert self._process.stdin is not None and self._process.stdout is not None
+    def answer(self, text: str | int, asked: Iterable[str]) -> Answer:
+        """What is said of a text, or of the mutant of that number."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        request = {"text" if isinstance(text, str) else "mutant": text, "asked": list(asked)}
         try:
-            self._process.stdin.write(json.dumps({"text": text, "asked": list(asked)}) + "\n")
+            self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
             line = self._process.stdout.readline()
         except BrokenPipeError:
@@ -54,11 +56,3 @@ class Worker:
     def _started(self) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
         return subprocess.Popen(self._command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", cwd=ROOT)
-
-
-def answered(texts: Iterable[str], asked: Iterable[str], seconds: float, mebibytes: int) -> Iterator[Answer]:
-    """The answers to texts, by one worker after another."""
-    asked = tuple(asked)
-    with closing(Worker(seconds, mebibytes)) as worker:
-        for text in texts:
-            yield worker.answer(text, asked)

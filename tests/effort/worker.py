@@ -1,6 +1,6 @@
 """Answers texts of SQL in a process of its own, which dies at a limit of processor time or of memory.
 
-Reads lines of JSON, each a text with what is asked of it, and writes a line for each answer. It is started by `pool.py`.
+Reads lines of JSON, each a text with what is asked of it, and writes a line for each answer. `pool.py` starts it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from collections.abc import Callable
 
 from penstock.algebra.printing import plan_json, plan_text
 from penstock.algebra.rewrites import normalise
+from penstock.catalog import Catalog
 from penstock.errors import PenstockError, SqlError
 from penstock.plan.fragments import plan
 from penstock.register import check_query, verdict_json, verdict_text
 from penstock.sql import Script, bind_text
 from penstock.sql.formatting import format_text
+from tests.sql.mutations import numbered_mutant
 
 
 def check(script: Script) -> str:
@@ -51,11 +53,11 @@ def planned(script: Script) -> str:
 ASKED: dict[str, Callable[[Script], str]] = {"check": check, "explain": explain, "plan": planned}
 
 
-def answers(text: str, asked: list[str]) -> dict[str, tuple[str, float]]:
+def answers(text: str, asked: list[str], catalog: Catalog | None = None) -> dict[str, tuple[str, float]]:
     """What is said of a text, and the seconds of the processor that each answer took."""
     said: dict[str, tuple[str, float]] = {}
     start = time.process_time()
-    script = bind_text(text, "text.sql")
+    script = bind_text(text, "text.sql", catalog)
     for error in script.errors:
         _require_place(error, text)
     found = _shown([error.message for error in script.errors]) if script.errors else "bound"
@@ -78,7 +80,8 @@ def _shown(said: list[str]) -> str:
 def _require_place(error: SqlError, text: str) -> None:
     assert 0 <= error.span.start <= error.span.end <= len(text), "an error has a place"
     assert error.__cause__ is None, "sqlglot, or we, met it with an exception"
-    assert error.message and "^" in str(error)
+    assert error.message
+    assert "^" in str(error)
 
 
 def main(seconds: float, mebibytes: int) -> None:
@@ -89,7 +92,10 @@ def main(seconds: float, mebibytes: int) -> None:
         request = json.loads(line)
         signal.setitimer(signal.ITIMER_PROF, seconds)  # SIGPROF ends the process
         try:
-            answer = {"answers": answers(request["text"], request["asked"])}
+            text, catalog = request.get("text"), None
+            if text is None:
+                text, catalog = numbered_mutant(request["mutant"])
+            answer = {"answers": answers(text, request["asked"], catalog)}
         except Exception as error:
             answer = {"failure": f"{type(error).__name__}: {str(error)[:400]}"}
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -57,6 +57,67 @@ def mutant(rng: random.Random) -> tuple[str, Catalog]:
     return text[:LONGEST], seed.catalog
 
 
+def numbered_mutant(number: int) -> tuple[str, Catalog]:
+    """The mutant of a number: every third is gentle."""
+    rng = random.Random(number)
+    return gentle_mutant(rng) if number % 3 == 0 else mutant(rng)
+
+
+@cache
+def queries() -> tuple[Seed, ...]:
+    """The queries that are right."""
+    seeds = {seed.statement: seed for seed in corpus() if seed.catalog.streams}
+    return tuple(seed for seed in seeds.values() if not bind_text(seed.statement, catalog=seed.catalog).errors)
+
+
+def gentle_mutant(rng: random.Random) -> tuple[str, Catalog]:
+    """A query with a word, number, operator or window exchanged for another: it often means something still."""
+    seed = rng.choice(queries())
+    text = seed.statement
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        text = rng.choice((exchange_words, change_a_number, change_a_window, change_a_word))(text, rng)
+    return text, seed.catalog
+
+
+def change_a_number(text: str, rng: random.Random) -> str:
+    numbers = list(re.finditer(r"\b\d+\b", text))
+    if not numbers:
+        return text
+    at = rng.choice(numbers)
+    return text[: at.start()] + rng.choice(("0", "1", "2", "100", "9223372036854775807", "1e400")) + text[at.end() :]
+
+
+def change_a_window(text: str, rng: random.Random) -> str:
+    windows = list(re.finditer(r" \[[^\]]*\]", text))
+    if not windows:
+        return text
+    at = rng.choice(windows)
+    kinds = ("", " [NOW]", " [ROWS 3]", " [RANGE 5 SECONDS]", " [RANGE 9 SECONDS SLIDE 2 SECONDS]", " [UNBOUNDED]")
+    return text[: at.start()] + rng.choice(kinds) + text[at.end() :]
+
+
+_EXCHANGED = (
+    ("AND", "OR", "AND NOT"),
+    ("UNION ALL", "UNION", "EXCEPT", "INTERSECT", "EXCEPT ALL"),
+    ("MIN", "MAX", "SUM", "AVG", "COUNT"),
+    ("IN", "NOT IN"),
+    ("EXISTS", "NOT EXISTS"),
+    ("SELECT", "SELECT DISTINCT"),
+    ("ISTREAM", "DSTREAM", "RSTREAM"),
+    ("=", "<", ">=", "<>", "<=>", "+"),
+)
+
+
+def change_a_word(text: str, rng: random.Random) -> str:
+    tokens = _tokens(text)
+    alike = {word: group for group in _EXCHANGED for word in group}
+    places = [place for place, token in enumerate(tokens) if token in alike]
+    if places:
+        place = rng.choice(places)
+        tokens[place] = rng.choice(alike[tokens[place]])
+    return "".join(tokens)
+
+
 def _tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
@@ -148,6 +209,27 @@ def repeat_an_operator(text: str, rng: random.Random) -> str:
     return "".join([*tokens[:start], chain, *tokens[start + 1 :]])
 
 
+def insert_bytes(text: str, rng: random.Random) -> str:
+    """Bytes of any kind, read as a file in UTF-8 with what is wrong in it replaced, or as characters."""
+    some = rng.randbytes(rng.choice((1, 3, 20, 200)))
+    at = rng.randrange(len(text) + 1)
+    return text[:at] + some.decode(rng.choice(("utf-8", "latin-1", "utf-16")), errors="replace") + text[at:]
+
+
+def open_a_quote(text: str, rng: random.Random) -> str:
+    """The beginning of a string, a quoted name or a comment that nothing closes, or that closes far away."""
+    at = rng.randrange(len(text) + 1)
+    return text[:at] + rng.choice(("'", '"', "`", "/*", "--", "*/", "X'", "'\\", "/*+")) + text[at:]
+
+
+def repeat_a_clause(text: str, rng: random.Random) -> str:
+    """Some tokens many times over, as a program writes them that has lost count."""
+    tokens = _tokens(text)
+    start = rng.randrange(len(tokens) + 1)
+    end = start + rng.choice((2, 5, 12))
+    return "".join([*tokens[:start], "".join(tokens[start:end]) * rng.choice((2, 10, 60)), *tokens[end:]])
+
+
 MUTATIONS: tuple[Callable[[str, random.Random], str], ...] = (
     delete_tokens,
     delete_tokens,
@@ -168,6 +250,9 @@ MUTATIONS: tuple[Callable[[str, random.Random], str], ...] = (
     truncate,
     nest,
     repeat_an_operator,
+    insert_bytes,
+    open_a_quote,
+    repeat_a_clause,
 )
 
 NESTINGS = (

@@ -12,6 +12,7 @@ from penstock import __version__
 from penstock.cli import check, explain, fmt, profile, run
 from penstock.cli.output import say, show_traceback
 from penstock.cli.stopping import INTERRUPTED, is_interrupt
+from penstock.effort import TooDeep
 from penstock.errors import PenstockError
 
 #: Exit codes: all is well, the answer is no, and the input is bad.
@@ -32,6 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.debug:
             raise
         print(error, file=sys.stderr)
+        return BAD_INPUT
+    except RecursionError:
+        if args.debug:
+            raise
+        print(TooDeep(), file=sys.stderr)
         return BAD_INPUT
     except (KeyboardInterrupt, SystemError) as error:
         if not is_interrupt(error):

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 
+from penstock.effort import STEPS
 from penstock.types import UNITS
+
+
+def add_effort(parser: argparse.ArgumentParser) -> None:
+    """--effort, for the commands that judge or plan queries."""
+    what = f"how many steps of work the answer to each query may take (default: {STEPS})"
+    parser.add_argument("--effort", metavar="STEPS", type=at_least_one, help=what)
 
 
 def at_least_one(text: str) -> int:

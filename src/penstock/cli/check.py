@@ -10,10 +10,11 @@ import argparse
 import json
 
 from penstock.algebra.printing import Json
-from penstock.cli.arguments import at_least_one
+from penstock.cli.arguments import add_effort, at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
 from penstock.cli.output import say
 from penstock.cli.witness import print_written, write_witness
+from penstock.effort import limited
 from penstock.register import Verdict, check_query, verdict_json, verdict_text
 from penstock.sql import Script, bind_text
 
@@ -25,9 +26,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--witness", metavar="N", type=at_least_one, help="write input of N rows that defeats every plan, as csv files"
     )
+    add_effort(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    with limited(args.effort):
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     script = bind_text(read_sql(args.file), shown_name(args.file))
     verdicts = [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
     if args.json:

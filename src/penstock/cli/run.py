@@ -9,10 +9,11 @@ import argparse
 import sys
 
 from penstock.algebra.relations import Query
-from penstock.cli.arguments import at_least_one, duration, instant, rows_or_time
+from penstock.cli.arguments import add_effort, at_least_one, duration, instant, rows_or_time
 from penstock.cli.files import read_sql, shown_name
 from penstock.cli.output import say
 from penstock.cli.outputs import refuse_what_is_read, targets
+from penstock.effort import limited
 from penstock.errors import PenstockError
 from penstock.plan.exploited import unused_proof
 from penstock.plan.forgetting import Forgetting
@@ -47,10 +48,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
     parser.add_argument("--ui", metavar="PORT", type=int, help=argparse.SUPPRESS)  # refused: it is not there yet
+    add_effort(parser)
     parser.add_argument("--allow-unbounded", action="store_true", help="run even if memory may grow for ever")
 
 
 def run(args: argparse.Namespace) -> int:
+    with limited(args.effort):
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     script = bind_text(read_sql(args.file), shown_name(args.file)).checked()
     queries = chosen(script, args.query)
     if args.ui is not None:

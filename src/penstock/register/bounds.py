@@ -68,7 +68,7 @@ def entries(size: int, noun: str) -> Bound:
     ('9 buckets', '1 row')
     """
     if size > MOST:
-        return Bound(Kind.CONSTANT, f"more than 10^100 {plural(noun)}")
+        return Bound(Kind.CONSTANT, f"finitely many {plural(noun)}")
     return replace(constant(size, counted(size, noun)), noun=noun)
 
 

@@ -25,7 +25,6 @@ from penstock.register.steps import Action
 from penstock.register.windows import states
 from penstock.register.witness import Witness, witness
 
-
 T = TypeVar("T")
 
 #: Advice and the witness may take such a part of the steps of the verdict each.
@@ -150,7 +149,7 @@ class Verdict:
 
 
 def check_query(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
-    """May this query run for ever? Where that takes more steps than `effort.limit` allows, it is not shown that it may."""
+    """May this query run for ever? Where that takes more steps than an answer may take, it is not shown that it may."""
     try:
         found = judged(query, catalog)
     except (OutOfEffort, TooDeep) as reason:

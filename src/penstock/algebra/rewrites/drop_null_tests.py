@@ -65,7 +65,8 @@ def _node(node: Relation) -> Relation:
 def _tested(predicates: tuple[Expr, ...], known: Columns) -> tuple[Expr, ...]:
     """Conjuncts that are true just where these are, over rows in which some columns have values."""
     kept = list(predicates)
-    for predicate in predicates:
+    for predicate in filter(_may_test, predicates):
+        spend(len(kept))
         others = [other for other in kept if other is not predicate]
         valued = known | _union(map(_valued, others))
         place = kept.index(predicate)
@@ -78,6 +79,15 @@ def _tested(predicates: tuple[Expr, ...], known: Columns) -> tuple[Expr, ...]:
             case IsNull() if _is_null_test(predicate, valued):
                 kept[place] = FALSE
     return tuple(dict.fromkeys(part for predicate in kept for part in conjuncts(predicate)))
+
+
+def _may_test(predicate: Expr) -> bool:
+    match predicate:
+        case Not(IsNull()) | IsNull():
+            return True
+        case Or(args):
+            return any(isinstance(arg, IsNull) for arg in args)
+    return False
 
 
 def _is_null_test(expr: Expr, valued: Columns) -> bool:

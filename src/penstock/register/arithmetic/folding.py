@@ -65,7 +65,7 @@ def _settled(found: Homomorphism) -> Homomorphism:
 
 @dataclass(slots=True)
 class _Patience:
-    """How many assignments were looked at in vain: a query that is not folded, though it could be, is judged as it is."""
+    """How many assignments were looked at in vain. A query that is not folded, though it could be, is judged as is."""
 
     tried: int = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import Column
@@ -19,6 +19,7 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
+from penstock.effort import spend
 from penstock.register.bounds import NONE, Bound, Kind, plural
 from penstock.register.declarations import constraint_text, within_text
 from penstock.register.declared_k import rows_from_rate
@@ -57,16 +58,22 @@ def window_closers(window: Window, name: str, catalog: Catalog) -> Iterator[Clos
         late = width + definition.delay
         scheme = Scheme(name, (), order=str(stream.timestamp))
         yield Closer(scheme, stretch(late, name), (watermark_text(definition),), late=late)
+    named = {column.name.lower(): column for column in stream.schema}
+    spend(1 + len(definition.constraints))
     for constraint in definition.constraints:
-        closer = _closer(constraint, window, name, definition, catalog)
+        closer = _closer(constraint, window, name, definition, named, catalog)
         if closer is not None:
             yield closer
 
 
 def _closer(
-    constraint: Constraint, window: Window, name: str, definition: StreamDef, catalog: Catalog
+    constraint: Constraint,
+    window: Window,
+    name: str,
+    definition: StreamDef,
+    named: Mapping[str, Column],
+    catalog: Catalog,
 ) -> Closer | None:
-    named = {column.name.lower(): column for column in window.stream.schema}
     match constraint:
         case Punctuated(lifespan=int()):
             # After it the values may come again: they would join stored rows, and their groups would have to go on.
