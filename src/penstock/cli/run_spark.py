@@ -86,7 +86,7 @@ def _start(
     titled: bool,
 ) -> _Started:
     with nullcontext() if args.debug else stderr_to(scratch / "spark.log"):
-        spark = spark_session(args.master)
+        spark = spark_session(args.master, time_zone=args.time_zone)
     streams, tables = frames_of(query, script.catalog, spark)
     folder = str(scratch / f"{query.name}.parquet") if output == "-" else output
     checkpoint = str(Path(args.checkpoint) / query.name if args.checkpoint else scratch / f"{query.name}.checkpoint")

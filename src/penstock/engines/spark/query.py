@@ -59,7 +59,7 @@ def build(
     `frames` are the streams and `tables` the static tables, by declared name. A row of `control` closes time.
     """
     for frame in frames.values():
-        check_session((frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession)
+        check_session((frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession, query.zone)
     if forgetting.spill:
         message = "rows are spilled to the checkpoint folder, which a DataFrame does not know"
         raise PenstockError(message, "start the query with start(), or leave spill out")
@@ -85,7 +85,7 @@ def start(
 
     With `until_done` it reads what there is, closes time at the horizon, and ends. `warn` takes what is doubtful.
     """
-    check_session(spark)
+    check_session(spark, query.zone)
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting)
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
     work = replace(work, out=folder_of_cells(spark, out, work.schema), spill=spill)
@@ -148,7 +148,7 @@ class RunningQuery:
 
     def _writer(self) -> DataStreamWriter:
         if self._work.out is None:
-            return writer(self._result, self._work.schema, self._out)
+            return writer(self._result, self._work.schema, self._out, self._work.zone)
         return self._result.writeStream.foreachBatch(ResultsLog(self._spark, self._work.out).commit)
 
     @property
