@@ -49,7 +49,7 @@ def instants(zone: str) -> list[int]:
 def selected() -> list[str]:
     exprs = [f"{function}(ts) AS {function.lower()}" for function in FUNCTIONS]
     exprs += [f"UNIX_MICROS(DATE_TRUNC('{unit}', ts)) AS to_{unit.lower()}" for unit in UNITS]
-    exprs += ["CAST(ts AS STRING) AS text", "CAST(CAST(ts AS DATE) AS STRING) AS day"]
+    exprs += ["CAST(ts AS STRING) AS text", "CAST(CAST(ts AS DATE) AS STRING) AS date"]
     exprs += ["UNIX_MICROS(CAST(CAST(ts AS DATE) AS TIMESTAMP)) AS midnight"]
     return [*exprs, "UNIX_MICROS(CAST(shown AS TIMESTAMP)) AS read"]
 
@@ -73,8 +73,13 @@ def test_functions_give_what_spark_gives(spark: SparkSession) -> None:
         ours += [{"zone": zone, **row} for row in answer.drop_columns(["_ts", "_op"]).to_pylist()]
     found = reduce(DataFrame.union, theirs).toArrow().to_pylist()
     want = {(row["zone"], row["n"]): row for row in found}
-    differing = [(row, want[row["zone"], row["n"]]) for row in ours if row != want[row["zone"], row["n"]]]
-    assert not differing, differing[:3]
+    differing = [
+        (row["zone"], given[row["zone"]]["at"][row["n"]].as_py(), name, row[name], theirs_of[name])
+        for row in ours
+        for name in row
+        if row[name] != (theirs_of := want[row["zone"], row["n"]])[name]
+    ]
+    assert not differing, "\n".join(map(str, differing[:20]))
     assert len(ours) == len(found)
 
 
