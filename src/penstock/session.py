@@ -15,6 +15,7 @@ from penstock.algebra.printing import plan_text
 from penstock.algebra.relations import Query as BoundQuery
 from penstock.algebra.relations import Schema
 from penstock.algebra.rewrites import normalise
+from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.effort import limited
 from penstock.errors import Origin, PenstockError
@@ -32,17 +33,27 @@ Data = Any
 
 
 class Session:
-    """What has been declared so far. `spark` is a SparkSession; without one, one is made when it is needed."""
+    """What has been declared so far. `spark` is a SparkSession; without one, one is made when it is needed.
 
-    def __init__(self, spark: Any = None) -> None:
+    `time_zone` is what hours, days and times without a zone are of: a region, as 'Europe/Berlin', or an offset, as
+    '+02:00'. It is that of the SparkSession, and without one UTC.
+    """
+
+    def __init__(self, spark: Any = None, *, time_zone: str | None = None) -> None:
         self._spark = spark
+        self._time_zone = None if time_zone is None else zone_name(time_zone)
+        if spark is not None and self._time_zone not in (None, self._zone_of_spark()):
+            raise PenstockError(
+                f"the session is to have the time zone {time_zone}, and Spark's has {self._zone_of_spark()}",
+                "leave time_zone out, or set spark.sql.session.timeZone",
+            )
         self.catalog = Catalog()
         self._data: dict[str, Data] = {}
         self._queries: dict[str, Query] = {}
 
     def sql(self, text: str) -> list[Query]:
         """Binds statements after those that came before, and gives the queries among them."""
-        script = bind_text(text, catalog=self.catalog).checked()
+        script = bind_text(text, catalog=self.catalog, zone=self.time_zone).checked()
         self.catalog = script.catalog
         queries = [Query(self, query, script.origin(query)) for query in script.queries]
         self._queries |= {query.name.lower(): query for query in queries}
@@ -103,8 +114,20 @@ class Session:
             from penstock.engines.spark.session import spark_session  # noqa: PLC0415
 
             find_java()
-            self._spark = spark_session()
+            self._spark = spark_session(time_zone=self.time_zone)
         return self._spark
+
+    @property
+    def time_zone(self) -> str:
+        """The time zone of what is declared now."""
+        if self._time_zone is not None or self._spark is None:
+            return self._time_zone or DEFAULT
+        return self._zone_of_spark()
+
+    def _zone_of_spark(self) -> str:
+        from penstock.engines.spark.session import session_zone  # noqa: PLC0415
+
+        return session_zone(self._spark)
 
     @property
     def data(self) -> dict[str, Data]:
@@ -112,7 +135,7 @@ class Session:
         return {name: data for name, data in self._data.items() if name in self._declared()}
 
     def _declare(self, statement: str, name: str, data: Data) -> None:
-        self.catalog = bind_text(statement, catalog=self.catalog).checked().catalog
+        self.catalog = bind_text(statement, catalog=self.catalog, zone=self.time_zone).checked().catalog
         self._data[name] = data
 
     def _declared(self) -> set[str]:

@@ -121,6 +121,8 @@ def test_a_zone_that_is_not_there_is_refused(written: str, hint: str | None) -> 
         ("America/Goose_Bay", "DAY", False),  # clocks were put back at one minute past midnight
         ("America/Goose_Bay", "HOUR", False),
         ("+05:45", "HOUR", True),
+        ("America/Havana", "DAY", True),  # midnight is shown twice
+        ("America/Havana", "MONTH", False),
     ],
 )
 def test_whether_a_unit_never_starts_again(zone: str, unit: str, rounds: bool) -> None:

@@ -23,7 +23,8 @@ def call(function: str, args: tuple[Value, ...], types: tuple[Type, ...], result
         return None
     if zone != "UTC" and function == "DATE_TRUNC" and args[0] not in ("SECOND", "MILLISECOND", "MICROSECOND"):
         unit, time = args
-        assert isinstance(unit, str) and isinstance(time, int)
+        assert isinstance(unit, str)
+        assert isinstance(time, int)
         return fit_integer(zoned.truncated(unit, time, zone), TIMESTAMP)
     if zone != "UTC" and function != "DATE_TRUNC":
         args = tuple(zoned.shown(time, zone) for time in args if isinstance(time, int))

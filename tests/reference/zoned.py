@@ -67,16 +67,20 @@ def truncated(unit: str, time: int, zone: str) -> int:
     clock = shown(time, zone)
     if unit in _FIXED:
         start = clock // _FIXED[unit] * _FIXED[unit]
-        both = [instant(start, zone, fold) for fold in (0, 1)]
-        same = [at for at in both if shown(at, zone) == start and at - start == time - clock]
-        return same[0] if same else both[0]
-    days = clock // DAY
+    else:
+        start = _first_day(unit, clock // DAY) * DAY
+    both = [instant(start, zone, fold) for fold in (0, 1)]
+    same = [at for at in both if shown(at, zone) == start and at - start == time - clock]
+    return same[0] if same else both[0]
+
+
+def _first_day(unit: str, days: int) -> int:
     if unit == "WEEK":
-        return start_of_day(days - (days + 3) % 7, zone)
+        return days - (days + 3) % 7
     year, month, _ = civil.from_days(days)
     first = civil.to_days(year, month - (month - 1) % _MONTHS[unit], 1)
     assert first is not None
-    return start_of_day(first, zone)
+    return first
 
 
 def _within(micros: int) -> tuple[int, int]:

@@ -54,6 +54,7 @@ from penstock.algebra.relations import (
     Window,
     WindowSpec,
 )
+from penstock.algebra.zones import DEFAULT
 from penstock.effort import nesting
 from penstock.types import DAY, Kind, TimeUnit, Type, duration_text
 
@@ -119,6 +120,7 @@ def plan_text(plan: Query | Node) -> str:
     if not isinstance(plan, Query):
         return "\n".join(_picture(plan))
     title = f"{plan.name} (ALLOW UNBOUNDED)" if plan.allow_unbounded else plan.name
+    title += "" if plan.zone == DEFAULT else f" (time zone {plan.zone})"
     return "\n".join([title, *_indented(_picture(plan.root), last=True)])
 
 
@@ -132,7 +134,8 @@ def plan_json(query: Query) -> dict[str, Json]:
     {'node': 'Table', 'table': 'category', 'occurrence': 'c',
      'schema': [{'name': 'c.id', 'type': 'BIGINT'}], 'inputs': []}
     """
-    return {"name": query.name, "allow_unbounded": query.allow_unbounded, "plan": _node_json(query.root)}
+    zone: dict[str, Json] = {} if query.zone == DEFAULT else {"time_zone": query.zone}
+    return {"name": query.name, "allow_unbounded": query.allow_unbounded, **zone, "plan": _node_json(query.root)}
 
 
 def _picture(node: Node) -> list[str]:

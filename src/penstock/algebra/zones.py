@@ -79,7 +79,8 @@ class Zone:
     def rounds(self, unit: str) -> bool:
         """Whether the start of the unit that a time is in never falls as time goes on, since 1970.
 
-        It falls if clocks are put back across the start of a unit, or in the middle of an hour by less than one.
+        It falls if clocks are put back across the start of a unit, or in the middle of an hour by less than one. Where
+        a week or a longer unit starts twice, its start depends on the offset, which may change to and fro in it.
         """
         if unit in _UNITS:
             step = _UNITS[unit]
@@ -87,8 +88,10 @@ class Zone:
                 (change.at + change.before) % step == 0 and (change.after - change.before) % step == 0
                 for change in self._since_1970
             )
-        return all(
-            (change.at + change.before - 1) // _DAY <= (change.at + change.after) // _DAY for change in self._since_1970
+        return not any(
+            (change.at + change.before - 1) // _DAY > (change.at + change.after) // _DAY
+            or (unit != "DAY" and change.after < change.before and (change.at + change.after) % _DAY == 0)
+            for change in self._since_1970
         )
 
     @property

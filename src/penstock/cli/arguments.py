@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
+from penstock.algebra.zones import DEFAULT
 from penstock.effort import STEPS
 from penstock.types import UNITS
 
@@ -48,6 +49,16 @@ def rows_or_time(text: str) -> tuple[int | None, int | None]:
         return None, duration(text)
     except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(f"{text} is neither a number of rows nor a time, as '5 SECONDS' is") from None
+
+
+def add_time_zone(parser: argparse.ArgumentParser) -> None:
+    """The zone of hours, days, and times that name none."""
+    parser.add_argument(
+        "--time-zone",
+        metavar="ZONE",
+        default=DEFAULT,
+        help="of hours, days and times without a zone: Europe/Berlin, +02:00 (default: UTC)",
+    )
 
 
 def _at_least(least: int, text: str) -> int:

@@ -10,7 +10,7 @@ import argparse
 import json
 
 from penstock.algebra.printing import Json
-from penstock.cli.arguments import add_effort, at_least_one
+from penstock.cli.arguments import add_effort, add_time_zone, at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
 from penstock.cli.output import say
 from penstock.cli.witness import print_written, write_witness
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--witness", metavar="N", type=at_least_one, help="write input of N rows that defeats every plan, as csv files"
     )
+    add_time_zone(parser)
     add_effort(parser)
 
 
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    script = bind_text(read_sql(args.file), shown_name(args.file))
+    script = bind_text(read_sql(args.file), shown_name(args.file), zone=args.time_zone)
     verdicts = [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
     if args.json:
         say(json.dumps(report(script, verdicts), indent=2, ensure_ascii=False))

@@ -13,7 +13,7 @@ from penstock.algebra.printing import Json, plan_json, plan_text
 from penstock.algebra.relations import Query
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
-from penstock.cli.arguments import add_effort, at_least_one
+from penstock.cli.arguments import add_effort, add_time_zone, at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
 from penstock.cli.output import say
 from penstock.effort import limited
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query", metavar="NAME", help="explain this query only")
     parser.add_argument("--cells", metavar="N", type=at_least_one, help="show its fragments, with so many cells each")
     parser.add_argument("--json", action="store_true", help="print the plans as JSON")
+    add_time_zone(parser)
     add_effort(parser)
 
 
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    script = bind_text(read_sql(args.file), shown_name(args.file))
+    script = bind_text(read_sql(args.file), shown_name(args.file), zone=args.time_zone)
     queries = [(normalise(query), check_query(query, script.catalog)) for query in _chosen(script, args.query)]
     if args.json:
         say(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))

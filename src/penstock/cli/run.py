@@ -9,7 +9,7 @@ import argparse
 import sys
 
 from penstock.algebra.relations import Query
-from penstock.cli.arguments import add_effort, at_least_one, duration, instant, rows_or_time
+from penstock.cli.arguments import add_effort, add_time_zone, at_least_one, duration, instant, rows_or_time
 from penstock.cli.files import read_sql, shown_name
 from penstock.cli.output import say
 from penstock.cli.outputs import refuse_what_is_read, targets
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--spill", action="store_true", help="put rows that are probably unnecessary on disk, so that nothing is lost"
     )
+    add_time_zone(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
     parser.add_argument("--ui", metavar="PORT", type=int, help=argparse.SUPPRESS)  # refused: it is not there yet
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    script = bind_text(read_sql(args.file), shown_name(args.file)).checked()
+    script = bind_text(read_sql(args.file), shown_name(args.file), zone=args.time_zone).checked()
     queries = chosen(script, args.query)
     if args.ui is not None:
         raise PenstockError("there is no web page yet", "leave --ui out; --metrics writes what it would show")

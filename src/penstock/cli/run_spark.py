@@ -94,7 +94,7 @@ def _start(
     titled: bool,
 ) -> _Started:
     with nullcontext() if args.debug else stderr_to(scratch / "spark.log"):
-        spark = spark_session(args.master)
+        spark = spark_session(args.master, time_zone=args.time_zone)
     cells = args.cells or spark.sparkContext.defaultParallelism
     planned = plan_of(query, script.catalog, cells, forgetting(args))
     streams, tables = frames_of(planned, script.catalog, spark)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 
+from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
 from penstock.engines.blocks import Block, blocks
 from penstock.engines.texts import NULL_TEXT, values_of
@@ -22,7 +23,7 @@ from penstock.errors import PenstockError
 from penstock.masking import shortened
 from penstock.sql.diagnostics import counted, listed
 
-OPTIONS = ("header", "sep", "delimiter", "quote", "nullvalue", "mode", "multiline")
+OPTIONS = ("header", "sep", "delimiter", "quote", "nullvalue", "mode", "multiline", "timezone")
 
 
 def read_csv(
@@ -52,6 +53,7 @@ class _Reader:
         self._separator = options.get("sep", options.get("delimiter", ","))
         self.quote = options.get("quote", '"')
         self._nulls = ["", NULL_TEXT, *([options["nullvalue"]] if "nullvalue" in options else [])]
+        self._zone = zone_name(options.get("timezone", DEFAULT))
         self._lenient = options.get("mode", "").lower() == "permissive"
         for name, character in (("sep", self._separator), ("quote", self.quote)):
             if len(character) != 1 or not character.isascii():
@@ -101,7 +103,7 @@ class _Reader:
         return [spelling.get(name, f"{name} {place}") for place, name in enumerate(found)]
 
     def _values(self, texts: pa.Array, attribute: Attribute, block: Block) -> pa.Array:
-        values, wrong = values_of(texts, attribute.type)
+        values, wrong = values_of(texts, attribute.type, self._zone)
         if wrong is not None and not self._lenient:
             line = self._line(block, wrong)
             # A file whose first line is wrong may be a file of any kind, of which nothing is shown.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import Query
+from penstock.algebra.zones import DEFAULT
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.files import FileSource
@@ -21,6 +22,7 @@ from penstock.engines.handed import Handed
 from penstock.engines.lateness import NEVER, Progress, earliest
 from penstock.engines.planning import plan_of, read_by
 from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
+from penstock.errors import PenstockError
 from penstock.kernels.jit import compiling
 from penstock.operators.stubs import SharedStores
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -153,19 +155,29 @@ def open_run(
     plans = [plan_of(query, catalog, cells, forgetting) for query in queries]
     streams, tables = read_by(plans, catalog)
     read: list[StreamDef | TableDef] = [*streams, *tables]
-    files = {definition.name: FileSource(definition) for definition in read if definition.name not in handed}
-    contents = {t.name: handed[t.name].table(t) if t.name in handed else files[t.name].table() for t in tables}
+    zone = zone_of_all(queries)
+    files = {definition.name: FileSource(definition, zone) for definition in read if definition.name not in handed}
+    contents = {t.name: handed[t.name].table(t, zone) if t.name in handed else files[t.name].table() for t in tables}
     engines = open_engines(plans, catalog, contents, horizon)
     batches: dict[str, Batches] = {}
     for stream in streams:
         columns = columns_read(stream.name, engines)
         if stream.name in handed:
-            batches[stream.name] = handed[stream.name].batches(stream, columns)
+            batches[stream.name] = handed[stream.name].batches(stream, columns, zone)
         elif until_done:
             batches[stream.name] = files[stream.name].batches(columns)
         else:
             batches[stream.name] = files[stream.name].following(columns)
     return EmbeddedRun(engines, batches, warn)
+
+
+def zone_of_all(queries: Sequence[Query]) -> str:
+    """The time zone of queries that read their streams together."""
+    zones = sorted({query.zone for query in queries})
+    if len(zones) > 1:
+        message = f"the queries are of several time zones: {', '.join(zones)}"
+        raise PenstockError(message, "run those of one zone together")
+    return zones[0] if zones else DEFAULT
 
 
 def open_engines(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from penstock.algebra.zones import DEFAULT
 from penstock.catalog import Attribute, StreamDef, TableDef
 from penstock.engines import csv_files, json_files, parquet_files
 from penstock.errors import PenstockError
@@ -43,9 +44,12 @@ _MODES = ("failfast", "permissive")
 
 
 class FileSource:
-    """The files of a declared stream or table. Whatever is wrong with the declaration is said at once."""
+    """The files of a declared stream or table. Whatever is wrong with the declaration is said at once.
 
-    def __init__(self, definition: StreamDef | TableDef) -> None:
+    `zone` is that of texts without one, unless the declaration has an option `timeZone`.
+    """
+
+    def __init__(self, definition: StreamDef | TableDef, zone: str = DEFAULT) -> None:
         if definition.connector is None:
             hint = "write USING csv OPTIONS (path '...'), or json or parquet, behind its declaration"
             raise PenstockError(f"{definition.name} has no source", hint)
@@ -53,6 +57,8 @@ class FileSource:
         self._name = definition.connector.format.lower()
         self._options = {key.lower(): value for key, value in definition.connector.options}
         self._format = self._checked()
+        if "timezone" in self._format.options:
+            self._options.setdefault("timezone", zone)
         self._path = self._options["path"]
         self._declared = [attribute for attribute in definition.attributes if not attribute.virtual]
         self._read: set[Path] = set()

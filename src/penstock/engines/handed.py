@@ -8,9 +8,11 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from penstock.algebra.zones import DEFAULT
 from penstock.catalog import Attribute, StreamDef, TableDef
 from penstock.engines.columns import spelled, sql_type, typed
 from penstock.engines.files import bounded
+from penstock.engines.texts import in_zone
 from penstock.errors import PenstockError
 from penstock.synopsis.codes import arrow_type
 from penstock.types import Type
@@ -41,18 +43,20 @@ class Handed:
                 raise PenstockError(message, "leave the column out, or turn it into one of a simple type")
         return [(name, type_) for name, type_, _ in types if type_ is not None]
 
-    def batches(self, definition: StreamDef | TableDef, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """The rows, with these columns, of the declared types."""
+    def batches(
+        self, definition: StreamDef | TableDef, columns: list[str], zone: str = DEFAULT
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows, with these columns, of the declared types. Times without a zone are in `zone`."""
         wanted = [attribute for attribute in definition.attributes if attribute.name in columns]
         own = spelled(self.schema.names, wanted, self._name)
         for batch in self._again():
-            arrays = [typed(batch.column(own[a.name]), a, self._name) for a in wanted]
+            arrays = [typed(_zoned(batch.column(own[a.name]), zone), a, self._name) for a in wanted]
             yield from bounded(pa.RecordBatch.from_arrays(arrays, names=[a.name for a in wanted]))
 
-    def table(self, definition: TableDef) -> pa.Table:
+    def table(self, definition: TableDef, zone: str = DEFAULT) -> pa.Table:
         attributes: list[Attribute] = [attribute for attribute in definition.attributes if not attribute.virtual]
         schema = pa.schema([(attribute.name, arrow_type(attribute.type)) for attribute in attributes])
-        return pa.Table.from_batches(self.batches(definition, schema.names), schema)
+        return pa.Table.from_batches(self.batches(definition, schema.names, zone), schema)
 
     def _again(self) -> Iterator[pa.RecordBatch]:
         if isinstance(self._data, pa.Table):
@@ -63,6 +67,12 @@ class Handed:
             )
         self._used = True
         return iter(self._data)
+
+
+def _zoned(column: pa.Array, zone: str) -> pa.Array:
+    """A column whose times, if it has any, have a zone."""
+    is_local = pa.types.is_timestamp(column.type) and column.type.tz is None
+    return in_zone(column, zone) if is_local and zone != DEFAULT else column
 
 
 def _peeked(name: str, data: object) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.json as pa_json  # type: ignore[import-untyped]
 
+from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
 from penstock.engines.blocks import Block, blocks
 from penstock.engines.texts import values_of
@@ -25,7 +26,7 @@ from penstock.masking import shortened
 from penstock.synopsis.codes import arrow_type
 from penstock.types import Kind, Type
 
-OPTIONS = ("mode",)
+OPTIONS = ("mode", "timezone")
 
 #: What Arrow reads from JSON as it is; the other types are read from text.
 _NATIVE = (Kind.BOOLEAN, Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE)
@@ -35,12 +36,13 @@ def read_json(
     file: Path, declared: list[Attribute], wanted: list[Attribute], options: Mapping[str, str]
 ) -> Iterator[pa.RecordBatch]:
     lenient = options.get("mode", "").lower() == "permissive"
+    zone = zone_name(options.get("timezone", DEFAULT))
     for block in blocks(file):
-        batch = _at_once(block.data, wanted)
-        yield batch if batch is not None else _line_by_line(block, wanted, file, lenient)
+        batch = _at_once(block.data, wanted, zone)
+        yield batch if batch is not None else _line_by_line(block, wanted, file, lenient, zone)
 
 
-def _at_once(block: bytes, wanted: list[Attribute]) -> pa.RecordBatch | None:
+def _at_once(block: bytes, wanted: list[Attribute], zone: str) -> pa.RecordBatch | None:
     """The columns of a block, or None if Arrow and we might not understand it alike."""
     schema = pa.schema([(a.name, arrow_type(a.type) if a.type.kind in _NATIVE else pa.string()) for a in wanted])
     try:
@@ -60,9 +62,9 @@ def _at_once(block: bytes, wanted: list[Attribute]) -> pa.RecordBatch | None:
         if attribute.type.kind in _NATIVE:
             values, wrong = column, None
         elif attribute.type.kind is Kind.BINARY:
-            values, wrong = _values(column.to_pylist(), attribute.type)
+            values, wrong = _values(column.to_pylist(), attribute.type, zone)
         else:
-            values, wrong = values_of(column, attribute.type)
+            values, wrong = values_of(column, attribute.type, zone)
         if wrong is not None:
             return None
         columns.append(values)
@@ -73,7 +75,7 @@ def _first_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _line_by_line(block: Block, wanted: list[Attribute], file: Path, lenient: bool) -> pa.RecordBatch:
+def _line_by_line(block: Block, wanted: list[Attribute], file: Path, lenient: bool, zone: str) -> pa.RecordBatch:
     objects, lines = [], []
     for number, line in enumerate(block.data.split(b"\n"), start=block.line):
         if line.strip():
@@ -82,7 +84,7 @@ def _line_by_line(block: Block, wanted: list[Attribute], file: Path, lenient: bo
     columns = []
     for attribute in wanted:
         given = [found.get(attribute.name.lower()) for found in objects]
-        values, wrong = _values(given, attribute.type)
+        values, wrong = _values(given, attribute.type, zone)
         if wrong is not None and not lenient:
             shown = shortened(json.dumps(given[wrong], default=float))
             message = f"{file}:{lines[wrong]}: {shown} in {attribute.name} is no {attribute.type}"
@@ -104,13 +106,13 @@ def _object(line: bytes, place: str) -> dict[str, Any]:
     return {name.lower(): value for name, value in found.items()}
 
 
-def _values(given: list[Any], type_: Type) -> tuple[pa.Array, int | None]:
+def _values(given: list[Any], type_: Type, zone: str) -> tuple[pa.Array, int | None]:
     """The values of what stood in JSON, and the place of the first that is wrong."""
     if type_.kind is Kind.BINARY:
         decoded = [_from_base64(value) for value in given]
         return pa.array(decoded, pa.binary()), _first_wrong(given, decoded)
     texts = [_as_text(value, type_) for value in given]
-    values, wrong = values_of(pa.array(texts, pa.string()), type_)
+    values, wrong = values_of(pa.array(texts, pa.string()), type_, zone)
     places = [place for place in (wrong, _first_wrong(given, texts)) if place is not None]
     return values, min(places, default=None)
 

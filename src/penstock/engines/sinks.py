@@ -17,6 +17,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import Query
+from penstock.algebra.zones import DEFAULT
 from penstock.engines.drafts import Draft
 from penstock.engines.texts import NULL_TEXT, per_distinct, texts_of
 from penstock.errors import PenstockError
@@ -64,11 +65,11 @@ def open_sink(target: str, query: Query, title: str | None = None, *, overwrite:
     """
     columns = [*STAMP, *((column.name, column.type) for column in query.schema)]
     if target == "-":
-        return _Printer(columns, title)
+        return _Printer(columns, title, query.zone)
     kind = Path(target).suffix.lower().removeprefix(".")
     if kind not in _FILES:
         raise PenstockError(f"{target}: the results have no such form", "end the path in .csv, .json or .parquet")
-    return _FILES[kind](target, columns, overwrite)
+    return _FILES[kind](target, columns, query.zone, overwrite=overwrite)
 
 
 Columns = list[tuple[str, Type]]
@@ -82,14 +83,14 @@ class _Printer(Sink):
 
     _last: _Printer | None = None
 
-    def __init__(self, columns: Columns, title: str | None) -> None:
-        self._columns = columns
+    def __init__(self, columns: Columns, title: str | None, zone: str = DEFAULT) -> None:
+        self._columns, self._zone = columns, zone
         self._header = ("" if title is None else f"# {title}\n") + _csv_header(columns)
         if title is None:
             self._print("")
 
     def write(self, results: pa.Table) -> None:
-        self._print(_csv_lines(results, self._columns))
+        self._print(_csv_lines(results, self._columns, self._zone))
 
     def _print(self, lines: str) -> None:
         if _Printer._last is not self:
@@ -113,8 +114,8 @@ class _Printer(Sink):
 
 
 class _File(Sink):
-    def __init__(self, target: str, columns: Columns, overwrite: bool) -> None:
-        self._columns = columns
+    def __init__(self, target: str, columns: Columns, zone: str = DEFAULT, *, overwrite: bool = False) -> None:
+        self._columns, self._zone = columns, zone
         self._draft = Draft(target, overwrite=overwrite)
         self._file = self._draft.file
         try:
@@ -157,7 +158,7 @@ class _CsvFile(_File):
         self._file.write(_csv_header(self._columns).encode())
 
     def _put(self, results: pa.Table) -> None:
-        self._file.write(_csv_lines(results, self._columns).encode())
+        self._file.write(_csv_lines(results, self._columns, self._zone).encode())
 
 
 class _JsonFile(_File):
@@ -165,7 +166,8 @@ class _JsonFile(_File):
 
     def _put(self, results: pa.Table) -> None:
         if results.num_rows:
-            self._file.write(("\n".join(json_lines(results, self._columns).to_pylist()) + "\n").encode())
+            lines = json_lines(results, self._columns, self._zone).to_pylist()
+            self._file.write(("\n".join(lines) + "\n").encode())
 
 
 class _ParquetFile(_File):
@@ -207,19 +209,19 @@ def _csv_header(columns: Columns) -> str:
     return ",".join(_quoted(pa.array([name]))[0].as_py() for name, _ in columns) + "\n"
 
 
-def _csv_lines(results: pa.Table, columns: Columns) -> str:
+def _csv_lines(results: pa.Table, columns: Columns, zone: str) -> str:
     if results.num_rows == 0:
         return ""
-    fields = [_quoted(texts).fill_null(NULL_TEXT) for texts in csv_fields(results, columns)]
+    fields = [_quoted(texts).fill_null(NULL_TEXT) for texts in csv_fields(results, columns, zone)]
     return "\n".join(pc.binary_join_element_wise(*fields, ",").to_pylist()) + "\n"
 
 
-def csv_fields(results: pa.Table, columns: Columns) -> list[pa.Array]:
-    """Each column as text."""
+def csv_fields(results: pa.Table, columns: Columns, zone: str = DEFAULT) -> list[pa.Array]:
+    """Each column of results as text; they are of a query of that zone."""
     fields = []
     for (name, type_), column in zip(columns, results.columns, strict=True):
         values = _whole(column)
-        texts = texts_of(values, type_)
+        texts = texts_of(values, type_, zone)
         if type_.kind is Kind.BINARY and texts.null_count > values.null_count:
             raise PenstockError(
                 f"a value of {name} is not UTF-8, and csv is text", "write the results as parquet or json"
@@ -237,16 +239,16 @@ def _quoted(texts: pa.Array) -> pa.Array:
     return pc.if_else(needed, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
 
 
-def json_lines(results: pa.Table, columns: Columns) -> pa.Array:
+def json_lines(results: pa.Table, columns: Columns, zone: str = DEFAULT) -> pa.Array:
     """Each row as an object."""
     parts = [
-        pc.binary_join_element_wise(f"{json.dumps(name)}: ", _json_texts(_whole(column), type_), "")
+        pc.binary_join_element_wise(f"{json.dumps(name)}: ", _json_texts(_whole(column), type_, zone), "")
         for (name, type_), column in zip(columns, results.columns, strict=True)
     ]
     return pc.binary_join_element_wise("{", pc.binary_join_element_wise(*parts, ", "), "}", "")
 
 
-def _json_texts(values: pa.Array, type_: Type) -> pa.Array:
+def _json_texts(values: pa.Array, type_: Type, zone: str) -> pa.Array:
     """Values as they stand in JSON: numbers as they are, times as text, BINARY in base64."""
     match type_.kind:
         case Kind.INT | Kind.BIGINT | Kind.BOOLEAN | Kind.DECIMAL:
@@ -256,7 +258,7 @@ def _json_texts(values: pa.Array, type_: Type) -> pa.Array:
         case Kind.BINARY:
             texts = per_distinct(values, lambda value: json.dumps(base64.b64encode(value).decode()))
         case _:
-            texts = per_distinct(texts_of(values, type_), lambda text: json.dumps(text, ensure_ascii=False))
+            texts = per_distinct(texts_of(values, type_, zone), lambda text: json.dumps(text, ensure_ascii=False))
     return texts.fill_null("null")
 
 

@@ -9,22 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from penstock.algebra.expressions import Cast, Column
+from penstock.algebra.expressions import Column, cast_in
+from penstock.algebra.zones import DEFAULT
 from penstock.operators.scalars import compile_scalar
+from penstock.operators.scalars.clocks import clocks_of
 from penstock.synopsis.codes import arrow_type, decode_column, encode_column
 from penstock.synopsis.deltas import assemble
 from penstock.synopsis.dictionary import Dictionary
-from penstock.types import STRING, Kind, Type
+from penstock.types import SECOND, STRING, TIMESTAMP, Kind, Type
 
 #: How csv files have NULL; the other way to write it is an empty field.
 NULL_TEXT = "\\N"
 
 
-def values_of(texts: pa.Array, type_: Type) -> tuple[pa.Array, int | None]:
+def values_of(texts: pa.Array, type_: Type, zone: str = DEFAULT) -> tuple[pa.Array, int | None]:
     """The values of texts, and the place of the first text that is none: there the value is NULL.
+
+    Times that do not name a zone are what the clocks of `zone` show.
 
     >>> from penstock.types import BIGINT
     >>> values, wrong = values_of(pa.array(["7", None, " +8", "many"]), BIGINT)
@@ -35,16 +40,18 @@ def values_of(texts: pa.Array, type_: Type) -> tuple[pa.Array, int | None]:
         return texts, None
     if type_.kind is Kind.BINARY:
         return texts.cast(pa.binary()), None
-    quickly = _at_once(texts, type_)
+    quickly = _at_once(texts, type_, zone)
     if quickly is not None:
         return quickly, None
-    values = _cast(texts, STRING, type_)
+    values = _cast(texts, STRING, type_, zone)
     wrong = pc.and_(values.is_null(), texts.is_valid()).index(True).as_py()
     return values, None if wrong < 0 else wrong
 
 
-def texts_of(values: pa.Array, type_: Type) -> pa.Array:
+def texts_of(values: pa.Array, type_: Type, zone: str = DEFAULT) -> pa.Array:
     """Values as text. BINARY is text in UTF-8; what is none is NULL.
+
+    A TIMESTAMP is text in UTC. Who reads it in another zone, as queries of `zone` do, has to be told so: by a Z.
 
     >>> from penstock.types import DOUBLE
     >>> texts_of(pa.array([1.5, None, float("nan")]), DOUBLE).to_pylist()
@@ -57,6 +64,8 @@ def texts_of(values: pa.Array, type_: Type) -> pa.Array:
             return values.cast(pa.string())
         case Kind.DOUBLE:
             return per_distinct(values, repr)
+        case Kind.TIMESTAMP if zone != DEFAULT:
+            return pc.binary_join_element_wise(_cast(values, type_, STRING), "Z", "")
     return _cast(values, type_, STRING)
 
 
@@ -78,7 +87,7 @@ _ARROW_READS: dict[Kind, tuple[pa.DataType | None, str]] = {
 }
 
 
-def _at_once(texts: pa.Array, type_: Type) -> pa.Array | None:
+def _at_once(texts: pa.Array, type_: Type, zone: str) -> pa.Array | None:
     through, otherwise = _ARROW_READS[type_.kind]
     target = arrow_type(type_)
     try:
@@ -87,12 +96,30 @@ def _at_once(texts: pa.Array, type_: Type) -> pa.Array | None:
         return None
     if otherwise != "$^" and pc.any(pc.match_substring_regex(texts, otherwise)).as_py():
         return None
-    return values if values.type == target else values.cast(target)
+    if values.type == target:
+        return values
+    return in_zone(values, zone) if type_.kind is Kind.TIMESTAMP else values.cast(target)
 
 
-def _cast(values: pa.Array, source: Type, target: Type) -> pa.Array:
+def in_zone(shown: pa.Array, zone: str) -> pa.Array:
+    """The instants at which the clocks of a zone show times, which are an Arrow array of times without a zone.
+
+    >>> in_zone(pa.array([0], pa.timestamp("us")), "+01:00").cast(pa.int64()).to_pylist()
+    [-3600000000]
+    """
+    target = arrow_type(TIMESTAMP)
+    if zone == DEFAULT:
+        return shown.cast(target)
+    times = shown.cast(pa.timestamp("us")).cast(pa.int64())
+    seconds, micros = np.divmod(times.fill_null(0).to_numpy(zero_copy_only=False), SECOND)
+    found = clocks_of(zone).seconds(seconds) * SECOND + micros
+    mask = times.is_null().to_numpy(zero_copy_only=False) if times.null_count else None
+    return pa.array(found, pa.int64(), mask=mask).cast(target)
+
+
+def _cast(values: pa.Array, source: Type, target: Type, zone: str = DEFAULT) -> pa.Array:
     dictionary = Dictionary()
     column = Column("", "value", source)
     rows = assemble([encode_column(values, source, dictionary)], len(values))
-    codes, nulls = compile_scalar(Cast(column, target), (column,))(rows, dictionary)
+    codes, nulls = compile_scalar(cast_in(column, target, zone), (column,))(rows, dictionary)
     return decode_column(codes, nulls, target, dictionary)

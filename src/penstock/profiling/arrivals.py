@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.catalog import Attribute, StreamDef
+from penstock.engines.ingest import instants_of
 from penstock.engines.lateness import NEVER, Progress, earliest, on_time
 from penstock.errors import PenstockError
 from penstock.profiling.words import Bools, Words, column_words
@@ -73,6 +74,7 @@ class Arrivals:
         definition = stream.definition
         self._name = definition.name
         self._clock = next(a for a in definition.attributes if a.name == definition.timestamp)
+        self._unit = definition.unit
         self._columns = stream.columns
         self._batches = batches
         self._delay = stream.delay
@@ -92,7 +94,7 @@ class Arrivals:
             self.frontier = END
             return
         rows = Rows(
-            column_words(batch.column(self._clock.name), self._clock.type).words[:, 0],
+            instants_of(column_words(batch.column(self._clock.name), self._clock.type).words[:, 0], self._unit),
             tuple(column_words(batch.column(a.name), a.type) for a in self._columns),
         )
         self._hold(rows, batch.column(self._clock.name))

@@ -36,7 +36,8 @@ def _statement(stream: StreamProfile, profile: Profile) -> str:
     lines += _constraints(stream, profile)
     delay = f" DELAY {duration_text(stream.delay)}" if stream.delay else ""
     nearly = _nearly(stream.lateness, WithinTime) if stream.lateness is not None and stream.delay else ""
-    clock = f") TIMESTAMP BY {name_text(definition.timestamp)}{delay}"
+    unit = "" if definition.written_unit is None else f" {definition.written_unit.name}"
+    clock = f") TIMESTAMP BY {name_text(definition.timestamp)}{unit}{delay}"
     source = "" if definition.connector is None else f"\n{connector_text(definition.connector)}"
     comment = f" -- {nearly}" if nearly else ""
     ends = f"{clock}{comment}{source};" if source else f"{clock};{comment}"

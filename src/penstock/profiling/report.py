@@ -20,6 +20,7 @@ def _stream(stream: StreamProfile, profile: Profile) -> dict[str, Json]:
         "name": definition.name,
         "columns": [{"name": a.name, "type": str(a.type)} for a in definition.attributes if not a.virtual],
         "timestamp": definition.timestamp,
+        "unit": None if definition.written_unit is None else definition.written_unit.name,
         "rows": stream.rows,
         "bad_rows": stream.bad_rows,
         "late_rows": stream.late_rows,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -20,7 +21,9 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from penstock.catalog import Attribute, Connector, StreamDef
 from penstock.engines.blocks import blocks
 from penstock.engines.columns import sql_type
+from penstock.engines.files import FileSource
 from penstock.engines.texts import NULL_TEXT, values_of
+from penstock.engines.time_units import likely_unit
 from penstock.errors import PenstockError
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.types import STRING, TIMESTAMP, Kind, Type
@@ -44,7 +47,19 @@ def stream_of(path: str, time: str | None) -> StreamDef:
             raise PenstockError(f"{first}: has {count} columns {name}", "rename one: upper and lower case are alike")
     options = (("path", path), *([("header", "true")] if format_ == "csv" else []))
     timestamp = _timestamp(path, attributes, time)
-    return StreamDef(name_of(path), attributes, timestamp, connector=Connector(format_, options))
+    return _with_unit(StreamDef(name_of(path), attributes, timestamp, connector=Connector(format_, options)))
+
+
+def _with_unit(stream: StreamDef) -> StreamDef:
+    """The stream with the unit that its times seem to be counted in, where these are numbers."""
+    (time,) = (attribute for attribute in stream.attributes if attribute.name == stream.timestamp)
+    if time.type.kind is not Kind.BIGINT:
+        return stream
+    for batch in FileSource(stream).batches([time.name]):
+        known = batch.column(0).drop_null()
+        if len(known):
+            return replace(stream, written_unit=likely_unit(known[0].as_py()))
+    return stream
 
 
 def about_how_many(definition: StreamDef) -> int | None:

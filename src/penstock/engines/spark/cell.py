@@ -148,7 +148,7 @@ class CellProcessor:
             return None
         head: dict[str, Any] = json.loads(found[0])
         if head["fingerprint"] != self._work.fingerprint:
-            raise changed_query()
+            raise changed_query(head["fingerprint"], self._work.zone)
         return head
 
     def _saved_pages(self) -> Iterator[tuple[str, bytes]]:
@@ -156,7 +156,14 @@ class CellProcessor:
             yield name, bytes(page)
 
 
-def changed_query() -> PenstockError:
+def changed_query(found: str = "", zone: str = "") -> PenstockError:
+    """What is wrong with a checkpoint whose query has the fingerprint `found`, and not that of a query of `zone`."""
+    before = found.partition(" ")[2]
+    if before and before != zone:
+        return PenstockError(
+            f"the checkpoint was written in the time zone {before}, and now it is {zone}",
+            f"go on in the time zone {before}, or start with a new checkpoint folder",
+        )
     return PenstockError(
         "the query, its streams, the horizon or the number of cells changed since the checkpoint was written",
         "start with a new checkpoint folder, or put back what was changed: --spill and Penstock's version count, too",

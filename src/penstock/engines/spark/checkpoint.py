@@ -41,7 +41,7 @@ class Checkpoint:
                 message = f"{self.folder} is the checkpoint of a Spark query that Penstock did not start"
                 raise PenstockError(message, "choose a folder of its own for this query")
             if found != work.fingerprint:
-                raise changed_query()
+                raise changed_query(found, work.zone)
         self._check_results(out)
         folder = self._path(self._control)
         folder.getFileSystem(self._hadoop()).mkdirs(folder)

@@ -22,6 +22,7 @@ from penstock.engines.planning import read_by
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.listing import ListedFiles, listed_files
 from penstock.engines.spark.reports import causes, relayed, told_once
+from penstock.engines.spark.session import session_zone
 from penstock.engines.spark.types import spark_type
 from penstock.errors import PenstockError
 from penstock.plan.fragments import Plan
@@ -35,9 +36,8 @@ _DEFAULTS: dict[str, dict[str, str]] = {
         "escape": '"',
         "multiLine": "true",
         "enforceSchema": "false",
-        "timeZone": "UTC",
     },
-    "json": {"mode": "FAILFAST", "timeZone": "UTC"},
+    "json": {"mode": "FAILFAST"},
 }
 
 
@@ -61,7 +61,7 @@ def frames_of(
 
 
 def _handed_table(spark: SparkSession, table: TableDef, rows: Any) -> DataFrame:
-    return rows if isinstance(rows, DataFrame) else spark.createDataFrame(rows.table(table))
+    return rows if isinstance(rows, DataFrame) else spark.createDataFrame(rows.table(table, session_zone(spark)))
 
 
 def declared_stream(spark: SparkSession, stream: StreamDef) -> DataFrame | ListedFiles:

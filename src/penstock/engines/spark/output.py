@@ -30,7 +30,7 @@ _CSV = {
 }
 
 
-def writer(result: DataFrame, schema: Schema, out: str) -> DataStreamWriter:
+def writer(result: DataFrame, schema: Schema, out: str, zone: str) -> DataStreamWriter:
     """Writes results into a folder, in the form in which its name ends."""
     columns = [*STAMP, *((column.name, column.type) for column in schema)]
     match out.rstrip("/").rpartition(".")[2].lower():
@@ -38,10 +38,10 @@ def writer(result: DataFrame, schema: Schema, out: str) -> DataStreamWriter:
             return result.writeStream.outputMode("append").format("parquet")
         case "csv":
             texts = T.StructType([T.StructField(name, T.StringType()) for name, _ in columns])
-            fields = result.mapInArrow(_CsvFields(columns), texts)
+            fields = result.mapInArrow(_CsvFields(columns, zone), texts)
             return fields.writeStream.outputMode("append").format("csv").options(**_CSV)
         case "json":
-            lines = result.mapInArrow(_JsonLines(columns), "value STRING")
+            lines = result.mapInArrow(_JsonLines(columns, zone), "value STRING")
             return lines.writeStream.outputMode("append").format("text")
     raise PenstockError(f"cannot tell the format of {out}", "let its name end in .csv, .json or .parquet")
 
@@ -49,10 +49,11 @@ def writer(result: DataFrame, schema: Schema, out: str) -> DataStreamWriter:
 @dataclass(frozen=True)
 class _CsvFields:
     columns: Columns
+    zone: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            fields = csv_fields(pa.Table.from_batches([batch]), self.columns)
+            fields = csv_fields(pa.Table.from_batches([batch]), self.columns, self.zone)
             for (name, _), texts in zip(self.columns, fields, strict=True):
                 if pc.any(pc.equal(texts, NULL_TEXT)).as_py():
                     message = f"a value of {name} is the text {NULL_TEXT}, which is NULL in Spark's csv"
@@ -63,8 +64,9 @@ class _CsvFields:
 @dataclass(frozen=True)
 class _JsonLines:
     columns: Columns
+    zone: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            lines = json_lines(pa.Table.from_batches([batch]), self.columns)
+            lines = json_lines(pa.Table.from_batches([batch]), self.columns, self.zone)
             yield pa.RecordBatch.from_arrays([lines], names=["value"])

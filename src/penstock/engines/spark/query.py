@@ -64,7 +64,7 @@ def build(
     `planned` is the query's plan with these cells, if there is one already.
     """
     for frame in frames.values():
-        check_session((frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession)
+        check_session((frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession, query.zone)
     if forgetting.spill:
         message = "rows are spilled to the checkpoint folder, which a DataFrame does not know"
         raise PenstockError(message, "start the query with start(), or leave spill out")
@@ -92,7 +92,7 @@ def start(
     With `until_done` it reads what there is, closes time at the horizon, and ends. `planned` is the query's plan with
     these cells and this forgetting, if there is one already. `warn` takes what is doubtful.
     """
-    check_session(spark)
+    check_session(spark, query.zone)
     refuse_rewritten(local_folder(spark, checkpoint), local_folder(spark, out))
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting, planned)
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
@@ -178,7 +178,7 @@ class RunningQuery:
 
     def _writer(self) -> DataStreamWriter:
         if self._work.out is None:
-            return writer(self._result, self._work.schema, self._out)
+            return writer(self._result, self._work.schema, self._out, self._work.zone)
         results = Results(self._work.out, SparkLog(self._spark, self._work.out), self._work.streams)
         return self._result.writeStream.foreachBatch(results.run)
 

@@ -13,9 +13,12 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.engines.spark.reports import causes, relayed, told_once
 from penstock.errors import PenstockError
 from penstock.masking import remember_secrets
+
+TIME_ZONE = "spark.sql.session.timeZone"
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -36,7 +39,7 @@ _OWN = {
     # which is half of what it costs to hand rows to Python: this is none.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-    "spark.sql.session.timeZone": "UTC",
+    TIME_ZONE: DEFAULT,
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.ui.showConsoleProgress": "false",
     # What Spark itself takes out of the plans and the settings that it shows.
@@ -51,8 +54,11 @@ _OWN = {
 _STARTUP = str(Path(__file__).parent / "startup")
 
 
-def spark_session(master: str | None = None, ui: bool = False, **settings: str) -> SparkSession:
+def spark_session(
+    master: str | None = None, ui: bool = False, time_zone: str = DEFAULT, **settings: str
+) -> SparkSession:
     """A session for Penstock: local, with all cores, unless a master is given. One that runs already is returned."""
+    settings = {TIME_ZONE: zone_name(time_zone), **settings}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("penstock").config("spark.ui.enabled", str(ui).lower())
     # A task that dies with its worker is tried again, as on a cluster.
@@ -99,8 +105,18 @@ def stderr_to(log: Path) -> Iterator[None]:
         os.close(kept)
 
 
-def check_session(spark: SparkSession) -> None:
-    """Refuses a session that lacks what queries need."""
+def session_zone(spark: SparkSession) -> str:
+    """The time zone of a session."""
+    return zone_name(str(spark.conf.get(TIME_ZONE)))
+
+
+def check_session(spark: SparkSession, zone: str = DEFAULT) -> None:
+    """Refuses a session that lacks what queries need, or is of another time zone than the query that it is to run."""
+    if (found_zone := session_zone(spark)) != zone:
+        raise PenstockError(
+            f"the query was declared in the time zone {zone}, and the Spark session has {found_zone}",
+            f'declare the query again, or set the session back: spark.conf.set("{TIME_ZONE}", "{zone}")',
+        )
     for name, value, why in _NEEDED:
         found = spark.conf.get(name, "")
         if found != value:

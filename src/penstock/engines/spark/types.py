@@ -71,7 +71,10 @@ def check_columns(frame: DataFrame, definition: StreamDef | TableDef, names: Ite
                 f"declare it otherwise, or cast it: .withColumn({name!r}, F.col({name!r}).cast(...))",
             )
         quoted = field.name.replace("`", "``")
-        columns.append(F.col(f"`{quoted}`").alias(name))
+        column = F.col(f"`{quoted}`")
+        # What clocks show becomes an instant of the session's time zone.
+        is_local = isinstance(field.dataType, T.TimestampNTZType)
+        columns.append((column.cast(T.TimestampType()) if is_local else column).alias(name))
     return columns
 
 

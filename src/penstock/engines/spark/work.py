@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import Query, Schema, Table, streams
+from penstock.algebra.zones import DEFAULT
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.engines.planning import plan_of
 from penstock.engines.routing import Router
@@ -48,6 +49,7 @@ class Work:
     out: str | None = None
     #: The folder under which cells put rows on disk.
     spill: str | None = None
+    zone: str = DEFAULT
 
     @cached_property
     def addresses(self) -> Addresses:
@@ -100,8 +102,8 @@ def make_work(
     streams = tuple(stream for stream in catalog.streams if stream.name in names)
     described = repr((STATE_VERSION, planned.fragments, planned.kind, planned.comes_once, query.schema, horizon, cells))
     described += repr([(s.name, s.attributes, s.timestamp, s.delay, s.unit) for s in streams])
-    fingerprint = hashlib.blake2b(described.encode(), digest_size=16).hexdigest()
-    return Work(query.name, planned, query.schema, streams, cells, horizon, fingerprint, new_run(), {})
+    fingerprint = f"{hashlib.blake2b(described.encode(), digest_size=16).hexdigest()} {query.zone}"
+    return Work(query.name, planned, query.schema, streams, cells, horizon, fingerprint, new_run(), {}, zone=query.zone)
 
 
 def tables_of(work: Work, catalog: Catalog) -> list[TableDef]:

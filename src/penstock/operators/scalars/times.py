@@ -46,14 +46,16 @@ def truncation(unit: str, zone: str = DEFAULT) -> Rule:
 
 
 def _truncated(times: Ints, unit: str, clocks: Clocks) -> Vector:
-    """As in Spark: where clocks show a start twice, units up to a day keep the offset, and others take the first."""
+    """As in Spark: where clocks show a start twice, it is the one with the offset that there is at the time itself."""
     seconds = times // SECOND
     shown = clocks.shown(seconds)
     if unit in UNITS:
-        return _times(clocks.seconds_near(_floor(shown, UNITS[unit] // SECOND), seconds), SECOND)
-    days = shown // _DAY_SECONDS
-    first = _floor(days + 3, 7) - 3 if unit == "WEEK" else _first_day(_floor(_month(days), _MONTHS[unit]))
-    return _times(clocks.start_of_day(first), SECOND)
+        start = _floor(shown, UNITS[unit] // SECOND)
+    else:
+        days = shown // _DAY_SECONDS
+        first = _floor(days + 3, 7) - 3 if unit == "WEEK" else _first_day(_floor(_month(days), _MONTHS[unit]))
+        start = first * _DAY_SECONDS
+    return _times(clocks.seconds_near(start, seconds), SECOND)
 
 
 def from_days(days: Ints, zone: str = DEFAULT) -> Vector:
