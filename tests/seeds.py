@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import os
 
+from hypothesis import settings
+
 #: Times as many where tests are thorough.
-MORE = 8
+MORE = 3
+
+IS_THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+
+#: For tests whose cases cost next to nothing.
+CHEAP = settings(max_examples=1000 if IS_THOROUGH else 100)
 
 
 def seeds(count: int, start: int = 0) -> range:
@@ -13,5 +20,4 @@ def seeds(count: int, start: int = 0) -> range:
     >>> list(seeds(2, start=40))[:2]
     [40, 41]
     """
-    is_thorough = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-    return range(start, start + count * (MORE if is_thorough else 1))
+    return range(start, start + count * (MORE if IS_THOROUGH else 1))

@@ -29,6 +29,7 @@ from penstock.types import BIGINT, BIGINT_RANGE, BOOLEAN, DATE, DOUBLE, INT, INT
 from tests.algebra.strategies import Row, comparisons, with_row
 from tests.reference.scalar import compare, evaluate
 from tests.reference.values import Value
+from tests.seeds import CHEAP
 
 X, Y, Z = (Column(scope, "x", BIGINT) for scope in "abc")
 I = Column("a", "i", INT)  # noqa: E741
@@ -136,6 +137,7 @@ def test_a_conjunct_is_seen_as(conjunct: Expr, view: View | None) -> None:
     assert classify(conjunct) == view
 
 
+@CHEAP
 @given(with_row(comparisons()))
 def test_the_view_of_a_true_conjunct_holds(case: tuple[Expr, Row]) -> None:
     conjunct, row = case

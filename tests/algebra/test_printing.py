@@ -62,6 +62,7 @@ from penstock.types import (
     Type,
     decimal,
 )
+from tests.seeds import CHEAP
 
 X, Y = Column("b", "price", BIGINT), Column("b", "y", BIGINT)
 P, Q = Column("b", "p", BOOLEAN), Column("b", "q", BOOLEAN)
@@ -355,6 +356,7 @@ def printable(draw: st.DrawFn, type_: Type, depth: int) -> Expr:
     return draw(st.one_of(*choices[type_], case))
 
 
+@CHEAP
 @given(printable(BOOLEAN, 3))
 def test_an_expression_reads_back_as_itself(expr: Expr) -> None:
     text = expression_text(expr)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.kernels import exact, slots
 from tests.reference.numbers import nearest_double
+from tests.seeds import CHEAP
 
 WORD = 1 << 64
 WEIGHTS = st.one_of(st.sampled_from([1, -1]), st.integers(-5, 5), st.integers(-(2**62), 2**62))
@@ -44,6 +45,7 @@ def new_pool() -> np.ndarray:
     return np.zeros((3, exact.POOL_WIDTH), np.int64)
 
 
+@CHEAP
 @given(st.lists(st.tuples(INTEGERS, WEIGHTS), max_size=8), DIVISORS)
 def test_sums_of_integers_are_exact_and_their_quotients_rounded_once(
     terms: list[tuple[int, int]], divisor: int
@@ -63,6 +65,7 @@ def test_sums_of_integers_are_exact_and_their_quotients_rounded_once(
     assert not sums[1, [0, 4]].any()
 
 
+@CHEAP
 @given(st.lists(st.tuples(DOUBLES, WEIGHTS), max_size=8), DIVISORS)
 def test_sums_of_doubles_are_exact_and_their_quotients_rounded_once(
     terms: list[tuple[float, int]], divisor: int
@@ -82,6 +85,7 @@ def test_sums_of_doubles_are_exact_and_their_quotients_rounded_once(
 FACTORS = st.sampled_from([1, -1, 3, -7, 2**31, -(2**31) - 1, 2**32 - 1, 2**50 + 12345, -(2**61) + 1])
 
 
+@CHEAP
 @given(st.lists(st.tuples(st.lists(INTEGERS, max_size=4), FACTORS), max_size=5))
 def test_sums_of_integers_are_added_and_taken_away(parts: list[tuple[list[int], int]]) -> None:
     sums = np.zeros((2, 5), np.int64)
@@ -95,6 +99,7 @@ def test_sums_of_integers_are_added_and_taken_away(parts: list[tuple[list[int], 
     assert high * WORD**2 + middle % WORD * WORD + low % WORD == total
 
 
+@CHEAP
 @given(
     st.lists(
         st.one_of(
@@ -133,6 +138,7 @@ def test_sums_of_numbers_of_one_size_stay_in_their_window() -> None:
     assert sums[0, exact.SPILL] == 0
 
 
+@CHEAP
 @given(st.permutations([(x, w) for x in (1e308, 1e-308, 3.5, -0.1, 5e-324, 1e16) for w in (1, -1)]))
 def test_what_is_taken_away_leaves_nothing(terms: list[tuple[float, int]]) -> None:
     sums, pool = np.zeros((1, exact.DOUBLE_WIDTH), np.int64), new_pool()

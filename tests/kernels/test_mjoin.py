@@ -10,10 +10,12 @@ from penstock.kernels.hashing import row_hash, row_hashes
 from penstock.kernels.index import first, following, link_rows, unlink_rows
 from penstock.kernels.mjoin import number_events
 from penstock.kernels.pointers import address
+from tests.seeds import CHEAP
 
 EVENT = st.tuples(st.integers(0, 12), st.sampled_from([-1, 1]))
 
 
+@CHEAP
 @given(inputs=st.lists(st.lists(EVENT, max_size=12), min_size=1, max_size=4))
 def test_events_are_numbered_in_time_and_rows_go_first(inputs: list[list[tuple[int, int]]]) -> None:
     in_time = [sorted(events, key=lambda event: event[0]) for events in inputs]
@@ -27,6 +29,7 @@ def test_events_are_numbered_in_time_and_rows_go_first(inputs: list[list[tuple[i
     assert numbers[order].tolist() == list(range(1, len(together) + 1))
 
 
+@CHEAP
 @given(steps=st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=60))
 def test_an_index_finds_the_slots_of_a_key(steps: list[tuple[bool, int]]) -> None:
     heads, links = np.zeros(2, np.int64), np.zeros(len(steps) + 1, np.int64)

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from penstock.kernels import ordered, slots
 from tests.reference.values import less
+from tests.seeds import CHEAP
 
 NO_RANKS = np.zeros(0, np.int64)
 
 
+@CHEAP
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(-20, 20), st.integers(-2, 2).filter(bool)), max_size=80))
 def test_the_ends_are_the_least_and_greatest_whatever_comes_and_goes(changes: list[tuple[int, int, int]]) -> None:
     tree = np.zeros((100, ordered.WIDTH), np.int64)
@@ -30,6 +32,7 @@ def test_the_ends_are_the_least_and_greatest_whatever_comes_and_goes(changes: li
         assert slots.in_use(tree) == sum(count != 0 for model in models for count in model.values())
 
 
+@CHEAP
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(-20, 20)), max_size=60))
 def test_a_multiset_that_is_dropped_leaves_the_others(values: list[tuple[int, int]]) -> None:
     tree = np.zeros((100, ordered.WIDTH), np.int64)
@@ -43,6 +46,7 @@ def test_a_multiset_that_is_dropped_leaves_the_others(values: list[tuple[int, in
         assert (ordered.least(tree, roots[1]), ordered.greatest(tree, roots[1])) == (min(left), max(left))
 
 
+@CHEAP
 @given(st.permutations(range(12)), st.permutations(range(12)))
 def test_ranked_values_may_be_ranked_anew(values: list[int], words: list[int]) -> None:
     """The first half is ranked among itself; then the others come in between."""
@@ -84,6 +88,7 @@ def test_sorted_input_makes_no_deep_tree() -> None:
     assert depth(tree, root) < 40
 
 
+@CHEAP
 @given(st.lists(st.floats().map(lambda x: x + 0.0), min_size=2, max_size=2))
 def test_bits_of_doubles_in_their_order(pair: list[float]) -> None:
     codes = [0x7FF8 << 48 if math.isnan(x) else struct.unpack("<q", struct.pack("<d", x))[0] for x in pair]

@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kernels.ranks import ranks, stamp
+from tests.seeds import CHEAP
 
 LARGEST = (1 << 63) - 1
 SMALL = st.integers(-20, 20)
 ANY = st.one_of(SMALL, st.sampled_from([-(1 << 63), LARGEST - 1, LARGEST]))
 
 
+@CHEAP
 @given(st.lists(ANY), st.lists(ANY), SMALL)
 def test_ranks_are_those_of_binary_search(ordered: list[int], values: list[int], start: int) -> None:
     known, wanted = np.sort(np.array(ordered, np.int64)), np.array(values, np.int64)
@@ -22,6 +24,7 @@ def test_ranks_are_those_of_binary_search(ordered: list[int], values: list[int],
         assert ranks(known, np.sort(wanted), start, after).tolist() == sorted(expected.tolist())
 
 
+@CHEAP
 @given(st.lists(SMALL), st.lists(SMALL), SMALL)
 def test_rows_are_stamped(ordered: list[int], times: list[int], start: int) -> None:
     known, ts = (np.sort(np.array(some, np.int64)) for some in (ordered, times))

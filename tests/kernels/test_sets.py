@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kernels.sets import among, distinct, first_equals
+from tests.seeds import CHEAP
 
 WIDTHS = st.integers(1, 3)
 VALUES = st.one_of(st.integers(0, 3), st.sampled_from([-(1 << 63), (1 << 63) - 1]))
@@ -22,6 +23,7 @@ def matrix(lines: list[tuple[int, ...]], like: list[tuple[int, ...]]) -> np.ndar
     return np.array(lines, np.int64).reshape(-1, len(like[0]))
 
 
+@CHEAP
 @given(keys(1))
 def test_each_is_found_once(drawn: list[list[tuple[int, ...]]]) -> None:
     lines, like = drawn
@@ -29,6 +31,7 @@ def test_each_is_found_once(drawn: list[list[tuple[int, ...]]]) -> None:
     assert [tuple(line) for line in distinct(matrix(lines, like)).tolist()] == list(dict.fromkeys(lines))
 
 
+@CHEAP
 @given(keys(2))
 def test_some_are_among_others(drawn: list[list[tuple[int, ...]]]) -> None:
     lines, others, like = drawn

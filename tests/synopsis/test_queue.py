@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from penstock.synopsis.memory import Memory
 from penstock.synopsis.queue import SlotQueue
+from tests.seeds import CHEAP
 
 Step = tuple[str, int]
 STEPS = st.lists(st.tuples(st.sampled_from(["push", "scatter", "pop", "take"]), st.integers(0, 9)), max_size=40)
 
 
+@CHEAP
 @given(steps=STEPS, seed=st.integers(0, 99))
 def test_a_queue_is_a_list_of_slots(steps: list[Step], seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -33,12 +33,12 @@ DATA = {
 def test_an_auction_holds_its_open_items(spark: SparkSession, tmp_path: Path) -> None:
     case = Case(DDL, QUERY, DATA, None, "")
     query, catalog = bound(case)
-    write_files(case, catalog, tmp_path / "in", only=6)
+    write_files(case, catalog, tmp_path / "in", rows_per_file=12, only=3)
     running = begin(spark, case, query, catalog, tmp_path, cells=2, until_done=False)
     assert running._query is not None
     running._query.processAllAvailable()
     running.stop()
-    write_files(case, catalog, tmp_path / "in")
+    write_files(case, catalog, tmp_path / "in", rows_per_file=12)
     again = begin(spark, case, query, catalog, tmp_path, cells=2)
     again.await_done()
     assert results(spark, tmp_path, query) == expected(case, query, catalog)
