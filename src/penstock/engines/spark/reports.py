@@ -89,7 +89,7 @@ def told(said: list[str], definitions: Definitions = ()) -> PenstockError:
     if _STATE_STORE.search(everything):
         return PenstockError(
             "Spark's state store failed, and the query stopped after the last micro-batch that was completed",
-            "see whether there is space left on the disk of the checkpoint, and on that of Spark's temporary files, and "
+            "see whether there is space left on the disk of the checkpoint and on that of Spark's temporary files, and "
             "start again; Spark's log has the cause",
         )
     python = list(_PYTHON.finditer(everything)) if "Traceback" in everything else []
