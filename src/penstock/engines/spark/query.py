@@ -20,6 +20,7 @@ from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
 from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.spark.cell import CellProcessor
+from penstock.engines.spark.changed_files import refuse_rewritten
 from penstock.engines.spark.checkpoint import Checkpoint
 from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.listing import ListedFiles
@@ -27,7 +28,6 @@ from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
 from penstock.engines.spark.reports import SlowStart, SparkDied, explained, naming
 from penstock.engines.spark.residence import Residences, new_run
-from penstock.engines.spark.rewritten import refuse_rewritten
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
 from penstock.engines.spark.source import PACKETS, packed_control, packed_files, packed_stream, reads_files

@@ -44,7 +44,7 @@ def main(folder: Path, seed: int) -> None:
 def run(spark: SparkSession, case: Case, at: Path, small: str, out: str, sizes: tuple[int, ...]) -> list[Verdict]:
     query, catalog = bound(case)
     write_files(case, catalog, at / "in", rows_per_file=ROWS_PER_FILE)
-    kind = f"the disk of {'the checkpoint' if small == 'checkpoint' else 'the output'} is full"
+    kind = f"the disk of {'the checkpoint' if small == 'checkpoint' else 'the output'} fills up"
     reference, found = counted(case), []
     for number, size in enumerate(sizes):
         mount_memory(at / small, size << 10, again=number > 0)
@@ -52,9 +52,9 @@ def run(spark: SparkSession, case: Case, at: Path, small: str, out: str, sizes: 
             given = listed(spark, catalog, at / "in")
             begin(spark, case, query, catalog, at, cells=2, given=given, out=out).await_done()
         except PenstockError as error:
-            found.append(Verdict(f"{kind} ({out}, {size} KB)", reference, reference, str(error)))
+            found.append(Verdict(kind, reference, reference, str(error)))
     read = results if out == "out.parquet" else json_results
-    return [*found, Verdict(f"{kind}, and gets room ({out})", read(spark, at, query), reference)]
+    return [*found, Verdict(kind, read(spark, at, query), reference)]
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ def test_a_disk_fills_up_and_gets_room(tmp_path: Path, ledger: Ledger, seed: int
     found = verdicts("full_disk", tmp_path, str(seed))
     refusals = [verdict for verdict in found if verdict.refused is not None]
     assert len(refusals) >= len(DISKS), f"a disk never filled up: {[verdict.kind for verdict in found]}"
-    for verdict in refusals:
-        ledger.refused(verdict.kind.partition(" (")[0])
     for verdict in found:
-        if verdict.refused is None:
-            ledger.enter(verdict.kind.partition(" (")[0], 1, verdict.found, verdict.reference)
+        if verdict.refused is not None:
+            ledger.refused(verdict.kind)
+        else:
+            ledger.enter(verdict.kind, 0, verdict.found, verdict.reference)
     unclear = [(verdict.kind, verdict.refused) for verdict in refusals if "space" not in (verdict.refused or "")]
     assert not unclear, f"{unclear}\n{ledger.repeat}"

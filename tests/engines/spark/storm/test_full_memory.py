@@ -19,4 +19,4 @@ SIZES = ("300", "600", "1000", "1400", "2000")
 def test_shared_memory_fills_up(tmp_path: Path, ledger: Ledger, seed: int) -> None:
     for verdict in verdicts("full_memory", tmp_path, str(seed), *SIZES):
         assert verdict.refused is None, f"{verdict.kind}: {verdict.refused}\n{ledger.repeat}"
-        ledger.enter(verdict.kind, 1, verdict.found, verdict.reference)
+        ledger.enter("shared memory is full", 1, verdict.found, verdict.reference, verdict.kind)

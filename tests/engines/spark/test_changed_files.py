@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engines.spark.rewritten import refuse_rewritten
+from penstock.engines.spark.changed_files import refuse_rewritten
 from penstock.errors import PenstockError
 
 
