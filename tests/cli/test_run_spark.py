@@ -39,14 +39,14 @@ def test_spark_prints_what_the_embedded_engine_prints(penstock: Penstock) -> Non
 def test_spark_tells_an_empty_text_from_null_in_csv(penstock: Penstock) -> None:
     penstock.file(
         "q.sql",
-        """
-        CREATE STREAM s (w STRING, ts BIGINT) TIMESTAMP BY ts USING csv OPTIONS (path 's.csv');
+        f"""
+        CREATE STREAM s (w STRING, ts BIGINT) TIMESTAMP BY ts USING csv OPTIONS (path '{penstock.folder}/s.csv');
         CREATE QUERY q AS SELECT ISTREAM(w, ts) FROM s [NOW];
         """,
     )
     penstock.file("s.csv", '"",1\n,2\n\\N,3\nx,4\n')
-    arguments = ["--until-done", "--cells", "1", "--master", "local[2]", "--out", "out.csv"]
-    assert penstock("run", "q.sql", *arguments).code == 0
+    arguments = ["--until-done", "--cells", "1", "--master", "local[2]"]
+    assert penstock("run", "q.sql", *arguments, "--out", f"{penstock.folder}/out.csv").code == 0
     lines = [line for file in (penstock.folder / "out.csv").glob("*.csv") for line in file.read_text().splitlines()]
     written = ['1,+,"",1', "2,+,\\N,2", "3,+,\\N,3", "4,+,x,4"]
     assert sorted(line for line in lines if not line.startswith("_ts")) == written
