@@ -50,18 +50,18 @@ class Source:
         """
         start = self.text.rfind("\n", 0, offset) + 1
         line = self.text[start:].partition("\n")[0].rstrip("\r")
-        secrets = [span for span in secret_spans(self.text) if span[0] < start + len(line) and span[1] > start]
-        shown, places = "", []
-        for at, character in enumerate(line, start):
-            inside = next((span for span in secrets if span[0] <= at < span[1]), None)
-            if inside is None:
+        shown, places, at = "", list[int](), start
+        for secret_start, secret_end in (*secret_spans(self.text), (start + len(line), start + len(line))):
+            if secret_end <= start or secret_start > start + len(line):
+                continue
+            for character in self.text[at:secret_start]:
                 places.append(len(shown))
                 shown += printable(character)
-            elif at == max(inside[0], start):
-                places.append(len(shown))
+            at = min(secret_end, start + len(line))
+            masked_from = max(secret_start, start)
+            if at > masked_from:
+                places += [len(shown)] * (at - masked_from)
                 shown += MASK
-            else:
-                places.append(len(shown) - len(MASK))
         return shown, [*places, len(shown)]
 
 

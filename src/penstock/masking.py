@@ -67,7 +67,7 @@ _OPTIONS = re.compile(
 _NEXT_OPTION = re.compile(r",\s*+`?[\w.\-]++`?\s*+=?\s*+['\"]")
 _QUOTE = re.compile("['\"]")
 _PREFIXED_QUOTE = re.compile(r"[A-Za-z]?(?=['\"])")
-_URL = re.compile(r"://[^\s/@:'\"]*:([^\s'\"]+)@")
+_URL = re.compile(r"://[^\s/@:'\"]*:([^\s'\"]{1,500})@")
 _ASSIGNED = re.compile(r"([\w.\-]++)=(?:\"([^\"\n]*+)\"?|([^\s&;,'\"()]++))")
 
 
@@ -82,8 +82,9 @@ def secret_spans(sql: str) -> Spans:
     inside = [found.span() for found in _OPTIONS.finditer(sql)]
     spans = [found.span(1) for found in _URL.finditer(sql)]
     for found in _ASSIGNED.finditer(sql):
-        is_option = any(start <= found.start() < end for start, end in inside)
-        if _TELLING.search(found[1].lower()) or (is_option and is_secret_name(found[1])):
+        if not is_secret_name(found[1]):
+            continue
+        if _TELLING.search(found[1].lower()) or any(start <= found.start() < end for start, end in inside):
             spans.append(found.span(found.lastindex or 0))
     for name in _NAME.finditer(sql):
         if is_secret_name(name[0]):

@@ -90,14 +90,13 @@ class _Reader:
         """The header with the declared spelling of each column."""
         names = next(csv.reader([header], delimiter=self._separator, quotechar=self.quote), [])
         found = [name.strip().lower() for name in names]
-        if not any(attribute.name.lower() in found for attribute in self._declared):
-            # It may be a file of any kind, of which nothing is shown.
-            hint = f"the first line of a csv file with a header has {listed(a.name for a in self._declared)}"
-            raise PenstockError(f"{self._file}: its first line has none of the declared columns", hint)
+        # A file whose first line has none of the columns may be a file of any kind, of which nothing is shown.
+        is_ours = any(attribute.name.lower() in found for attribute in self._declared)
+        hint = f"its header has {listed(map(shortened, names))}" if is_ours else "its first line has no declared column"
         for attribute in self._declared:
             if (times := found.count(attribute.name.lower())) != 1:
                 wrong = f"has no column {attribute.name}" if times == 0 else f"has {times} columns {attribute.name}"
-                raise PenstockError(f"{self._file}: {wrong}", f"its header has {listed(map(shortened, names))}")
+                raise PenstockError(f"{self._file}: {wrong}", hint)
         spelling = {attribute.name.lower(): attribute.name for attribute in self._declared}
         # What is not declared is not read, and may be called anything.
         return [spelling.get(name, f"{name} {place}") for place, name in enumerate(found)]
