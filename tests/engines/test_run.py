@@ -129,9 +129,9 @@ def test_all_queries_run_together_and_read_a_stream_once(auction: Penstock, monk
     opened: list[str] = []
     new = files.FileSource.__init__
 
-    def noted(self: files.FileSource, definition: StreamDef | TableDef) -> None:
+    def noted(self: files.FileSource, definition: StreamDef | TableDef, zone: str) -> None:
         opened.append(definition.name)
-        new(self, definition)
+        new(self, definition, zone)
 
     monkeypatch.setattr(files.FileSource, "__init__", noted)
     assert embedded(auction, "--out", "out/{query}.csv").code == 0

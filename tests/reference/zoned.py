@@ -65,10 +65,7 @@ def start_of_day(days: int, zone: str) -> int:
 def truncated(unit: str, time: int, zone: str) -> int:
     """DATE_TRUNC to a MINUTE or more."""
     clock = shown(time, zone)
-    if unit in _FIXED:
-        start = clock // _FIXED[unit] * _FIXED[unit]
-    else:
-        start = _first_day(unit, clock // DAY) * DAY
+    start = clock // _FIXED[unit] * _FIXED[unit] if unit in _FIXED else _first_day(unit, clock // DAY) * DAY
     both = [instant(start, zone, fold) for fold in (0, 1)]
     same = [at for at in both if shown(at, zone) == start and at - start == time - clock]
     return same[0] if same else both[0]
