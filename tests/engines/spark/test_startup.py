@@ -52,3 +52,13 @@ def test_a_master_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", exited)
     with pytest.raises(PenstockError, match=r"^Spark does not start with the master nonsense: Java gateway process"):
         penstock.engines.spark.session.spark_session("nonsense")
+
+
+def test_executors_of_a_local_cluster_get_the_path_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their environment replaces the driver's, so workers would import another Penstock."""
+    monkeypatch.setenv("PYTHONPATH", "/of/the/driver")
+    assert penstock.engines.spark.session._own_locally() == {
+        "spark.executorEnv.PYTHONPATH": f"{STARTUP}{os.pathsep}/of/the/driver"
+    }
+    monkeypatch.delenv("PYTHONPATH")
+    assert penstock.engines.spark.session._own_locally() == {"spark.executorEnv.PYTHONPATH": str(STARTUP)}

@@ -44,11 +44,8 @@ _OWN = {
     "spark.python.daemon.module": "penstock.engines.spark.daemon",
 }
 
-#: Of sessions whose processes all run here.
-_OWN_LOCALLY = {
-    # There is a `sitecustomize` that makes Python processes start faster.
-    "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent / "startup"),
-}
+#: There is a `sitecustomize` that makes Python processes start faster.
+_STARTUP = str(Path(__file__).parent / "startup")
 
 
 def spark_session(master: str | None = None, ui: bool = False, **settings: str) -> SparkSession:
@@ -58,7 +55,7 @@ def spark_session(master: str | None = None, ui: bool = False, **settings: str) 
     # A task that dies with its worker is tried again, as on a cluster.
     master = master or os.environ.get("MASTER") or "local[*,4]"
     builder = builder.master(master)
-    for name, value in {**_OWN, **(_OWN_LOCALLY if master.startswith("local") else {}), **settings}.items():
+    for name, value in {**_OWN, **(_own_locally() if master.startswith("local") else {}), **settings}.items():
         builder = builder.config(name, value)
     try:
         session = builder.getOrCreate()
@@ -70,6 +67,16 @@ def spark_session(master: str | None = None, ui: bool = False, **settings: str) 
         # A cell is a task, and there are as many cells as cores: more partitions would be empty.
         session.conf.set("spark.sql.shuffle.partitions", session.sparkContext.defaultParallelism)
     return session
+
+
+def _own_locally() -> dict[str, str]:
+    """The settings of sessions whose processes all run here.
+
+    An executor of a local cluster does not get the driver's PYTHONPATH but this one, so it holds both: else workers
+    would import another Penstock than the driver, or none.
+    """
+    inherited = os.environ.get("PYTHONPATH")
+    return {"spark.executorEnv.PYTHONPATH": os.pathsep.join([_STARTUP, inherited] if inherited else [_STARTUP])}
 
 
 @contextmanager
