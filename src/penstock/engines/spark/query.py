@@ -19,6 +19,7 @@ from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
 from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.spark.cell import CellProcessor
+from penstock.engines.spark.changed_files import refuse_rewritten
 from penstock.engines.spark.checkpoint import Checkpoint
 from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.listing import ListedFiles
@@ -84,6 +85,7 @@ def start(
     With `until_done` it reads what there is, closes time at the horizon, and ends.
     """
     check_session(spark)
+    refuse_rewritten(local_folder(spark, checkpoint), local_folder(spark, out))
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting)
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
     work = replace(work, out=folder_of_cells(spark, out, work.schema), spill=spill)
