@@ -42,6 +42,14 @@ def test_an_error_of_python_is_told_without_its_trace() -> None:
     assert error.message == "Spark stopped the query: ValueError: five"
 
 
+def test_a_state_store_that_fails_has_a_hint_at_the_disk() -> None:
+    """A worker does not get to know why: its connection ends."""
+    trace = 'Traceback (most recent call last):\n  File "stateful_processor_api_client.py", line 462\nEOFError\n'
+    error = told(["[STREAM_FAILED] it ended", f"An exception was thrown from the Python worker: {trace}"])
+    assert error.message.startswith("Spark's state store failed")
+    assert "space left on the disk of the checkpoint" in str(error)
+
+
 def test_a_query_that_could_not_start_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     said = ["[STREAM_FAILED] ...", "Timed out while waiting for the Python worker to connect back"]
     running = RunningQuery.__new__(RunningQuery)

@@ -27,6 +27,9 @@ _OURS = "penstock.errors.PenstockError: "
 _PYTHON = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.MULTILINE)
 _FILE = re.compile(r"while reading file (\S+?)\.\s")
 
+#: How a worker's traceback ends whose state store failed in the JVM: the worker only sees that the connection ended.
+_STATE_STORE = re.compile(r"stateful_processor_api_client\.py.*^EOFError$", re.MULTILINE | re.DOTALL)
+
 
 #: What Spark says when a Python process that it started has not called it within ten seconds, which no setting changes.
 _NO_CALL = "waiting for the Python worker to connect back"
@@ -83,6 +86,12 @@ def told(said: list[str], definitions: Definitions = ()) -> PenstockError:
         if found := _FILE.search(message + " "):
             return _placed(found.group(1), definitions) or _unreadable(found.group(1), told_once(said[-1]))
     everything = "\n".join(said)
+    if _STATE_STORE.search(everything):
+        return PenstockError(
+            "Spark's state store failed, and the query stopped after the last micro-batch that was completed",
+            "see whether there is space left on the disk of the checkpoint and on that of Spark's temporary files, and "
+            "start again; Spark's log has the cause",
+        )
     python = list(_PYTHON.finditer(everything)) if "Traceback" in everything else []
     reason = f"{python[-1].group(1)}: {python[-1].group(2)}" if python else told_once(said[-1])
     hint = "--debug, or the cause of this error, shows all that Spark says"
