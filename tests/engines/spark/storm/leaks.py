@@ -26,6 +26,9 @@ def main(folder: Path, starts: int) -> None:
             assert running._query is not None
             running._query.processAllAvailable()
             running.stop()
+            # Spark closes connections and removes what it shuffled when Java has found that nobody uses them.
+            assert spark.sparkContext._jvm is not None
+            spark.sparkContext._jvm.System.gc()
             held = {
                 "threads of Python": threading.active_count(),
                 "threads of Java": _count(java / "task"),
