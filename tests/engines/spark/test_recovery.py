@@ -19,7 +19,7 @@ from penstock.engines.spark.residence import _place
 from penstock.errors import PenstockError
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import example
-from tests.engines.spark.running import begin, results, write_files
+from tests.engines.spark.running import begin, frames, results, write_files
 from tests.faults.examples import RIGHT, STRICT, STRICT_DDL, WRONG
 from tests.generators import Case
 
@@ -84,13 +84,12 @@ def test_damaged_state_is_called_so(spark: SparkSession, tmp_path: Path) -> None
     moved.mkdir()
     for name in ("checkpoint", "out.parquet"):
         shutil.copytree(tmp_path / name, moved / name)
-    (moved / "in").symlink_to(tmp_path / "in")
     for file in (moved / "checkpoint" / "state").glob("**/*.*"):
         if file.suffix in (".changelog", ".zip"):
             file.unlink()
     write_files(case, catalog, tmp_path / "in", rows_per_file=6)
     with pytest.raises(PenstockError, match="the checkpoint cannot be read, a file in it is damaged or missing"):
-        begin(spark, case, query, catalog, moved).await_done()
+        begin(spark, case, query, catalog, moved, given=frames(spark, catalog, tmp_path / "in")).await_done()
 
 
 SCRIPT = """
