@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -222,15 +222,17 @@ class SimulatedSpark:
 
     def _task(self, level: int, key: int, rows: list[dict[str, Any]], before: _State | None) -> Any:
         """A task, until one of its attempts has come to its end."""
+        last: Exception = Failed()
         for _ in range(TRIES):
             worker = self.random.choice(self.workers)
             other = self.workers[1 - self.workers.index(worker)]
             won: list[Any] = []
 
             def run_copy(wins: bool, other: _Process = other, won: list[Any] = won) -> None:
-                copied = self._attempt(other, level, key, rows, before)
-                if wins:
-                    won.append(copied)
+                with suppress(PenstockError):  # which the first attempt has as well
+                    copied = self._attempt(other, level, key, rows, before)
+                    if wins:
+                        won.append(copied)
 
             self.operations.copy = run_copy
             try:
@@ -242,10 +244,12 @@ class SimulatedSpark:
                 self.workers[self.workers.index(worker)] = self._new_process()
                 self.operations.is_dead = False
             except (OSError, Broken):
-                pass
+                last = Failed()
+            except PenstockError as error:
+                last = error
             finally:
                 self.operations.copy = None
-        raise Failed
+        raise last
 
     def _attempt(
         self, worker: _Process, level: int, key: int, rows: list[dict[str, Any]], before: _State | None

@@ -148,6 +148,14 @@ def test_files_go_a_step_after_their_last_row_and_those_of_failed_steps_later(tm
     assert list(tmp_path.iterdir()) == []
 
 
+def test_files_are_readable_to_their_owner_alone(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "cell")
+    kept.spilled.begin_step()
+    kept.spilled.put(stored([(1, "a", None, 5, 0)], kept.dictionary))
+    (file,) = (tmp_path / "cell").iterdir()
+    assert (file.stat().st_mode | file.parent.stat().st_mode) & 0o077 == 0
+
+
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     kept.spilled.begin_step()

@@ -16,13 +16,14 @@ from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.outputs import refuse_names
 from penstock.cli.progress import Counts, Progress
 from penstock.cli.run import forgetting
-from penstock.cli.stopping import INTERRUPTED, Stop, stopping
+from penstock.cli.stopping import INTERRUPTED, Stop, stopping, terminable
 from penstock.engines.java import find_java
 from penstock.engines.planning import plan_of
 from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.declared import frames_of
 from penstock.engines.spark.query import RunningQuery, start
+from penstock.engines.spark.reports import SparkDied
 from penstock.engines.spark.session import spark_session, stderr_to
 from penstock.errors import PenstockError
 from penstock.plan.watched import NOTHING_ON_DISK, strongest
@@ -57,10 +58,11 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
     with ExitStack() as stack:
         metrics = stack.enter_context(MetricsFile(args.metrics))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)))
-        started = [
-            _start(script, query, output, args, progress, scratch=scratch, titled=len(queries) > 1)
-            for query, output in zip(queries, outputs, strict=True)
-        ]
+        started: list[_Started] = []
+        with terminable():
+            for query, output in zip(queries, outputs, strict=True):
+                started.append(_start(script, query, output, args, progress, scratch=scratch, titled=len(queries) > 1))
+                stack.callback(started[-1].running.stop)
 
         def tick() -> None:
             for each in started:
@@ -134,7 +136,10 @@ def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]
                 tick_or_stop()
             for each in started:
                 each.running.await_done(tick_or_stop)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SparkDied) as error:
+        # Whoever asks all processes of a group to stop has asked Spark's, too.
+        if isinstance(error, SparkDied) and not stop.asked:
+            raise
         for each in started:
             each.running.stop()
         return INTERRUPTED if until_done else 0

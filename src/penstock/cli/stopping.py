@@ -42,6 +42,20 @@ def stopping(stop: Stop) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Inside of it SIGTERM is what Ctrl-C is: what has been begun is cleared away."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def is_interrupt(error: BaseException) -> bool:
     """Whether it is Ctrl-C, in a kernel or elsewhere."""
     return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.residence import _place
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import example
 from tests.engines.spark.killing import MOMENTS, UNPACKING, Reaper, set_out
@@ -126,6 +127,9 @@ def test_a_driver_is_killed_again_and_again(spark: SparkSession, tmp_path: Path)
         assert ended.returncode == -signal.SIGKILL, f"{file} never came\n{ended.stderr}"
     begin(spark, case, query, catalog, tmp_path, cells=2).await_done()
     assert results(spark, tmp_path, query) == expected(case, query, catalog)
+    # The drivers could not give the memory of their machines back; those that started later have.
+    left = {path.name for path in _place().iterdir()}
+    assert not [run.name for run in tmp_path.glob("run-*") if f"penstock-{os.getuid()}-{run.read_text()}" in left]
 
 
 @pytest.mark.slow
@@ -142,8 +146,4 @@ def test_executors_are_lost(spark: SparkSession, tmp_path: Path) -> None:
 
 def _drive(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tests.engines.spark.drivers", str(folder), *arguments]
-    ended = subprocess.run(command, cwd=ROOT, start_new_session=True, capture_output=True, text=True, check=False)
-    # A driver that was killed could not give the memory of its machines back.
-    for run in folder.glob("run-*"):
-        Residences(run.read_text()).remove()
-    return ended
+    return subprocess.run(command, cwd=ROOT, start_new_session=True, capture_output=True, text=True, check=False)

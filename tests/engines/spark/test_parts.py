@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from random import Random
@@ -16,13 +18,15 @@ from hypothesis import strategies as st
 
 from penstock.algebra.expressions import Column
 from penstock.engines.lateness import NEVER, Progress
-from penstock.engines.spark import residence, revival
+from penstock.engines.spark import owners, residence, revival
 from penstock.engines.spark.addresses import OUT, Addresses, spark_hash
 from penstock.engines.spark.clock import Clock
+from penstock.engines.spark.lock import Lock
 from penstock.engines.spark.packing import Segment, instants_packet, opened, rows_packets
 from penstock.engines.spark.query import RunningQuery
-from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.residence import Residences, new_run
 from penstock.engines.spark.work import make_work
+from penstock.errors import PenstockError
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints, Memory
@@ -97,6 +101,65 @@ def test_only_one_worker_can_claim_a_machine(tmp_path: Path, monkeypatch: pytest
     assert residences.claim(7, "token") is None
     residences.remove()
     assert not list(tmp_path.iterdir())
+
+
+def test_what_dead_drivers_left_is_cleared_and_what_may_be_in_use_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(residence, "_place", lambda: tmp_path)
+    home, number, started = owners.owner().split(".")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    names = {
+        "dead": (None, f"{home}.{ended.pid}.1"),
+        "the number was given to another process": (None, f"{home}.{number}.{int(started) - 1}"),
+        "alive": ("/checkpoint", owners.owner()),
+        "in a container": ("/other", "elsewhere.1.1"),
+        "in a container, of the same checkpoint": ("/checkpoint", "elsewhere.1.1"),
+        "nobody knows": (None, f"unknown.{ended.pid}.0"),
+    }
+    folders = {}
+    for name, (checkpoint, owner) in names.items():
+        monkeypatch.setattr(residence, "owner", lambda owner=owner: owner)
+        folders[name] = Residences(new_run(checkpoint))._folder
+        folders[name].mkdir()
+    monkeypatch.undo()
+    monkeypatch.setattr(residence, "_place", lambda: tmp_path)
+    old = tmp_path / f"penstock-{os.getuid()}-run"
+    old.mkdir()
+    os.utime(old, (0, 0))
+    assert Residences(new_run("/checkpoint")).new(0) is not None
+    left = {name for name, folder in folders.items() if folder.exists()}
+    assert left == {"alive", "in a container", "nobody knows"}
+    assert not old.exists()
+
+
+def test_a_checkpoint_is_locked_until_its_run_ends(tmp_path: Path) -> None:
+    first = Lock(tmp_path)
+    with pytest.raises(PenstockError, match="another run goes on from this checkpoint"):
+        Lock(tmp_path)
+    first.release()
+    Lock(tmp_path).release()
+    held = subprocess.Popen(
+        [sys.executable, "-c", LOCKED, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with held:
+        assert held.stdout is not None
+        assert held.stdout.readline() == "locked\n"
+        with pytest.raises(PenstockError, match="another run goes on from this checkpoint"):
+            Lock(tmp_path)
+        held.kill()
+    Lock(tmp_path).release()
+
+
+LOCKED = """
+import sys
+from pathlib import Path
+from penstock.engines.spark.lock import Lock
+lock = Lock(Path(sys.argv[1]))
+print("locked", flush=True)
+sys.stdin.read()
+"""
 
 
 def test_another_worker_maps_what_the_last_one_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

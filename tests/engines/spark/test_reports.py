@@ -9,13 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from penstock.catalog import StreamDef
 from penstock.engines.spark.declared import declared_stream
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.output import _CsvFields, _JsonLines
 from penstock.engines.spark.query import RunningQuery
-from penstock.engines.spark.reports import SlowStart, told
+from penstock.engines.spark.reports import SlowStart, SparkDied, explained, told
 from penstock.errors import PenstockError
 from penstock.sql import bind_text
 from penstock.types import BIGINT, BINARY, STRING, TIMESTAMP
@@ -67,6 +68,56 @@ def test_a_query_that_could_not_start_is_started_again(monkeypatch: pytest.Monke
     assert len(begun) == 2
     with pytest.raises(SlowStart, match="waited ten seconds"):
         running._patiently(wait(100), lambda: None)
+
+
+STREAM_FAILED = "[STREAM_FAILED] Query [id = 6, runId = 7] terminated with exception: it ended SQLSTATE: XXKST"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            [
+                "[CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE] An error occurred during loading state.",
+                "File file:/c/state/0/0/1.changelog does not exist",
+            ],
+            "File file:/c/state/0/0/1.changelog does not exist",
+        ),
+        (
+            ["[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred during loading state.", "NullPointerException"],
+            "An error occurred during loading state.",
+        ),
+        (
+            [STREAM_FAILED, "Unexpected end-of-input in field name\n at [Source: ...]"],
+            "Unexpected end-of-input in field",
+        ),
+        ([STREAM_FAILED, "batch 0 doesn't exist"], "batch 0 doesn't exist"),
+        ([STREAM_FAILED, "Input length = 1"], "Input length = 1"),
+    ],
+)
+def test_a_damaged_checkpoint_is_called_so(said: list[str], reason: str) -> None:
+    error = told(said)
+    assert error.message.startswith("the checkpoint cannot be read, a file in it is damaged or missing: ")
+    assert reason in error.message
+    assert error.hint is not None
+    assert "restore the checkpoint folder" in error.hint
+
+
+def test_two_runs_on_one_checkpoint_are_told_apart_from_other_failures() -> None:
+    said = "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 3."
+    assert told([STREAM_FAILED, said]).message.startswith("another run goes on from the same checkpoint")
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError(111, "refused"), Py4JNetworkError("Answer is empty")])
+def test_a_dead_java_process_is_called_so(error: Exception) -> None:
+    with pytest.raises(SparkDied, match="Java process has ended") as raised, explained(()):
+        raise error
+    assert "start the query again with the same checkpoint" in str(raised.value.hint)
+
+
+def test_a_call_that_java_answers_is_not_called_a_death() -> None:
+    with pytest.raises(Py4JError), explained(()):
+        raise Py4JError("An error occurred while calling o1.foo. Trace:\npy4j.Py4JException: Method foo does not exist")
 
 
 @pytest.mark.parametrize(

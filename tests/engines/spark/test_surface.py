@@ -95,6 +95,7 @@ def test_a_checkpoint_belongs_to_one_query_and_one_output(spark: SparkSession, t
             query.start(str(tmp_path / out), checkpoint=str(tmp_path / checkpoint), until_done=True)
 
     (tmp_path / "old.parquet" / "_spark_metadata").mkdir(parents=True)
+    (tmp_path / "old.parquet" / "_spark_metadata" / "0").touch()
     refused("it holds the results of another run", "old.parquet", "new")
     (tmp_path / "foreign" / "offsets").mkdir(parents=True)
     (tmp_path / "foreign" / "offsets" / "0").touch()

@@ -7,7 +7,6 @@ anywhere that Spark can write to. `<checkpoint>/penstock/lock` is held by the ru
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -36,6 +35,8 @@ class Checkpoint:
     def claim(self, work: Work, out: str) -> None:
         """Makes the folder this query's own, or refuses if it is another's, or its results are not those in `out`."""
         found = self._read(self._fingerprint)
+        if found is not None:
+            self._take_lock()  # before a run that goes on makes any of what follows look wrong
         if self._holds("offsets"):
             if found is None:
                 message = f"{self.folder} is the checkpoint of a Spark query that Penstock did not start"
@@ -45,9 +46,7 @@ class Checkpoint:
         self._check_results(out)
         folder = self._path(self._control)
         folder.getFileSystem(self._hadoop()).mkdirs(folder)
-        local = local_path(self.full_path)
-        if local is not None:
-            self._lock = self._locked(local)
+        self._take_lock()
         if found != work.fingerprint:
             self._write(self._fingerprint, work.fingerprint)
 
@@ -56,17 +55,20 @@ class Checkpoint:
         if self._lock is not None:
             self._lock.release()
 
-    def _locked(self, folder: Path) -> Lock:
+    def _take_lock(self) -> None:
+        folder = local_path(self.full_path)
+        if self._lock is not None or folder is None:
+            return
         try:
-            return Lock(folder / "penstock")
+            self._lock = Lock(folder / "penstock")
         except OSError as error:
             message = f"{self.folder}: {error.strerror}"
             raise PenstockError(message, "choose a folder that can be written") from error
 
     def _check_results(self, out: str) -> None:
         """Spark numbers micro-batches from the checkpoint on, and leaves out those whose numbers the results have."""
-        at = self._path(f"{out.rstrip('/')}/_spark_metadata")
-        has_results = at.getFileSystem(self._hadoop()).exists(at)
+        # A run that ended before its first micro-batch has left the folder of the log, and nothing in it.
+        has_results = self._has_files(f"{out.rstrip('/')}/_spark_metadata")
         if has_results and not self._holds("offsets"):
             hint = "choose another folder, remove this one, or go on with the checkpoint of that run"
             raise PenstockError(f"{out}: it holds the results of another run", hint)
@@ -76,7 +78,10 @@ class Checkpoint:
 
     def _holds(self, log: str) -> bool:
         """Whether one of Spark's logs of micro-batches has begun."""
-        at = self._path(f"{self.folder}/{log}")
+        return self._has_files(f"{self.folder}/{log}")
+
+    def _has_files(self, folder: str) -> bool:
+        at = self._path(folder)
         files = at.getFileSystem(self._hadoop())
         return bool(files.exists(at)) and any(not f.getPath().getName().startswith(".") for f in files.listStatus(at))
 

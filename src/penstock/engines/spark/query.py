@@ -101,8 +101,9 @@ def start(
         run = new_run(kept.full_path)
         work = replace(work, out=folder_of_cells(spark, out, work.schema), spill=spill, run=run)
         _leave_ended(kept.full_path)
-        kept.claim(work, out)
     try:
+        with naming(checkpoint):
+            kept.claim(work, out)
         result = _build(work, frames, kept.control())
         from_files = all(reads_files(frames[stream.name]) for stream in work.streams)
         running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files, warn=warn)

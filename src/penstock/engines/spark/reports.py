@@ -110,6 +110,9 @@ def told(said: list[str], definitions: Definitions = ()) -> PenstockError:
     for message in said:
         if found := _FILE.search(message + " "):
             return _placed(found.group(1), definitions) or _unreadable(found.group(1), told_once(said[-1]))
+    for signs, error in ((_CONCURRENT, _in_use), (_DAMAGED, _damaged)):
+        if any(re.search(signs, message) for message in said):
+            return error(said)
     everything = "\n".join(said)
     if _STATE_STORE.search(everything):
         return PenstockError(
@@ -121,6 +124,33 @@ def told(said: list[str], definitions: Definitions = ()) -> PenstockError:
     reason = f"{python[-1].group(1)}: {python[-1].group(2)}" if python else told_once(said[-1])
     hint = "--debug, or the cause of this error, shows all that Spark says"
     return PenstockError(f"Spark stopped the query: {reason}", hint)
+
+
+#: What Spark says when two queries write to the logs of one checkpoint.
+_CONCURRENT = r"CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY|Multiple streaming (jobs|queries)"
+
+#: What Spark says when it cannot read what is in a checkpoint: its state, or one of its logs, which are JSON.
+_DAMAGED = (
+    r"CANNOT_LOAD_STATE_STORE|STATE_STORE_\w*(?:INVALID|CANNOT|FAILED|MISSING)\w*|Checksum error"
+    r"|batch \d+ doesn't exist|Incomplete log file|[Mm]alformed log file|Unexpected end-of-input|Unrecognized token"
+    r"|Unexpected character \(|^Input length = \d+"
+)
+
+
+def _in_use(said: list[str]) -> PenstockError:
+    message = "another run goes on from the same checkpoint, or writes to the same folder"
+    hint = "stop one of them; each run needs a checkpoint folder and an output folder of its own"
+    return PenstockError(message, hint)
+
+
+def _damaged(said: list[str]) -> PenstockError:
+    loading = [message for message in said if "CANNOT_LOAD_STATE_STORE" in message]
+    reasons = [told_once(message) for message in (*reversed(said), *loading) if " " in message]
+    return PenstockError(
+        f"the checkpoint cannot be read, a file in it is damaged or missing: {reasons[0] if reasons else said[-1]}",
+        "if the disk or the network failed for a moment, start again with the same checkpoint; else restore the "
+        "checkpoint folder and the output folder from one backup, or begin with new folders for both",
+    )
 
 
 #: What the embedded engine can read in a file, and Spark cannot.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -31,6 +32,9 @@ _FORGOTTEN = 24 * 3600
 
 #: Stands for the checkpoint of a run that does not know it.
 _NO_CHECKPOINT = "none"
+
+#: The name of a run: its checkpoint, its driver, and something that no other has.
+_RUN = re.compile(r"(\w+)-(\w+\.\d+\.\d+)-\w+")
 
 
 def new_run(checkpoint: str | None = None) -> str:
@@ -132,11 +136,12 @@ def _place() -> Path:
 
 def _is_over(folder: Path, checkpoint: str) -> bool:
     """Whether a folder is of a run that is over. In doubt it is not, for a day."""
-    parts = folder.name.removeprefix(_prefix()).split("-")
-    if len(parts) == 3 and parts[1].count(".") == 2:
-        if is_alive(parts[1]):
+    named = _RUN.fullmatch(folder.name.removeprefix(_prefix()))
+    if named is not None:
+        place, driver = named.groups()
+        if is_alive(driver):
             return False
-        if is_dead(parts[1]) or checkpoint == parts[0] != _NO_CHECKPOINT:
+        if is_dead(driver) or checkpoint == place != _NO_CHECKPOINT:
             return True
     try:
         return time.time() - folder.stat().st_mtime > _FORGOTTEN
