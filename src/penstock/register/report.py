@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.algebra.printing import Json
 from penstock.errors import Origin, SqlError
 from penstock.register.edits import runnable
-from penstock.register.states import State
+from penstock.register.states import Holder, State
 from penstock.register.steps import Action
 from penstock.register.verdict import Verdict
 
@@ -18,7 +18,7 @@ def verdict_text(verdict: Verdict, explain: bool = False) -> str:
         allowed = ", but allowed" if verdict.query.allow_unbounded else ""
         lines = [f"{verdict.name}: not safe{allowed}", *(_pointed(state, verdict.origin) for state in _first(verdict))]
         if verdict.hint is not None:
-            lines.append(f"why: {verdict.hint}")
+            lines.append(f"{'why' if verdict.unanswered is None else 'hint'}: {verdict.hint}")
         lines += _advice(verdict)
     if explain:
         lines += [f"  {line}" for line in verdict.explanation().splitlines()]
@@ -56,7 +56,8 @@ def _pointed(state: State, origin: Origin | None) -> str:
     """What is wrong, with the piece of SQL underlined that holds the state."""
     if origin is None:
         return state.because
-    span = origin.places.scopes.get(state.scope, origin.places.query)
+    whole = origin.places.query
+    span = whole if state.holder is Holder.QUERY else origin.places.scopes.get(state.scope, whole)
     return str(SqlError(state.because, None, origin.source, span))
 
 

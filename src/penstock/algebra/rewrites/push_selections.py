@@ -56,6 +56,8 @@ def _node(node: Relation) -> Relation:
 
 def _selected(relation: Relation, predicates: Predicates) -> Relation:
     """The selection of a relation whose own selections are as low as they can be."""
+    if not predicates:
+        return relation
     match relation:
         case Select(below, first):
             return _selected(below, first + predicates)
