@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from penstock.engines.drafts import Draft
+from penstock.engines.embedded import EmbeddedEngine
 from tests.cli.conftest import Done, Penstock
 
 SCRIPT = """\
@@ -111,6 +113,30 @@ def test_results_and_metrics_have_paths_of_their_own(here: Penstock) -> None:
     assert (done.code, done.err.splitlines()[0]) == (2, "link.json: two things would be written to it")
 
 
+def test_metrics_of_each_step_are_there_at_once(here: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def finish(engine: EmbeddedEngine) -> pa.Table:
+        seen.append(Path("metrics.json").read_text())
+        return ended(engine)
+
+    ended = EmbeddedEngine.finish
+    monkeypatch.setattr(EmbeddedEngine, "finish", finish)
+    assert run(here, "--metrics", "metrics.json").code == 0
+    whole = Path("metrics.json").read_text()
+    assert seen[0]
+    assert whole.startswith(seen[0])
+    assert run(here, "--metrics", "metrics.json", "--overwrite").code == 0
+    assert len(Path("metrics.json").read_text().splitlines()) == len(whole.splitlines())
+
+
+def test_metrics_may_go_to_a_device_and_a_full_one_is_named(here: Penstock) -> None:
+    assert run(here, "--metrics", "/dev/null").code == 0
+    done = run(here, "--out", "out.csv", "--metrics", "/dev/full")
+    assert (done.code, done.err.splitlines()[0]) == (2, "/dev/full: No space left on device")
+    assert not Path("out.csv").exists()
+
+
 def test_a_folder_and_what_is_not_a_file_are_refused(here: Penstock) -> None:
     Path("out.csv").mkdir()
     os.mkfifo("pipe.csv")
@@ -160,7 +186,7 @@ def test_names_that_differ_only_in_case_are_one(here: Penstock) -> None:
     [
         (["--out", "full.csv"], "full.csv: it holds files already"),
         (["--out", "file.csv"], "file.csv: it is a file, and Spark writes a folder"),
-        (["--out", "new.csv", "--overwrite"], "--overwrite is for the embedded engine: Spark's results are folders"),
+        (["--out", "full.csv", "--overwrite"], "full.csv: it holds files already"),
     ],
 )
 def test_spark_writes_over_nothing(here: Penstock, arguments: list[str], message: str) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from penstock import Session, masking
 from penstock.catalog import Connector
-from penstock.cli.output import say, show_traceback
+from penstock.cli.printing import say, show_traceback
 from penstock.engines.sinks import open_sink
 from penstock.errors import PenstockError, Source, Span, SqlError
 from penstock.masking import is_secret_name, masked, printable, remember_secrets, secret_spans

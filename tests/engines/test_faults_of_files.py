@@ -31,7 +31,7 @@ CREATE STREAM t (a BIGINT, ts BIGINT) TIMESTAMP BY ts USING csv OPTIONS (path 't
 CREATE QUERY late AS SELECT ISTREAM(s.a, t.ts) FROM s, t WHERE s.a = t.a ALLOW UNBOUNDED;
 CREATE QUERY seen AS SELECT ISTREAM(a) FROM t [NOW];
 """
-ARGUMENTS = ["run", "q.sql", "--engine", "embedded", "--until-done", "--spill", "--metrics", "m.json"]
+ARGUMENTS = ["run", "q.sql", "--engine", "embedded", "--until-done", "--spill"]
 OLD = b"what was there before\n"
 
 
@@ -59,7 +59,7 @@ def folder(penstock: Penstock, monkeypatch: pytest.MonkeyPatch) -> Path:  # noqa
 def test_each_operation_may_fail(
     folder: Path, form: str, overwrite: bool, faults: Iterable[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = [f"out-late.{form}", f"out-seen.{form}", "m.json"]
+    names = [f"out-late.{form}", f"out-seen.{form}"]
     arguments = [*ARGUMENTS, "--out", f"out-{{query}}.{form}", *(["--overwrite"] if overwrite else [])]
     old = dict.fromkeys(names, OLD) if overwrite else {}
     begin(folder, names, old)

@@ -10,7 +10,7 @@ from io import TextIOWrapper
 
 from penstock import __version__
 from penstock.cli import check, explain, fmt, profile, run
-from penstock.cli.output import say, show_traceback
+from penstock.cli.printing import say, show_traceback
 from penstock.cli.stopping import INTERRUPTED, is_interrupt
 from penstock.effort import TooDeep
 from penstock.errors import PenstockError

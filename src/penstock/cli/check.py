@@ -12,7 +12,7 @@ import json
 from penstock.algebra.printing import Json
 from penstock.cli.arguments import add_effort, add_time_zone, at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
-from penstock.cli.output import say
+from penstock.cli.printing import say
 from penstock.cli.witness import print_written, write_witness
 from penstock.effort import limited
 from penstock.register import Verdict, check_query, verdict_json, verdict_text

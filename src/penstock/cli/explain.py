@@ -15,7 +15,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.cli.arguments import add_effort, add_time_zone, at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
-from penstock.cli.output import say
+from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.errors import PenstockError
 from penstock.plan.explain import fragments_json, fragments_text

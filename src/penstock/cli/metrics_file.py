@@ -1,36 +1,54 @@
-"""The file of `--metrics`: a draft, opened before a run starts, so that a path that cannot be written costs nothing."""
+"""The file of `--metrics`: a log that others may follow while the run goes on, so each step's lines are there at once.
+
+It is opened before a run starts, so that a path that cannot be written costs nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Self
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self, TextIO
 
-from penstock.engines.drafts import Draft
+from penstock.engines.drafts import existing
 from penstock.engines.metrics import OperatorMetrics, metrics_lines
+from penstock.errors import PenstockError
 
 
 class MetricsFile:
-    """Takes metrics as they come; without a path nobody asks for them. It gets its name when it is published."""
+    """Takes metrics as they come; without a path nobody asks for them. An existing file needs `overwrite`."""
 
     def __init__(self, path: str | None, *, overwrite: bool = False) -> None:
-        self._draft = None if path is None else Draft(path, overwrite=overwrite)
+        self._path = path
+        self._file: TextIO | None = None
+        if path is not None:
+            with self._named():
+                # A pipe or a terminal is there before, and takes lines all the same.
+                is_new = not overwrite and not (Path(path).exists() and not Path(path).is_file())
+                self._file = Path(path).open("x" if is_new else "w", encoding="utf-8")  # noqa: SIM115
 
     def write(self, metrics: Callable[[], Iterable[OperatorMetrics]]) -> None:
-        if self._draft is not None:
-            with self._draft.named():
-                self._draft.file.write(metrics_lines(metrics()).encode())
-
-    def finish(self) -> None:
-        if self._draft is not None:
-            self._draft.finish()
-
-    def publish(self) -> None:
-        if self._draft is not None:
-            self._draft.publish()
+        if self._file is not None:
+            with self._named():
+                self._file.write(metrics_lines(metrics()))
+                self._file.flush()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._draft is not None:
-            self._draft.abandon()
+        if self._file is not None:
+            with self._named():
+                self._file.close()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        assert self._path is not None
+        try:
+            yield
+        except FileExistsError:
+            raise existing(self._path) from None
+        except OSError as error:
+            said = os.strerror(error.errno) if error.errno else str(error)
+            raise PenstockError(f"{self._path}: {said}", "choose a path that can be written") from error

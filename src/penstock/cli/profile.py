@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from penstock.catalog import Attribute, StreamDef
 from penstock.cli.arguments import at_least_one, duration
 from penstock.cli.files import JSON_SCHEMA, read_sql
-from penstock.cli.output import say
+from penstock.cli.printing import say
 from penstock.cli.progress import Bar
 from penstock.errors import PenstockError
 from penstock.sql import bind_text

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from penstock.cli.output import say
+from penstock.cli.printing import say
 from penstock.masking import printable
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 

@@ -11,8 +11,8 @@ import sys
 from penstock.algebra.relations import Query
 from penstock.cli.arguments import add_effort, add_time_zone, at_least_one, duration, instant, rows_or_time
 from penstock.cli.files import read_sql, shown_name
-from penstock.cli.output import say
 from penstock.cli.outputs import refuse_what_is_read, targets
+from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.errors import PenstockError
 from penstock.plan.exploited import unused_proof

@@ -64,7 +64,7 @@ def _drained(
     try:
         is_whole = _stepped(running, sinks, metrics, progress, stop) or not until_done
         if is_whole:
-            _published([*sinks.values(), metrics])
+            _publish(list(sinks.values()))
     except BaseException as error:
         is_whole = False
         if not is_interrupt(error):
@@ -79,12 +79,12 @@ def _drained(
     return INTERRUPTED
 
 
-def _published(written: Sequence[Sink | MetricsFile]) -> None:
+def _publish(sinks: Sequence[Sink]) -> None:
     """Lets all be seen, after all is on the disk."""
-    for each in written:
-        each.finish()
-    for each in written:
-        each.publish()
+    for sink in sinks:
+        sink.finish()
+    for sink in sinks:
+        sink.publish()
 
 
 def _stepped(

@@ -48,15 +48,12 @@ class _Started:
 
 def run_spark(script: Script, queries: list[Query], outputs: list[str], args: argparse.Namespace) -> int:
     find_java()
-    if args.overwrite:
-        hint = "leave --overwrite out, and remove the files and folders that are in the way yourself"
-        raise PenstockError("--overwrite is for the embedded engine: Spark's results are folders", hint)
     refuse_names(queries, "give the query a name without a slash: Spark keeps a folder for it")
     for output in outputs:
         _refuse_other_results(output, args.checkpoint)
     progress = Progress(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
     with ExitStack() as stack:
-        metrics = stack.enter_context(MetricsFile(args.metrics))
+        metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)))
         started: list[_Started] = []
         with terminable():
@@ -76,8 +73,6 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
         _count(started, progress)
         for each in started:
             metrics.write(each.running.metrics)
-        metrics.finish()
-        metrics.publish()
     progress.finish()
     if code:
         again = "run it again with the same --checkpoint" if args.checkpoint else "--checkpoint lets a run go on"

@@ -10,7 +10,7 @@ from penstock.algebra.expressions import Literal, Value
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import streams
 from penstock.catalog import StreamDef
-from penstock.cli.output import say
+from penstock.cli.printing import say
 from penstock.errors import PenstockError
 from penstock.register import Verdict
 from penstock.types import TIMESTAMP, Type

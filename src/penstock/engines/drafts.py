@@ -93,19 +93,14 @@ class Draft:
         if self._path.exists() and not self._path.is_file():
             raise PenstockError(f"{self._target}: it is not a regular file", "choose another path")
         if self._path.exists() and not self._overwrite:
-            raise self._existing()
-
-    def _existing(self) -> PenstockError:
-        return PenstockError(
-            f"{self._target}: it exists already", "choose another path, or replace it with --overwrite"
-        )
+            raise existing(self._target)
 
     def _name_new(self) -> None:
         """Gives the file its name, unless another has it by now: a rename would replace that one."""
         try:
             os.link(self._draft, self._path)
         except FileExistsError:
-            raise self._existing() from None
+            raise existing(self._target) from None
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
@@ -155,3 +150,8 @@ class Draft:
             return os.path.samestat(os.fstat(opened), os.lstat(self._draft))
         except FileNotFoundError:
             return False
+
+
+def existing(path: str) -> PenstockError:
+    """A file is in the way, and nobody allowed to replace it."""
+    return PenstockError(f"{path}: it exists already", "choose another path, or replace it with --overwrite")
