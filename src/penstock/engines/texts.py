@@ -22,6 +22,9 @@ from penstock.types import STRING, Kind, Type
 #: How csv files have NULL; the other way to write it is an empty field.
 NULL_TEXT = "\\N"
 
+#: Characters of a text that a message shows.
+_MOST_SHOWN = 40
+
 
 def values_of(texts: pa.Array, type_: Type) -> tuple[pa.Array, int | None]:
     """The values of texts, and the place of the first text that is none: there the value is NULL.
@@ -41,6 +44,15 @@ def values_of(texts: pa.Array, type_: Type) -> tuple[pa.Array, int | None]:
     values = _cast(texts, STRING, type_)
     wrong = pc.and_(values.is_null(), texts.is_valid()).index(True).as_py()
     return values, None if wrong < 0 else wrong
+
+
+def shortened(text: str) -> str:
+    """A text as a message shows it: of a long one the beginning.
+
+    >>> shortened("abc"), shortened("0123456789" * 10)
+    ('abc', '0123456789012345678901234567890123456789...')
+    """
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
 def texts_of(values: pa.Array, type_: Type) -> pa.Array:
