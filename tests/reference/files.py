@@ -118,7 +118,11 @@ def _from_json(value: Any, type_: Type) -> Value:
     if type_.is_numeric:
         return cast(f"{value:f}" if isinstance(value, Decimal) else str(value), STRING, type_)
     if type_ == STRING:
-        return value if isinstance(value, str) else json.dumps(value, default=float, ensure_ascii=False, separators=(",", ":"))
+        return (
+            value
+            if isinstance(value, str)
+            else json.dumps(value, default=float, ensure_ascii=False, separators=(",", ":"))
+        )
     return cast(value, STRING, type_) if isinstance(value, str) else None
 
 

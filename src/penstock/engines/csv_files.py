@@ -1,7 +1,8 @@
 """csv files, as batches of Arrow columns: a block of the file at a time, read as text, of which values are made.
 
-Options are Spark's: `header`, `sep` (or `delimiter`), `quote`, `nullValue`, `mode`. An empty field and `\\N` are NULL.
-With a header columns go by their names, without one by their places.
+Options are Spark's: `header`, `sep` (or `delimiter`), `quote`, `nullValue`, `mode`. An empty field and `\\N` are NULL;
+in quotes they are text, where the column holds text. With a header columns go by their names, without one by their
+places.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 
 from penstock.catalog import Attribute
-from penstock.engines.blocks import Block, blocks
-from penstock.engines.texts import NULL_TEXT, values_of
+from penstock.engines.blocks import Block, blocks, count_lines
+from penstock.engines.texts import NULL_TEXT, shortened, values_of
 from penstock.errors import PenstockError
 from penstock.sql.diagnostics import counted, listed
+from penstock.types import Kind
 
 OPTIONS = ("header", "sep", "delimiter", "quote", "nullvalue", "mode", "multiline")
 
@@ -59,9 +63,9 @@ class _Reader:
     def read(self, block: Block) -> pa.RecordBatch | None:
         if self._awaits_header:
             self._awaits_header = False
-            line, _, data = block.data.partition(b"\n")
-            self._names = self._spelled(line.decode("utf-8", "replace").rstrip("\r"))
-            block = Block(block.line + 1, data)
+            header, rest = self._parted(block.data)
+            self._names = self._spelled(header.decode("utf-8", "replace"))
+            block = Block(block.line + count_lines(block.data[: len(block.data) - len(rest)]), rest)
         columns = [attribute.name for attribute in self._wanted]
         try:
             table = pa_csv.read_csv(
@@ -73,18 +77,32 @@ class _Reader:
                     include_columns=columns,
                     null_values=self._nulls,
                     strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
                 ),
             )
-        except pa.ArrowInvalid as error:
+        except pa.ArrowException as error:
             if "Empty CSV file" in str(error):
                 return None
             raise self._unreadable(error, block) from error
-        arrays = [self._values(table.column(a.name).combine_chunks(), a, block) for a in self._wanted]
+        is_quoted = self.quote.encode() in block.data
+        arrays = [self._values(table.column(a.name).combine_chunks(), a, block, is_quoted) for a in self._wanted]
         return pa.RecordBatch.from_arrays(arrays, names=columns)
+
+    def _parted(self, data: bytes) -> tuple[bytes, bytes]:
+        """The header, and what follows its end of line."""
+        quote = re.escape(self.quote.encode())
+        header = re.match(rb"(?:[^\r\n%b]+|%b[^%b]*(?:%b|$))*" % ((quote,) * 4), data)
+        assert header is not None
+        rest = data[header.end() :]
+        return header.group(), rest[2:] if rest.startswith(b"\r\n") else rest[1:]
 
     def _spelled(self, header: str) -> list[str]:
         """The header with the declared spelling of each column."""
-        names = next(csv.reader([header], delimiter=self._separator, quotechar=self.quote), [])
+        lines = io.StringIO(header, newline="")
+        try:
+            names = next(csv.reader(lines, delimiter=self._separator, quotechar=self.quote), [])
+        except csv.Error as error:
+            raise PenstockError(f"{self._file}: its header cannot be read: {error}", "is this csv?") from error
         found = [name.strip().lower() for name in names]
         for attribute in self._declared:
             if (times := found.count(attribute.name.lower())) != 1:
@@ -94,10 +112,13 @@ class _Reader:
         # What is not declared is not read, and may be called anything.
         return [spelling.get(name, f"{name} {place}") for place, name in enumerate(found)]
 
-    def _values(self, texts: pa.Array, attribute: Attribute, block: Block) -> pa.Array:
+    def _values(self, texts: pa.Array, attribute: Attribute, block: Block, is_quoted: bool) -> pa.Array:
+        if is_quoted and attribute.type.kind not in (Kind.STRING, Kind.BINARY):
+            # Programs that quote all fields have no other way to write NULL.
+            texts = pc.if_else(pc.is_in(texts, pa.array(self._nulls, pa.string())), None, texts)
         values, wrong = values_of(texts, attribute.type)
         if wrong is not None and not self._lenient:
-            place, text = f"{self._file}:{self._line(block, wrong)}", texts[wrong].as_py()
+            place, text = f"{self._file}:{self._line(block, wrong)}", shortened(texts[wrong].as_py())
             message = f"{place}: {text!r} in column {attribute.name} is no {attribute.type}"
             raise PenstockError(message, "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL")
         return values
@@ -119,9 +140,10 @@ class _Reader:
         text = io.StringIO(block.data.decode("utf-8", "replace"), newline="")
         reader = csv.reader(text, delimiter=self._separator, quotechar=self.quote)
         before = 0
-        for fields in reader:
-            if fields and row == 0:
-                break
-            row -= bool(fields)
-            before = reader.line_num
+        with suppress(csv.Error):  # a field that is too long for this module: then some line before it
+            for fields in reader:
+                if fields and row == 0:
+                    break
+                row -= bool(fields)
+                before = reader.line_num
         return block.line + before

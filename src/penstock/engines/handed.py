@@ -26,7 +26,7 @@ class Handed:
         if isinstance(data, pa.RecordBatch):
             data = pa.Table.from_batches([data])
         elif type(data).__module__.partition(".")[0] == "pandas":
-            data = pa.Table.from_pandas(data, preserve_index=False)
+            data = _from_pandas(name, data)
         if isinstance(data, (pa.Table, pa.RecordBatchReader)):
             self._data, self.schema = data, data.schema
         else:
@@ -63,6 +63,14 @@ class Handed:
             )
         self._used = True
         return iter(self._data)
+
+
+def _from_pandas(name: str, frame: Any) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        hint = "each column has one name and values of one simple type"
+        raise PenstockError(f"{name}: the frame cannot be turned into Arrow columns: {error}", hint) from error
 
 
 def _peeked(name: str, data: object) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:

@@ -109,7 +109,7 @@ class _Reader:
 
 
 def _parsed(block: bytes, schema: pa.Schema, others: str) -> pa.Table | None:
-    """The fields of a schema, by Arrow. What it does with others is to infer their types, an error, or to ignore them."""
+    """The fields of a schema, as Arrow reads them. It may infer the types of others, ignore them, or see an error."""
     try:
         return pa_json.read_json(
             pa.BufferReader(block),

@@ -20,6 +20,7 @@ from penstock.catalog import Catalog
 from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.spark.cell import CellProcessor
 from penstock.engines.spark.checkpoint import Checkpoint
+from penstock.engines.spark.declared import check_whole
 from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import History, QueryProgress, observed
@@ -85,6 +86,8 @@ def start(
     """
     check_session(spark)
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting)
+    if until_done:
+        check_whole(work.streams)
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
     work = replace(work, out=folder_of_cells(spark, out, work.schema), spill=spill)
     kept = Checkpoint(spark, checkpoint)
