@@ -102,7 +102,7 @@ def _read_csv(file: Path, attributes: list[Attribute], options: Mapping[str, str
 
 def _read_json(file: Path, attributes: list[Attribute], options: Mapping[str, str]) -> Iterator[Row]:
     """One object per line; what an object does not have is NULL."""
-    for line in file.read_text(encoding="utf-8").split("\n"):
+    for line in file.read_bytes().decode("utf-8").split("\n"):
         if line.strip():
             found = {name.lower(): value for name, value in json.loads(line, parse_float=Decimal).items()}
             yield tuple(_from_json(found.get(a.name.lower()), a.type) for a in attributes)

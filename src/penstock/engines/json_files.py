@@ -128,8 +128,19 @@ def _is_utf8(block: bytes) -> bool:
     return True
 
 
+def _is_valid(column: pa.Array) -> bool:
+    """Whether its numbers have no more digits than their type, which Arrow does not see to."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def _converted(column: pa.Array, type_: Type) -> tuple[pa.Array, int | None]:
     """The values of a column as Arrow has read it, and the place of the first that is wrong."""
+    if type_.kind is Kind.DECIMAL and not _is_valid(column):
+        return column, 0
     if type_.kind in _NATIVE:
         return column, None
     if type_.kind is Kind.BINARY:
@@ -158,6 +169,17 @@ def _line_by_line(block: Block, wanted: list[Attribute], file: Path, lenient: bo
             raise PenstockError(message, "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL")
         columns.append(values)
     return pa.RecordBatch.from_arrays(columns, names=[attribute.name for attribute in wanted])
+
+
+def checked_lines(block: Block, file: Path) -> bytes:
+    """The objects of a block, one per line, of which Arrow may be asked anything."""
+    if count_objects(block.data) is not None and (block.data.isascii() or _is_utf8(block.data)):
+        return block.data
+    lines = [(number, line.strip()) for number, line in enumerate(block.data.split(b"\n"), start=block.line)]
+    for number, line in lines:
+        if line:
+            _object(line, f"{file}:{number}")
+    return b"\n".join(line for _, line in lines if line)
 
 
 def _fields(line: bytes, names: set[str], place: str) -> dict[str, Any]:

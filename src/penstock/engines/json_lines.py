@@ -62,6 +62,15 @@ def is_nested_too_deep(line: bytes) -> bool:
     return bool(depth.max(initial=0) > MOST_NESTED)
 
 
+def count_names(block: bytes) -> int:
+    """How many different names there are in a block, in objects inside objects, too.
+
+    >>> count_names(b'{"a": {"b": ":"}}\\n{"a" : 2}')
+    2
+    """
+    return len(set(_NAME.findall(block)))
+
+
 def has_other_spelling(block: bytes, names: Collection[str]) -> bool:
     """Whether some name in a block is one of these names but for upper and lower case.
 

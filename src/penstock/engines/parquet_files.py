@@ -29,4 +29,5 @@ def read_parquet(
                 yield pa.RecordBatch.from_arrays(arrays, names=[a.name for a in wanted])
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         hint = "it is no parquet file, or it is cut off or damaged"
-        raise PenstockError(f"{file}: it cannot be read as parquet: {error}", hint) from error
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise PenstockError(f"{file}: it cannot be read as parquet: {reason}", hint) from error

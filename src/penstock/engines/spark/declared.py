@@ -1,8 +1,8 @@
 """The DataFrames of declared sources: what `USING format OPTIONS (...)` means to Spark.
 
 Local csv, json and parquet files are read by the embedded engine's readers, unless an option is Spark's alone. Where
-Spark reads them, its options are set so that they mean nearly the same: `\\N` and an empty field are NULL, and text that
-is no value of its type is an error, unless OPTIONS say otherwise.
+Spark reads them, its options are set so that they mean nearly the same: `\\N` and an empty field are NULL, and text
+that is no value of its type is an error, unless OPTIONS say otherwise.
 """
 
 from __future__ import annotations
