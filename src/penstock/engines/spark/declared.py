@@ -37,7 +37,7 @@ _DEFAULTS: dict[str, dict[str, str]] = {
     "csv": {
         "mode": "FAILFAST",
         "nullValue": "\\N",
-        "emptyValue": "\\N",
+        "emptyValue": "",
         "escape": '"',
         "multiLine": "true",
         "enforceSchema": "false",
