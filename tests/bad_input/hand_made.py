@@ -58,6 +58,14 @@ def forged_footer() -> bytes:
     return bytes(data)
 
 
+def other_count() -> bytes:
+    """A footer that says that there is one row more."""
+    data = bytearray(parquet({"n": list(range(100)), "ts": [0] * 100})())
+    at = data.find(b"\x16\xc8\x01", len(data) - 8 - struct.unpack("<i", data[-8:-4])[0])
+    data[at + 1] += 2
+    return bytes(data)
+
+
 def many_groups() -> bytes:
     """A list of row groups that is said to have two thousand million entries."""
     data = bytearray(parquet({"n": [1], "ts": [0]})())
@@ -116,6 +124,9 @@ CASES: dict[str, Case] = {
     "empty fields": Case("csv", b',1\n"",2\n\\N,3\n"\\N",4\n', [(None, 1), ("", 2), (None, 3), ("\\N", 4)], W),
     "empty fields of a number": Case(
         "csv", b',1\n"",2\n\\N,3\n"\\N",4\n', [(None, 1), (None, 2), (None, 3), (None, 4)]
+    ),
+    "quoted numbers that are NULL": Case(
+        "csv", b'"-1",1\n-1,2\n"2",3\n', [(None, 1), (None, 2), (2, 3)], N, "nullValue '-1'"
     ),
     "numbers as texts": Case("csv", b"1.0,1\n", "in column n is no BIGINT"),
     "an exponent": Case("csv", b"1e3,1\n", "in column n is no BIGINT"),
@@ -217,6 +228,7 @@ CASES: dict[str, Case] = {
     "zero bytes": Case("parquet", b"", "{file}: it cannot be read as parquet"),
     "no parquet": Case("parquet", b"PAR1 and no more", "{file}: it cannot be read as parquet"),
     "a forged footer": Case("parquet", forged_footer, "{file}: it cannot be read as parquet"),
+    "another number of rows": Case("parquet", other_count, "{file}: it cannot be read as parquet"),
     "very many row groups": Case("parquet", many_groups, "{file}: it cannot be read as parquet"),
     "unknown compression": Case("parquet", lzo, "{file}: it cannot be read as parquet"),
     "an encrypted footer": Case(

@@ -42,8 +42,9 @@ def blocks(file: Path, quote: bytes | None = None) -> Iterator[Block]:
         together = rest + data
         end = _row_end(together, quote)
         if end:
-            yield Block(line, together[:end])
-            line += count_lines(together[:end])
+            block = Block(line, together[:end])
+            line += count_lines(block.data)
+            yield block
         rest = together[end:]
         if len(rest) > MOST_BYTES:
             raise PenstockError(f"{file}:{line}: a row of more than {MOST_BYTES >> 20} MB", _hint(rest, quote))

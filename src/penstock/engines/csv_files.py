@@ -113,15 +113,22 @@ class _Reader:
         return [spelling.get(name, f"{name} {place}") for place, name in enumerate(found)]
 
     def _values(self, texts: pa.Array, attribute: Attribute, block: Block, is_quoted: bool) -> pa.Array:
-        if is_quoted and attribute.type.kind not in (Kind.STRING, Kind.BINARY):
-            # Programs that quote all fields have no other way to write NULL.
-            texts = pc.if_else(pc.is_in(texts, pa.array(self._nulls, pa.string())), None, texts)
+        is_quoted &= attribute.type.kind not in (Kind.STRING, Kind.BINARY)
+        if is_quoted and len(self._nulls) > 2:
+            texts = self._without_nulls(texts)
         values, wrong = values_of(texts, attribute.type)
+        if wrong is not None and is_quoted:
+            texts = self._without_nulls(texts)
+            values, wrong = values_of(texts, attribute.type)
         if wrong is not None and not self._lenient:
             place, text = f"{self._file}:{self._line(block, wrong)}", shortened(texts[wrong].as_py())
             message = f"{place}: {text!r} in column {attribute.name} is no {attribute.type}"
             raise PenstockError(message, "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL")
         return values
+
+    def _without_nulls(self, texts: pa.Array) -> pa.Array:
+        """Texts of values that are no texts: there NULL may be quoted, for programs that quote all fields."""
+        return pc.if_else(pc.is_in(texts, pa.array(self._nulls, pa.string())), None, texts)
 
     def _unreadable(self, error: Exception, block: Block) -> PenstockError:
         """What Arrow says, with the line instead of the row."""

@@ -24,9 +24,14 @@ def read_parquet(
         with pq.ParquetFile(file, coerce_int96_timestamp_unit="us", page_checksum_verification=True) as content:
             names = spelled(content.schema_arrow.names, declared, str(file))
             columns = [names[attribute.name] for attribute in wanted]
+            missing = content.metadata.num_rows
             for batch in content.iter_batches(BATCH_ROWS, columns=columns, use_threads=False):
+                missing -= batch.num_rows
                 arrays = [typed(batch.column(names[a.name]), a, str(file)) for a in wanted]
                 yield pa.RecordBatch.from_arrays(arrays, names=[a.name for a in wanted])
+            if missing:
+                said = content.metadata.num_rows
+                raise pa.ArrowInvalid(f"its footer says {said} rows, and it has {said - missing}")
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         hint = "it is no parquet file, or it is cut off or damaged"
         reason = next(iter(str(error).splitlines()), type(error).__name__)
