@@ -151,7 +151,7 @@ BAD = {
     "two.csv": ("a,b\n2024-05-06 00:00:00,2024-05-06 00:00:00\n", "two.csv: a, b could all be the time"),
     "twice.csv": ("a,A,ts\n1,2,2024-05-06 00:00:00\n", "twice.csv: has 2 columns a"),
     "broken.parquet": ("no parquet", "broken.parquet: it cannot be read as parquet"),
-    "broken.json": ("{", "broken.json: it cannot be read as json"),
+    "broken.json": ("{", "broken.json:1: this is no JSON"),
     "ragged.csv": ("a,ts\n1,2024-05-06 00:00:00\n1\n", "ragged.csv"),
     "none.sql": ("CREATE TABLE t (a INT);", "none.sql: no stream is declared"),
     "kafka.sql": ("CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts USING kafka;", "s: the embedded engine reads"),

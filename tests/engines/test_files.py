@@ -288,11 +288,6 @@ def test_quotes_tell_a_text_from_null(here: Path) -> None:
     assert '\\N,false,"\\N",x,' in written[2]
 
 
-def test_a_quoted_empty_field_is_not_a_number(here: Path) -> None:
-    (here / "s.csv").write_text('"",1\n')
-    assert refused(declared("csv OPTIONS (path 's.csv')", "n BIGINT, ts BIGINT")).startswith("s.csv:1: '' in column n")
-
-
 def test_a_result_that_is_not_whole_has_no_name(here: Path) -> None:
     query, rows = results()
     for form in ("csv", "json", "parquet"):

@@ -130,7 +130,7 @@ def csv_records(text: str, separator: str = ",") -> Iterator[list[tuple[str, boo
 
 def _read_json(file: Path, attributes: list[Attribute], options: Mapping[str, str]) -> Iterator[Row]:
     """One object per line; what an object does not have is NULL."""
-    for line in file.read_text(encoding="utf-8").split("\n"):
+    for line in file.read_bytes().decode("utf-8").split("\n"):
         if line.strip():
             found = {name.lower(): value for name, value in json.loads(line, parse_float=Decimal).items()}
             yield tuple(_from_json(found.get(a.name.lower()), a.type) for a in attributes)
@@ -146,7 +146,11 @@ def _from_json(value: Any, type_: Type) -> Value:
     if type_.is_numeric:
         return cast(f"{value:f}" if isinstance(value, Decimal) else str(value), STRING, type_)
     if type_ == STRING:
-        return value if isinstance(value, str) else json.dumps(value, default=str)
+        return (
+            value
+            if isinstance(value, str)
+            else json.dumps(value, default=float, ensure_ascii=False, separators=(",", ":"))
+        )
     return cast(value, STRING, type_) if isinstance(value, str) else None
 
 

@@ -17,6 +17,16 @@ MOST_BYTES = 1 << 26
 
 _BOM = b"\xef\xbb\xbf"
 
+_COMPRESSED = "unpack it, or give it a name that says how it is compressed, as in .gz"
+#: How files start that are something else.
+_NO_TEXT = (
+    (b"\xff\xfe", "UTF-16", "save the file as UTF-8"),
+    (b"\xfe\xff", "UTF-16", "save the file as UTF-8"),
+    (b"\x1f\x8b", "compressed by gzip", _COMPRESSED),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd", _COMPRESSED),
+    (b"PAR1", "a parquet file", "write USING parquet"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -32,8 +42,9 @@ def blocks(file: Path, quote: bytes | None = None) -> Iterator[Block]:
         together = rest + data
         end = _row_end(together, quote)
         if end:
-            yield Block(line, together[:end])
-            line += together.count(b"\n", 0, end)
+            block = Block(line, together[:end])
+            line += count_lines(block.data)
+            yield block
         rest = together[end:]
         if len(rest) > MOST_BYTES:
             raise PenstockError(f"{file}:{line}: a row of more than {MOST_BYTES >> 20} MB", _hint(rest, quote))
@@ -45,14 +56,27 @@ def blocks(file: Path, quote: bytes | None = None) -> Iterator[Block]:
         yield Block(line, rest)
 
 
+def count_lines(data: bytes) -> int:
+    """How many lines end in data. A lone carriage return ends one, too.
+
+    >>> count_lines(b"a\\r\\nb\\rc\\n")
+    3
+    """
+    lines = data.count(b"\n")
+    return lines + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else lines
+
+
 def _pieces(file: Path) -> Iterator[bytes]:
     try:
         with pa.input_stream(str(file)) as content:
             first = bytes(content.read(BLOCK_BYTES)).removeprefix(_BOM)
+            for sign, what, hint in _NO_TEXT:
+                if first.startswith(sign):
+                    raise PenstockError(f"{file}: it is {what}, not text in UTF-8", hint)
             while first:
                 yield first
                 first = bytes(content.read(BLOCK_BYTES))
-    except OSError as error:
+    except (OSError, pa.ArrowException) as error:
         raise PenstockError(f"{file}: it cannot be read: {error}", "the file is cut off or damaged") from error
 
 

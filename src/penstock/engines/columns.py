@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from penstock import types
 from penstock.catalog import Attribute
@@ -19,16 +20,30 @@ def typed(column: pa.Array, attribute: Attribute, where: str) -> pa.Array:
     target = arrow_type(attribute.type)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if column.type == target:
-        return column
     if not pa.types.is_null(column.type) and not _FITTING[attribute.type.kind](column.type):
         message = f"{where}: column {attribute.name} holds {column.type}, not {attribute.type}"
         raise PenstockError(message, f"declare {attribute.name} with the type that the data have")
     try:
-        return column.cast(target, safe=attribute.type.kind is not Kind.TIMESTAMP)
-    except pa.ArrowInvalid as error:
+        if attribute.type.kind in _CHECKED:
+            column.validate(full=True)
+        if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+            return _microseconds(column).cast(target)
+        return column if column.type == target else column.cast(target)
+    except pa.ArrowException as error:
         message = f"{where}: column {attribute.name} holds a value that is no {attribute.type}: {error}"
-        raise PenstockError(message, f"declare {attribute.name} with a wider type") from error
+        hint = "times are at most some 292,000 years from 1970" if attribute.type.kind is Kind.TIMESTAMP else None
+        raise PenstockError(message, hint or f"declare {attribute.name} with a wider type") from error
+
+
+#: Types of which files may hold values that are none: bytes that are not UTF-8, and more digits than are declared.
+_CHECKED = (Kind.STRING, Kind.DECIMAL)
+
+
+def _microseconds(column: pa.Array) -> pa.Array:
+    """Nanoseconds, cut off: the microsecond that has begun, before 1970 too."""
+    numbers = column.view(pa.int64())
+    below = pc.less(pc.subtract(numbers, pc.multiply(pc.divide(numbers, 1000), 1000)), 0)
+    return pc.subtract(pc.divide(numbers, 1000), below.cast(pa.int64())).cast(pa.timestamp("us"))
 
 
 _TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -53,7 +68,7 @@ def spelled(names: list[str], declared: list[Attribute], where: str) -> dict[str
     own = {}
     for attribute in declared:
         same = [name for name in names if name.lower() == attribute.name.lower()]
-        if len(same) > 1 and attribute.name in same:
+        if len(same) > 1 and same.count(attribute.name) == 1:
             same = [attribute.name]
         if len(same) != 1:
             wrong = f"has no column {attribute.name}" if not same else f"has {len(same)} columns {attribute.name}"

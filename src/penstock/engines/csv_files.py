@@ -1,7 +1,8 @@
 """csv files, as batches of Arrow columns: a block of the file at a time, read as text, of which values are made.
 
-Options are Spark's: `header`, `sep` (or `delimiter`), `quote`, `nullValue`, `mode`. An empty field and `\\N` are NULL,
-unless they are quoted. With a header columns go by their names, without one by their places.
+Options are Spark's: `header`, `sep` (or `delimiter`), `quote`, `nullValue`, `mode`. An empty field and `\\N` are NULL;
+in quotes they are text, where the column holds text. With a header columns go by their names, without one by their
+places.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
-from penstock.engines.blocks import Block, blocks
+from penstock.engines.blocks import Block, blocks, count_lines
 from penstock.engines.texts import NULL_TEXT, values_of
 from penstock.errors import PenstockError
 from penstock.masking import shortened
 from penstock.sql.diagnostics import counted, listed
+from penstock.types import Kind
 
 OPTIONS = ("header", "sep", "delimiter", "quote", "nullvalue", "mode", "multiline", "timezone")
 
@@ -62,9 +66,9 @@ class _Reader:
     def read(self, block: Block) -> pa.RecordBatch | None:
         if self._awaits_header:
             self._awaits_header = False
-            line, _, data = block.data.partition(b"\n")
-            self._names = self._spelled(line.decode("utf-8", "replace").rstrip("\r"))
-            block = Block(block.line + 1, data)
+            header, rest = self._parted(block.data)
+            self._names = self._spelled(header.decode("utf-8", "replace"))
+            block = Block(block.line + count_lines(block.data[: len(block.data) - len(rest)]), rest)
         columns = [attribute.name for attribute in self._wanted]
         try:
             table = pa_csv.read_csv(
@@ -79,16 +83,29 @@ class _Reader:
                     quoted_strings_can_be_null=False,
                 ),
             )
-        except pa.ArrowInvalid as error:
+        except pa.ArrowException as error:
             if "Empty CSV file" in str(error):
                 return None
             raise self._unreadable(error, block) from error
-        arrays = [self._values(table.column(a.name).combine_chunks(), a, block) for a in self._wanted]
+        is_quoted = self.quote.encode() in block.data
+        arrays = [self._values(table.column(a.name).combine_chunks(), a, block, is_quoted) for a in self._wanted]
         return pa.RecordBatch.from_arrays(arrays, names=columns)
+
+    def _parted(self, data: bytes) -> tuple[bytes, bytes]:
+        """The header, and what follows its end of line."""
+        quote = re.escape(self.quote.encode())
+        header = re.match(rb"(?:[^\r\n%b]+|%b[^%b]*(?:%b|$))*" % ((quote,) * 4), data)
+        assert header is not None
+        rest = data[header.end() :]
+        return header.group(), rest[2:] if rest.startswith(b"\r\n") else rest[1:]
 
     def _spelled(self, header: str) -> list[str]:
         """The header with the declared spelling of each column."""
-        names = next(csv.reader([header], delimiter=self._separator, quotechar=self.quote), [])
+        lines = io.StringIO(header, newline="")
+        try:
+            names = next(csv.reader(lines, delimiter=self._separator, quotechar=self.quote), [])
+        except csv.Error as error:
+            raise PenstockError(f"{self._file}: its header cannot be read: {error}", "is this csv?") from error
         found = [name.strip().lower() for name in names]
         # A file whose first line has none of the columns may be a file of any kind, of which nothing is shown.
         is_ours = any(attribute.name.lower() in found for attribute in self._declared)
@@ -101,8 +118,14 @@ class _Reader:
         # What is not declared is not read, and may be called anything.
         return [spelling.get(name, f"{name} {place}") for place, name in enumerate(found)]
 
-    def _values(self, texts: pa.Array, attribute: Attribute, block: Block) -> pa.Array:
+    def _values(self, texts: pa.Array, attribute: Attribute, block: Block, is_quoted: bool) -> pa.Array:
+        is_quoted &= attribute.type.kind not in (Kind.STRING, Kind.BINARY)
+        if is_quoted and len(self._nulls) > 2:
+            texts = self._without_nulls(texts)
         values, wrong = values_of(texts, attribute.type, self._zone)
+        if wrong is not None and is_quoted:
+            texts = self._without_nulls(texts)
+            values, wrong = values_of(texts, attribute.type, self._zone)
         if wrong is not None and not self._lenient:
             line = self._line(block, wrong)
             # A file whose first line is wrong may be a file of any kind, of which nothing is shown.
@@ -112,6 +135,10 @@ class _Reader:
             header = "; if the first line has the names of the columns, write header 'true'" if line == 1 else ""
             raise PenstockError(message, hint + header)
         return values
+
+    def _without_nulls(self, texts: pa.Array) -> pa.Array:
+        """Texts of values that are no texts: there NULL may be quoted, for programs that quote all fields."""
+        return pc.if_else(pc.is_in(texts, pa.array(self._nulls, pa.string())), None, texts)
 
     def _unreadable(self, error: Exception, block: Block) -> PenstockError:
         """What Arrow says, with the line instead of the row."""
@@ -133,9 +160,10 @@ class _Reader:
         text = io.StringIO(block.data.decode("utf-8", "replace"), newline="")
         reader = csv.reader(text, delimiter=self._separator, quotechar=self.quote)
         before = 0
-        for fields in reader:
-            if fields and row == 0:
-                break
-            row -= bool(fields)
-            before = reader.line_num
+        with suppress(csv.Error):  # a field that is too long for this module: then some line before it
+            for fields in reader:
+                if fields and row == 0:
+                    break
+                row -= bool(fields)
+                before = reader.line_num
         return block.line + before

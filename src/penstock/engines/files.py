@@ -6,7 +6,6 @@ that start with `_` or `.` hold no data. Files are read piece by piece, so they 
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.algebra.zones import DEFAULT
 from penstock.catalog import Attribute, StreamDef, TableDef
 from penstock.engines import csv_files, json_files, parquet_files
+from penstock.engines.paths import check_not_empty, files_of
 from penstock.errors import PenstockError
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.synopsis.codes import arrow_type
@@ -40,7 +40,7 @@ FORMATS: dict[str, Format] = {
 
 #: How fast Spark reads is no matter here, so these options change nothing.
 _OF_SPARK = ("maxfilespertrigger", "maxbytespertrigger")
-_MODES = ("failfast", "permissive")
+MODES = ("failfast", "permissive")
 
 
 class FileSource:
@@ -66,17 +66,21 @@ class FileSource:
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         """All rows that there are, with these columns."""
+        check_not_empty(self._path)
+        yield from self._batches(columns)
+
+    def following(self, columns: list[str]) -> Iterator[pa.RecordBatch | None]:
+        """All rows that there are and that will be; None when there is nothing for now."""
+        while True:
+            yield from self._batches(columns)
+            yield None
+
+    def _batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         wanted = [attribute for attribute in self._declared if attribute.name in columns]
         for file in self._new():
             self._read.add(file)
             for batch in self._format.read(file, self._declared, wanted, self._options):
                 yield from bounded(batch)
-
-    def following(self, columns: list[str]) -> Iterator[pa.RecordBatch | None]:
-        """All rows that there are and that will be; None when there is nothing for now."""
-        while True:
-            yield from self.batches(columns)
-            yield None
 
     def table(self) -> pa.Table:
         names = [attribute.name for attribute in self._declared]
@@ -85,17 +89,7 @@ class FileSource:
 
     def _new(self) -> list[Path]:
         """The files that have not been read, in order."""
-        path = Path(self._path)
-        if path.is_dir():
-            files = [file for file in path.iterdir() if file.is_file() and file.name[0] not in "_."]
-        elif path.exists() or not glob.has_magic(self._path):
-            files = [path]
-        else:
-            files = [Path(file) for file in glob.glob(self._path) if Path(file).is_file()]
-        if not path.exists() and not (files and glob.has_magic(self._path)):
-            hint = "paths in OPTIONS are looked up from the folder in which the command runs"
-            raise PenstockError(f"{self._path}: there is no such file, which {self._definition.name} reads", hint)
-        return sorted(file for file in files if file not in self._read)
+        return [file for file in files_of(self._path, self._definition.name) if file not in self._read]
 
     def _checked(self) -> Format:
         name = self._definition.name
@@ -109,7 +103,7 @@ class FileSource:
                 raise PenstockError(f"{name}: the embedded engine has no option {option} for {self._name}", hint)
         if "path" not in self._options:
             raise PenstockError(f"{name}: there is no path to read from", "write OPTIONS (path '...')")
-        if self._options.get("mode", "failfast").lower() not in _MODES:
+        if self._options.get("mode", "failfast").lower() not in MODES:
             raise PenstockError(f"{name}: there is no mode {self._options['mode']}", "write FAILFAST or PERMISSIVE")
         return known
 

@@ -28,7 +28,7 @@ class Handed:
         if isinstance(data, pa.RecordBatch):
             data = pa.Table.from_batches([data])
         elif type(data).__module__.partition(".")[0] == "pandas":
-            data = pa.Table.from_pandas(data, preserve_index=False)
+            data = _from_pandas(name, data)
         if isinstance(data, (pa.Table, pa.RecordBatchReader)):
             self._data, self.schema = data, data.schema
         else:
@@ -73,6 +73,14 @@ def _zoned(column: pa.Array, zone: str) -> pa.Array:
     """A column whose times, if it has any, have a zone."""
     is_local = pa.types.is_timestamp(column.type) and column.type.tz is None
     return in_zone(column, zone) if is_local and zone != DEFAULT else column
+
+
+def _from_pandas(name: str, frame: Any) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        hint = "each column has one name and values of one simple type"
+        raise PenstockError(f"{name}: the frame cannot be turned into Arrow columns: {error}", hint) from error
 
 
 def _peeked(name: str, data: object) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:

@@ -14,7 +14,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.algebra.expressions import Column, columns
 from penstock.algebra.relations import Schema, Stream
 from penstock.catalog import StreamDef
-from penstock.engines.lateness import Progress, on_time
+from penstock.engines.lateness import LAST_INSTANT, Progress, on_time
 from penstock.engines.routing import Router
 from penstock.errors import PenstockError
 from penstock.operators.projection import projection
@@ -50,6 +50,9 @@ class Ingest:
         horizon: int | None = None,
         sharing: Sharing = NOTHING_SHARED,
     ) -> None:
+        if horizon is not None and horizon > LAST_INSTANT:
+            message = f"the horizon {horizon} is beyond the last instant, {LAST_INSTANT}"
+            raise PenstockError(message, "give the horizon in microseconds since 1970")
         self.definition = definition
         self.progress = Progress()
         self._dictionary = dictionary

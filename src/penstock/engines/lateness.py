@@ -16,6 +16,9 @@ from penstock.synopsis.memory import Ints
 #: Before the first row there is nothing to be late against.
 NEVER = -(2**63)
 
+#: The last instant that a row may have, after the year 148,000: what is added to it still fits 64 bits.
+LAST_INSTANT = 2**62 - 1
+
 
 @dataclass(slots=True)
 class Progress:
@@ -24,7 +27,7 @@ class Progress:
     newest: int = NEVER
     rows: int = 0
     late_rows: int = 0
-    #: Rows without a timestamp, or with one before 1970 or beyond what 64 bits hold.
+    #: Rows without a timestamp, or with one before 1970 or after the last instant.
     bad_rows: int = 0
     #: The instant of the first row that has one.
     first: int = NEVER
@@ -52,7 +55,9 @@ def on_time(
         progress.newest = int(ts[-1])
         progress.first = int(ts[0]) if progress.first == NEVER else progress.first
         return np.ones(len(ts), np.bool_)
-    bad = ts < 0 if nulls is None else (ts < 0) | nulls
+    bad = (ts < 0) | (ts > LAST_INSTANT)
+    if nulls is not None:
+        bad |= nulls
     exists = ~bad if horizon is None else ~bad & (ts <= horizon)
     newest = np.maximum.accumulate(np.concatenate(([progress.newest], np.where(exists, ts, NEVER))))
     late = exists & (newest[:-1] != NEVER) & (ts < newest[:-1] - delay)
@@ -68,4 +73,4 @@ def on_time(
 
 def _goes_on(ts: Ints, progress: Progress) -> bool:
     """Whether rows are in the order of time, and behind all that came: what most streams bring."""
-    return bool(ts[0] >= max(0, progress.newest) and (ts[1:] >= ts[:-1]).all())
+    return bool(ts[0] >= max(0, progress.newest) and ts[-1] <= LAST_INSTANT and (ts[1:] >= ts[:-1]).all())

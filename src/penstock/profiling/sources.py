@@ -7,6 +7,7 @@ error when it is read. A csv file has a header.
 from __future__ import annotations
 
 import csv
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,6 +23,9 @@ from penstock.catalog import Attribute, Connector, StreamDef
 from penstock.engines.blocks import blocks
 from penstock.engines.columns import sql_type
 from penstock.engines.files import FileSource
+from penstock.engines.json_files import checked_lines
+from penstock.engines.json_lines import count_names
+from penstock.engines.paths import files_of
 from penstock.engines.texts import NULL_TEXT, values_of
 from penstock.engines.time_units import likely_unit
 from penstock.errors import PenstockError
@@ -30,6 +34,9 @@ from penstock.types import STRING, TIMESTAMP, Kind, Type
 
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 _PACKED = (".gz", ".bz2", ".zst", ".lz4", ".br")
+
+#: Fields that the objects of a file may have: each is a column, also of the objects that lack it.
+_MOST_NAMES = 1_000
 
 _DECLARE = "or declare the stream, with USING, in a SQL file and give that file"
 
@@ -76,17 +83,14 @@ def about_how_many(definition: StreamDef) -> int | None:
         sample = next(blocks(files[0])).data
         lines = sample.count(b"\n") or 1
         return sum(file.stat().st_size for file in files) * lines // len(sample)
-    except (PenstockError, OSError, pa.ArrowInvalid, StopIteration):
+    except (PenstockError, OSError, pa.ArrowException, StopIteration):
         return None
 
 
 def _files(path: str) -> list[Path]:
-    place = Path(path)
-    if not place.exists():
+    if not os.path.lexists(path):
         raise PenstockError(f"{path}: there is no such file or folder", "give files or folders of csv, json or parquet")
-    if place.is_file():
-        return [place]
-    files = sorted(file for file in place.iterdir() if file.is_file() and file.name[0] not in "_.")
+    files = files_of(path, "profile")
     if not files:
         raise PenstockError(f"{path}: the folder holds no data", "names that start with _ or . hold none")
     return files
@@ -144,9 +148,10 @@ def _columns(file: Path, format_: str) -> Iterator[tuple[str, Type]]:
     """The columns that can be declared."""
     try:
         schema = {"csv": _csv_schema, "json": _json_schema, "parquet": pq.read_schema}[format_](file)
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError, MemoryError, csv.Error, UnicodeDecodeError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise PenstockError(
-            f"{file}: it cannot be read as {format_}: {error}", "it may be cut off or damaged"
+            f"{file}: it cannot be read as {format_}: {reason}", "it may be cut off or damaged"
         ) from error
     for field in schema:
         type_ = STRING if pa.types.is_null(field.type) else sql_type(field.type)
@@ -158,7 +163,7 @@ def _csv_schema(file: Path) -> pa.Schema:
     block = next(blocks(file, b'"'), None)
     if block is None:
         raise PenstockError(f"{file}: the file is empty", "a csv file has a header and rows")
-    header = next(csv.reader([block.data.partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")]), [])
+    header = next(csv.reader(block.data[: 1 << 16].decode("utf-8", "replace").splitlines()[:1]), [])
     if header and all(_is_number(name) for name in header):
         hint = "add the names of the columns as its first line, "
         raise PenstockError(f"{file}: its first line is no header", hint + _DECLARE)
@@ -177,8 +182,11 @@ def _json_schema(file: Path) -> pa.Schema:
     block = next(blocks(file), None)
     if block is None or not block.data.strip():
         raise PenstockError(f"{file}: the file is empty", 'each line is an object, as in {"a": 1}')
-    options = pa_json.ReadOptions(use_threads=False, block_size=len(block.data) + 1)
-    return _timed(pa_json.read_json(pa.BufferReader(block.data), options))
+    objects = checked_lines(block, file)
+    if count_names(objects) > _MOST_NAMES:
+        raise PenstockError(f"{file}: more than {_MOST_NAMES:,} names of fields", f"rename them, {_DECLARE}")
+    options = pa_json.ReadOptions(use_threads=False, block_size=len(objects) + 1)
+    return _timed(pa_json.read_json(pa.BufferReader(objects), options))
 
 
 def _timed(table: pa.Table) -> pa.Schema:

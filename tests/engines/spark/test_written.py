@@ -117,7 +117,10 @@ def test_only_what_spark_need_not_read_is_listed(spark: SparkSession, tmp_path: 
     assert is_listed("parquet")
     assert is_listed("Parquet", maxFilesPerTrigger="1", pathGlobFilter="*.parquet")
     assert not is_listed("parquet", mergeSchema="true")
-    assert not is_listed("csv")
+    assert is_listed("csv", header="true", mode="permissive")
+    assert not is_listed("csv", encoding="latin1")
+    assert not is_listed("json", mode="DROPMALFORMED")
+    assert not is_listed("orc")
 
 
 def test_names_may_be_odd(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,16 +1,19 @@
 """The DataFrames of declared sources: what `USING format OPTIONS (...)` means to Spark.
 
-csv and json mean the same as in the embedded engine: `\\N` and an empty field are NULL, a quoted empty field is an
-empty text, and text that is not a value of its type is an error, unless OPTIONS say otherwise.
+Local csv, json and parquet files are read by the embedded engine's readers, unless an option is Spark's alone. Where
+Spark reads them, its options are set so that they mean nearly the same: `\\N` and an empty field are NULL, and text
+that is no value of its type is an error, unless OPTIONS say otherwise.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlparse
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pyspark
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -18,14 +21,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from penstock.catalog import Catalog, Connector, StreamDef, TableDef
+from penstock.engines.files import FORMATS
+from penstock.engines.paths import check_not_empty, files_of
 from penstock.engines.planning import read_by
 from penstock.engines.spark.inspection import inspect
-from penstock.engines.spark.listing import ListedFiles, listed_files
-from penstock.engines.spark.reports import causes, relayed, told_once
+from penstock.engines.spark.listing import ListedFiles, listed_files, reading_options
+from penstock.engines.spark.reports import causes, local_path, relayed, told_once
 from penstock.engines.spark.session import session_zone
 from penstock.engines.spark.types import spark_type
 from penstock.errors import PenstockError
 from penstock.plan.fragments import Plan
+from penstock.synopsis.codes import arrow_type
 
 #: Spark reads an empty field as the nullValue, and a quoted one as the emptyValue.
 _DEFAULTS: dict[str, dict[str, str]] = {
@@ -66,6 +72,7 @@ def _handed_table(spark: SparkSession, table: TableDef, rows: Any) -> DataFrame:
 
 def declared_stream(spark: SparkSession, stream: StreamDef) -> DataFrame | ListedFiles:
     connector = _connector(stream)
+    _check_path(connector, stream.name)
     options = _options(connector)
     if os.path.isfile(options.get("path", "")):
         options["path"] = _as_pattern(options["path"])
@@ -82,12 +89,48 @@ def declared_stream(spark: SparkSession, stream: StreamDef) -> DataFrame | Liste
 
 def declared_table(spark: SparkSession, table: TableDef) -> DataFrame:
     connector = _connector(table)
+    _check_path(connector, table.name)
+    check_whole([table])
     with _explained(table):
         found = spark.read.format(connector.format).schema(_schema(table)).options(**_options(connector)).load()
         files = found.inputFiles()
+        options = reading_options(spark, connector)
+    if options is not None:
+        return spark.createDataFrame(_read(table, files, options))
     for file in files:
         inspect(file, table)
     return found
+
+
+def _read(table: TableDef, files: Iterable[str], options: Mapping[str, str]) -> pa.Table:
+    """The rows of a table, by the embedded engine's reader."""
+    declared = [attribute for attribute in table.attributes if not attribute.virtual]
+    read = FORMATS[_connector(table).format.lower()].read
+    paths = sorted(path for file in files if (path := local_path(file)) is not None)
+    batches = (batch for path in paths for batch in read(path, declared, declared, options))
+    return pa.Table.from_batches(batches, pa.schema([(a.name, arrow_type(a.type)) for a in declared]))
+
+
+def check_whole(definitions: Iterable[StreamDef | TableDef]) -> None:
+    """Refuses folders without any file, where what is there now is all that will be read."""
+    for definition in definitions:
+        if definition.connector is not None and (path := _local(definition.connector)) is not None:
+            check_not_empty(path)
+
+
+def _check_path(connector: Connector, reader: str) -> None:
+    """Refuses a path on this machine that leads to no file, before Spark waits for one."""
+    if connector.format.lower() in _WITH_SCHEMA and (path := _local(connector)) is not None:
+        files_of(path, reader)
+
+
+def _local(connector: Connector) -> str | None:
+    """The path of a source on this machine, unless it is a pattern, of which Spark knows more kinds."""
+    path = {name.lower(): value for name, value in connector.options}.get("path")
+    if path is None or any(sign in path for sign in "*?[{"):
+        return None
+    local = local_path(path)
+    return str(local) if local is not None else None if urlparse(path).scheme else path
 
 
 def _as_pattern(file: str) -> str:

@@ -35,7 +35,7 @@ def inspect(file: str, definition: StreamDef | TableDef) -> None:
 def _inspect_parquet(path: Path, definition: StreamDef | TableDef) -> None:
     try:
         names = pq.read_schema(path).names
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         hint = "it is no parquet file, or it is cut off or damaged"
         raise PenstockError(f"{path}: it cannot be read as parquet: {error}", hint) from error
     spelled(names, [attribute for attribute in definition.attributes if not attribute.virtual], str(path))

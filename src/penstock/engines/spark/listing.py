@@ -1,9 +1,10 @@
-"""Files that Spark lists and workers read.
+"""Files that Spark lists and Python reads.
 
-Spark hands the rows of a file to Python one by one, which is most of what it costs to read them. Of a declared stream
-of Parquet files it is asked for the files alone: which are new, which micro-batch and task they belong to, and which
-were read before a restart. A worker then reads the columns that it needs, as the embedded engine does. A file is read
-by one task.
+Spark hands the rows of a file to Python one by one, which is most of what it costs to read them, and it reads much
+that is wrong in a file without an error, as something else. Of a declared stream of files it is asked for the files
+alone: which are new, which micro-batch and task they belong to, and which were read before a restart. A worker then
+reads the columns that it needs, with the embedded engine's readers: so a file means the same on both engines. A file
+is read by one task.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.catalog import Connector
-from penstock.engines.parquet_files import read_parquet
+from penstock.engines.files import FORMATS, MODES
+from penstock.engines.spark.session import session_zone
 
 #: Options that say which files there are and when they are read. With any other one Spark reads the rows itself.
 _OF_LISTING = frozenset(
@@ -38,9 +40,6 @@ _OF_LISTING = frozenset(
 #: What Spark says that a binary file is.
 _BINARY_FILE = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 
-#: How workers read files of a format.
-READERS = {"parquet": read_parquet}
-
 
 @dataclass(frozen=True, slots=True)
 class ListedFiles:
@@ -49,19 +48,32 @@ class ListedFiles:
     #: One column, the names as URIs.
     frame: DataFrame
     format: str
+    #: What the reader of the format is to know.
+    options: Mapping[str, str]
 
 
-def listed_files(spark: SparkSession, connector: Connector, options: Mapping[str, str]) -> ListedFiles | None:
+def listed_files(spark: SparkSession, connector: Connector, given: Mapping[str, str]) -> ListedFiles | None:
     """The files of a declared stream, or None where only Spark can read them."""
-    format_ = connector.format.lower()
-    if format_ not in READERS or not {name.lower() for name in options} <= _OF_LISTING:
+    options = reading_options(spark, connector)
+    if options is None:
         return None
-    path = next((value for name, value in options.items() if name.lower() == "path"), None)
-    if path is None or not _is_local(spark, path):
-        return None
+    listing = {name: value for name, value in given.items() if name.lower() in _OF_LISTING}
     # The content of the files is not asked for, so Spark does not open them.
-    files = spark.readStream.format("binaryFile").schema(_BINARY_FILE).options(**options).load()
-    return ListedFiles(files.select(F.col("_metadata.file_path").alias("file")), format_)
+    files = spark.readStream.format("binaryFile").schema(_BINARY_FILE).options(**listing).load()
+    return ListedFiles(files.select(F.col("_metadata.file_path").alias("file")), connector.format.lower(), options)
+
+
+def reading_options(spark: SparkSession, connector: Connector) -> dict[str, str] | None:
+    """The options with which the embedded engine's reader reads a source, or None where only Spark can."""
+    options = {name.lower(): value for name, value in connector.options}
+    known = FORMATS.get(connector.format.lower())
+    if known is None or "path" not in options or options.get("mode", "failfast").lower() not in MODES:
+        return None
+    if not options.keys() <= _OF_LISTING | set(known.options) or not _is_local(spark, options["path"]):
+        return None
+    if "timezone" in known.options:
+        options.setdefault("timezone", session_zone(spark))
+    return options
 
 
 def _is_local(spark: SparkSession, path: str) -> bool:

@@ -22,6 +22,7 @@ from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.spark.cell import CellProcessor
 from penstock.engines.spark.changed_files import refuse_rewritten
 from penstock.engines.spark.checkpoint import Checkpoint
+from penstock.engines.spark.declared import check_whole
 from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import History, QueryProgress, observed
@@ -95,6 +96,8 @@ def start(
     check_session(spark, query.zone)
     refuse_rewritten(local_folder(spark, checkpoint), local_folder(spark, out))
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting, planned)
+    if until_done:
+        check_whole(work.streams)
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
     kept = Checkpoint(spark, checkpoint)
     with naming(checkpoint):

@@ -8,7 +8,7 @@ arrive side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.catalog import StreamDef
+from penstock.engines.files import FORMATS
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import Progress
 from penstock.engines.spark.inspection import inspect
-from penstock.engines.spark.listing import READERS, ListedFiles
+from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.packing import Segment, close_packet, instants_packet, marker_packet, rows_packets
 from penstock.engines.spark.reports import local_path
 from penstock.engines.spark.types import check_columns
@@ -54,7 +55,7 @@ def packed_stream(frame: DataFrame, stream: StreamDef, work: Work) -> DataFrame:
 
 def packed_files(files: ListedFiles, stream: StreamDef, work: Work) -> DataFrame:
     """The rows of files as packets."""
-    return files.frame.mapInArrow(_PackFiles(work, stream, files.format), PACKETS)
+    return files.frame.mapInArrow(_PackFiles(work, stream, files.format, files.options), PACKETS)
 
 
 def packed_control(frame: DataFrame, work: Work) -> DataFrame:
@@ -102,6 +103,7 @@ class _PackFiles:
     work: Work
     stream: StreamDef
     format: str
+    options: Mapping[str, str]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         task = _Task(self.work, self.stream)
@@ -118,7 +120,7 @@ class _PackFiles:
         assert path is not None
         declared = [attribute for attribute in self.stream.attributes if not attribute.virtual]
         wanted = [attribute for attribute in declared if attribute.name in names]
-        return READERS[self.format](path, declared, wanted, {})
+        return FORMATS[self.format].read(path, declared, wanted, self.options)
 
 
 @dataclass(frozen=True)
