@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engines.spark.residence import _place
+from penstock.engines.spark.residence import _place, new_run
 from penstock.errors import PenstockError
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import example
@@ -26,8 +26,10 @@ from tests.generators import Case
 ROOT = Path(__file__).parents[3]
 
 
-def in_shared_memory() -> set[str]:
-    return {path.name for path in _place().glob(f"penstock-{os.getuid()}-*")}
+def in_shared_memory(checkpoint: Path) -> list[Path]:
+    """What runs of a checkpoint have left."""
+    place = new_run(f"file:{checkpoint}").partition("-")[0]
+    return list(_place().glob(f"penstock-{os.getuid()}-{place}-*"))
 
 
 def test_after_a_violation_the_data_is_put_right_and_nothing_stale_counts(spark: SparkSession, tmp_path: Path) -> None:
@@ -103,7 +105,6 @@ def test_sigterm_to_all_processes_ends_a_run_and_leaves_nothing(tmp_path: Path) 
     (tmp_path / "q.sql").write_text(SCRIPT)
     (tmp_path / "in").mkdir()
     pq.write_table(pa.table({"a": [1, 2, 1], "ts": [1, 2, 3]}), tmp_path / "in" / "0.parquet")
-    before = in_shared_memory()
     command = [sys.executable, "-m", "penstock.cli", "run", "q.sql", "--out", "out.parquet", "--checkpoint", "c"]
     command += ["--master", "local[2,4]", "--cells", "2"]
     run = subprocess.Popen(
@@ -113,8 +114,9 @@ def test_sigterm_to_all_processes_ends_a_run_and_leaves_nothing(tmp_path: Path) 
         while not (tmp_path / "c" / "counted" / "commits" / "0").exists():
             assert run.poll() is None, run.communicate()
             time.sleep(0.05)
+        assert in_shared_memory(tmp_path / "c" / "counted")
         os.killpg(run.pid, signal.SIGTERM)
         _, said = run.communicate()
     assert run.returncode == 0, said
     assert "Traceback" not in said
-    assert in_shared_memory() == before
+    assert not in_shared_memory(tmp_path / "c" / "counted")
