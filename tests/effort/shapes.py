@@ -605,7 +605,6 @@ LONG: dict[str, tuple[Shape, int]] = {
     "unknown name of 100 KB": (unknown_long_name, 100_000),
     "IN list of 100,000": (in_list, 100_000),
     "10,000 queries": (queries, 10_000),
-    "10,000 unsafe queries": (unsafe_queries, 10_000),
     "10,000 views": (statements, 10_000),
     "10,000 broken statements": (broken_statements, 10_000),
     "10,000 unparsable statements": (unparsable_statements, 10_000),

@@ -63,7 +63,7 @@ def test_a_shape_that_was_slow_once_has_an_answer(name: str, worker: Worker) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [10, 100, 1000])
+@pytest.mark.parametrize("size", [10, 100, 400, 1000])
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_of_any_size_has_an_answer(name: str, size: int, worker: Worker) -> None:
     assert_answered(worker, SHAPES[name](size))
