@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-_DAEMON = "penstock.engines.spark.daemon"
+#: As arguments of Python: Java gets the name, too, in a setting.
+_DAEMON = "\0-m\0penstock.engines.spark.daemon\0"
 _EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
