@@ -7,10 +7,13 @@ other in another way.
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from penstock.engines.spark.residence import _place
 from tests.faults.examples import simulated
 from tests.faults.failing import Kind
 from tests.faults.simulating import Simulation
@@ -33,8 +36,11 @@ ALL = ("join", "last rows", "panes", "nothing matches", "spill", "strict")
 
 
 @pytest.fixture
-def simulation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Simulation:
-    return Simulation(monkeypatch, tmp_path)
+def simulation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulation]:
+    """In shared memory, if there is any: a run makes hundreds of files."""
+    with tempfile.TemporaryDirectory(prefix="simulation-", dir=_place()) as folder:
+        yield Simulation(monkeypatch, Path(folder))
+        monkeypatch.undo()
 
 
 def kinds_from(first: int) -> list[Kind]:

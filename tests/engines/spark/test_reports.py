@@ -115,6 +115,13 @@ def test_a_dead_java_process_is_called_so(error: Exception) -> None:
     assert "start the query again with the same checkpoint" in str(raised.value.hint)
 
 
+@pytest.mark.parametrize(
+    "said", ["Cannot call methods on a stopped SparkContext.", "Job 3 cancelled because SparkContext was shut down"]
+)
+def test_a_query_that_ends_with_its_process_is_called_so(said: str) -> None:
+    assert isinstance(told([STREAM_FAILED, said]), SparkDied)
+
+
 def test_a_call_that_java_answers_is_not_called_a_death() -> None:
     with pytest.raises(Py4JError), explained(()):
         raise Py4JError("An error occurred while calling o1.foo. Trace:\npy4j.Py4JException: Method foo does not exist")

@@ -36,6 +36,10 @@ _STATE_STORE = re.compile(r"stateful_processor_api_client\.py.*^EOFError$", re.M
 _NO_CALL = "waiting for the Python worker to connect back"
 
 
+#: What Spark says of a query while its process is about to end.
+_STOPPED = r"stopped SparkContext|SparkContext (?:was|has been|is) (?:being )?(?:shut ?down|stopped)"
+
+
 class SlowStart(PenstockError):
     """A query could not start because the machine was too busy. It can be started again."""
 
@@ -54,11 +58,15 @@ def explained(definitions: Definitions) -> Iterator[None]:
     except (Py4JError, ConnectionError) as error:
         if not is_death(error):
             raise
-        raise SparkDied(
-            "Spark's Java process has ended, and the query with it",
-            "start the query again with the same checkpoint: it goes on after the last micro-batch that was completed; "
-            "if the process ended for lack of memory, give it more (spark.driver.memory)",
-        ) from relayed(error)
+        raise _died() from relayed(error)
+
+
+def _died() -> SparkDied:
+    return SparkDied(
+        "Spark's Java process has ended, and the query with it",
+        "start the query again with the same checkpoint: it goes on after the last micro-batch that was completed; "
+        "if the process ended for lack of memory, give it more (spark.driver.memory)",
+    )
 
 
 def is_death(error: BaseException) -> bool:
@@ -107,6 +115,8 @@ def told(said: list[str], definitions: Definitions = ()) -> PenstockError:
     if any(_NO_CALL in message for message in said):
         hint = "the machine is busy, or Python starts slowly on it: start the query again"
         return SlowStart("Spark waited ten seconds for a Python process to start, and no longer", hint)
+    if any(re.search(_STOPPED, message) for message in said):
+        return _died()
     for message in said:
         if found := _FILE.search(message + " "):
             return _placed(found.group(1), definitions) or _unreadable(found.group(1), told_once(said[-1]))
