@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 
+from penstock.effort import spend
+
 
 class Kind(Enum):
     """The kinds of bounds, best first."""
@@ -118,6 +120,7 @@ def plus(bounds: Iterable[Bound]) -> Bound:
         return UNBOUNDED
     sizes = [term.size for term in terms]
     size = _readable(None if None in sizes else sum(size for size in sizes if size is not None))
+    spend(2 * sum(len(term.terms) for term in terms))  # sums of sums double with each level
     flat = tuple(part for term in terms for part in (term.terms or (term,)))
     return Bound(worst.kind, sum_text(flat), size, terms=flat)
 

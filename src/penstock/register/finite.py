@@ -162,6 +162,7 @@ def tightened(found: Mapping[Column, Count], predicates: Iterable[Expr]) -> Fini
     """What is finite once predicates are known to be true."""
     known = dict(found)
     predicates = tuple(predicates)
+    spend(2 * len(predicates))
     for column, (low, high) in intervals(predicates).items():
         if low is not None and high is not None and high - low < MOST:
             _improve(known, column, max(0, high - low + 1))
@@ -222,6 +223,7 @@ def contradicts(predicates: Iterable[Expr]) -> bool:
 
 @once
 def _contradicts(predicates: tuple[Expr, ...]) -> bool:
+    spend(2 * len(predicates))
     if FALSE in predicates or _is_torn(predicates):
         return True
     edges = list(_all_edges(predicates))

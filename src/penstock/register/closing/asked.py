@@ -57,6 +57,7 @@ class AskedBlock:
         self.block = block
         self.asked = asked
         self.owner = {column: operand.name for operand in block.operands for column in operand.relation.schema}
+        spend(4 * (len(self.owner) + len(block.predicates)))  # all that follows from them is worked out once more
         found = [view for view in map(classify, block.predicates) if view is not None]
         self.views = [view for view in found if not compares_units(view, block.operands)]
 
