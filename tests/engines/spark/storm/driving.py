@@ -17,7 +17,7 @@ from tests.engines.spark.storm.driver import Errand
 ROOT = Path(__file__).parents[4]
 
 #: Seconds after which a driver hangs.
-_HANGS = 400
+_HANGS = 900
 
 
 class Driver:
