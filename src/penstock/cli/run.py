@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
     parser.add_argument("--ui", metavar="PORT", type=int, help=argparse.SUPPRESS)  # refused: it is not there yet
     add_effort(parser)
-    parser.add_argument("--allow-unbounded", action="store_true", help="run even if memory may grow for ever")
+    parser.add_argument("--allow-unbounded", action="store_true", help="run even if memory may grow indefinitely")
 
 
 def run(args: argparse.Namespace) -> int:
