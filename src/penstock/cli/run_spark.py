@@ -19,6 +19,7 @@ from penstock.cli.run import forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, stopping, terminable
 from penstock.engines.java import find_java
 from penstock.engines.planning import plan_of
+from penstock.engines.scratch import scratch_prefix
 from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.declared import frames_of
@@ -54,7 +55,8 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
     progress = Progress(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
     with ExitStack() as stack:
         metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)))
+        temporary = tempfile.TemporaryDirectory(prefix=scratch_prefix(), ignore_cleanup_errors=True)
+        scratch = Path(stack.enter_context(temporary))
         started: list[_Started] = []
         with terminable():
             for query, output in zip(queries, outputs, strict=True):

@@ -27,6 +27,7 @@ from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of
 from penstock.engines.planning import plan_of
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.routing import Router
+from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
 from penstock.operators.stubs import SharedStores
@@ -324,7 +325,7 @@ class _Exchange:
 
 def _new_folder() -> Path:
     try:
-        return Path(mkdtemp(prefix="penstock-"))
+        return Path(mkdtemp(prefix=scratch_prefix()))
     except OSError as error:
         raise _not_spilled(Path(gettempdir()), error) from error
 

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from uuid import uuid4
 
-from penstock.engines.spark.owners import is_alive, is_dead, owner
+from penstock.engines.owners import is_alive, is_dead, owner
 
 _SHARED_MEMORY = Path("/dev/shm")
 

@@ -1,0 +1,24 @@
+"""Scratch folders: temporary folders that are named after their process, so that what a killed one left can be found.
+
+A process that ends in any other way removes its own. The next one that needs such a folder removes those of the dead.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from penstock.engines.owners import is_dead, owner
+
+_NAME = re.compile(r"penstock-(\w+\.\d+\.\d+)-\w+")
+
+
+def scratch_prefix() -> str:
+    """How the names of this process's temporary folders begin. What dead processes left is removed first."""
+    for folder in Path(tempfile.gettempdir()).glob("penstock-*"):
+        found = _NAME.fullmatch(folder.name)
+        if found is not None and is_dead(found[1]):
+            shutil.rmtree(folder, ignore_errors=True)
+    return f"penstock-{owner()}-"
