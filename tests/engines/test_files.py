@@ -308,7 +308,7 @@ def test_csv_refuses_bytes_that_are_no_text() -> None:
 
 def test_spark_csv_refuses_a_text_that_it_would_write_as_null() -> None:
     """Spark's writer has no quotes around it."""
-    fields = _CsvFields([("w", STRING)])
+    fields = _CsvFields([("w", STRING)], "UTC")
     (kept,) = fields([pa.record_batch({"w": ["", None, "N"]})])
     assert kept.to_pylist() == [{"w": ""}, {"w": None}, {"w": "N"}]
     with pytest.raises(PenstockError, match="a value of w is the text"):

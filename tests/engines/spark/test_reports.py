@@ -180,7 +180,7 @@ def test_text_has_all_of_a_value() -> None:
     columns = [("_ts", BIGINT), ("s", STRING), ("t", TIMESTAMP)]
     times = pa.array([1_500_001, None], pa.timestamp("us", "America/New_York"))
     rows = pa.record_batch([pa.array([1, 2]), pa.array([" a ", None]), times], names=["_ts", "s", "t"])
-    (csv,) = _CsvFields(columns)([rows])
+    (csv,) = _CsvFields(columns, "UTC")([rows])
     assert csv.to_pydict() == {
         "_ts": ["1", "2"],
         "s": [" a ", None],
@@ -196,7 +196,7 @@ def test_text_has_all_of_a_value() -> None:
 def test_csv_has_no_bytes_that_are_no_text() -> None:
     rows = pa.record_batch([pa.array([b"\xff"])], names=["b"])
     with pytest.raises(PenstockError, match="a value of b is not UTF-8, and csv is text"):
-        list(_CsvFields([("b", BINARY)])([rows]))
+        list(_CsvFields([("b", BINARY)], "UTC")([rows]))
 
 
 class _Reader:

@@ -54,7 +54,7 @@ def explained(definitions: Definitions) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        raise told(causes(error), definitions) from relayed(error)
+        raise told(causes(error), definitions, in_checkpoint=_reads_checkpoint(error)) from relayed(error)
     except (Py4JError, ConnectionError) as error:
         if not is_death(error):
             raise
@@ -93,16 +93,34 @@ def relayed(error: Exception) -> Exception:
 
 def causes(error: Any) -> list[str]:
     """What an error of Spark's says, and what each of its causes says."""
-    java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    said = []
-    while java is not None:
-        said.append(str(java.getMessage() or java.getClass().getSimpleName()))
-        java = java.getCause()
+    said = [str(java.getMessage() or java.getClass().getSimpleName()) for java in _exceptions(error)]
     return said or [str(error)]
 
 
-def told(said: list[str], definitions: Definitions = ()) -> PenstockError:
+def _exceptions(error: Any) -> Iterator[Any]:
+    """The Java exception behind an error of Spark's, and its causes."""
+    java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    while java is not None:
+        yield java
+        java = java.getCause()
+
+
+#: The methods by which Spark reads its own logs and the metadata of its state.
+_READS_CHECKPOINT = re.compile(
+    r"(?:OperatorStateMetadata|MetadataLog|OffsetSeq|CommitLog|StreamMetadata).*\.(?:read|deserialize)"
+)
+
+
+def _reads_checkpoint(error: Any) -> bool:
+    """Whether an exception was thrown while Spark read its logs: what it says then may be anything."""
+    frames = (frame for java in _exceptions(error) for frame in java.getStackTrace())
+    return any(_READS_CHECKPOINT.search(f"{frame.getClassName()}.{frame.getMethodName()}") for frame in frames)
+
+
+def told(said: list[str], definitions: Definitions = (), *, in_checkpoint: bool = False) -> PenstockError:
     """The error of which these are the messages, from the outermost to its first cause.
+
+    `in_checkpoint` says that Spark was reading its own logs when it happened.
 
     >>> file = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file s3a://in/a.csv.  SQLSTATE: KD001"
     >>> print(told([file, 'For input string: "foo"']))
@@ -123,6 +141,8 @@ def told(said: list[str], definitions: Definitions = ()) -> PenstockError:
     for signs, error in ((_CONCURRENT, _in_use), (_DAMAGED, _damaged)):
         if any(re.search(signs, message) for message in said):
             return error(said)
+    if in_checkpoint:
+        return _damaged(said)
     everything = "\n".join(said)
     if _STATE_STORE.search(everything):
         return PenstockError(
