@@ -51,7 +51,7 @@ def _is_telling(word: str, following: str) -> bool:
         return following not in _ABOUT_KEYS
     if word in ("sas", "pass", "sig", "signature") or word.startswith("auth") or word.endswith("auth"):
         return True
-    return len(word) > 3 and bool(get_close_matches(word, _SPELLED, n=1, cutoff=0.8))
+    return 3 < len(word) < 16 and bool(get_close_matches(word, _SPELLED, n=1, cutoff=0.8))
 
 
 _NAME = re.compile(r"[\w$\-]++(?:[`\s]*+\.[`\s]*+[\w$\-]++)*+")
@@ -68,7 +68,7 @@ _NEXT_OPTION = re.compile(r",\s*+`?[\w.\-]++`?\s*+=?\s*+['\"]")
 _QUOTE = re.compile("['\"]")
 _PREFIXED_QUOTE = re.compile(r"[A-Za-z]?(?=['\"])")
 _URL = re.compile(r"://[^\s/@:'\"]*:([^\s'\"]{1,500})@")
-_ASSIGNED = re.compile(r"([\w.\-]++)=(?:\"([^\"\n]*+)\"?|([^\s&;,'\"()]++))")
+_ASSIGNED = re.compile(r"(?<![\w.\-])([\w.\-]++)=(?:\"([^\"\n]*+)\"?|([^\s&;,'\"()]++))")
 
 
 @lru_cache(maxsize=16)

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.catalog import StreamDef
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.engines.lateness import Progress
+from penstock.engines.lateness import LAST_INSTANT, Progress
 from penstock.plan.forgetting import Forgetting
 from penstock.register import check_query
 from penstock.sql import bind_text
@@ -134,11 +134,11 @@ def test_what_is_safe_is_forgotten(name: str, unit: str) -> None:
 def test_numbers_that_are_no_instants_are_counted_as_bad_rows() -> None:
     script = bind_text("CREATE STREAM s (k BIGINT, ts BIGINT) TIMESTAMP BY ts SECONDS; SELECT k FROM s").checked()
     engine = EmbeddedEngine(script.queries[0], script.catalog)
-    most = (2**63 - 1) // 1_000_000
+    most = LAST_INSTANT // 1_000_000
     rows = [(1, 5), (2, most + 1), (3, -1), (4, None), (5, 2**63 - 1), (6, most)]
     engine.push("s", batch(script.catalog.streams[0], rows))
     progress = engine.streams["s"].progress
-    assert progress == Progress(newest=most * 1_000_000, rows=6, late_rows=0, bad_rows=4)
+    assert progress == Progress(newest=most * 1_000_000, rows=6, late_rows=0, bad_rows=4, first=5_000_000)
     found = pa.concat_tables([engine.advance(), engine.finish()])
     assert found.column("k").to_pylist() == [1, 6]
     assert found.column("_ts").to_pylist() == [5_000_000, most * 1_000_000]

@@ -86,9 +86,12 @@ def naming(folder: str) -> Iterator[None]:
 
 
 def relayed(error: Exception) -> Exception:
-    """An error of Spark's that may be the cause of ours: itself, or only its text if secrets are to be taken out."""
-    said = str(error)
-    return error if masked(said) == said else PenstockError(said)
+    """An error of Spark's that may be the cause of ours: itself, or only its text if secrets are to be taken out.
+
+    It is not a PenstockError: on its way through Java it would be taken for the one that it is the cause of.
+    """
+    said = masked(str(error))
+    return error if said == str(error) else RuntimeError(said)
 
 
 def causes(error: Any) -> list[str]:
