@@ -263,7 +263,8 @@ class Query:
         from penstock.engines.spark.declared import frames_of  # noqa: PLC0415
 
         catalog = self._session.catalog
-        planned = plan_of(self.bound, catalog, cells, forgetting)
+        with limited(self._effort):
+            planned = plan_of(self.bound, catalog, cells, forgetting)
         return planned, *frames_of(planned, catalog, self._session.spark, self._session.data)
 
     def __repr__(self) -> str:

@@ -109,27 +109,30 @@ def _fit_behind(texts: Sequence[str]) -> bool:
     return not any("\n" in text for text in texts) and all(text.startswith("/*") for text in texts[:-1])
 
 
+_COMMENT_START = re.compile(r"--|/\*")
+_BLOCK_MARK = re.compile(r"/\*|\*/")
+_LINE_END = re.compile(r"[\r\n]")
+
+
 def _spans(text: str, start: int, end: int) -> Iterable[tuple[int, int]]:
-    while start < end:
-        if text.startswith("--", start):
-            stop = next((i for i in range(start, end) if text[i] in "\r\n"), end)
-        elif text.startswith("/*", start):
-            stop = _block_end(text, start)
+    while (mark := _COMMENT_START.search(text, start, end)) is not None:
+        if mark[0] == "--":
+            line_end = _LINE_END.search(text, mark.end(), end)
+            stop = end if line_end is None else line_end.start()
         else:
-            start += 1
-            continue
-        yield start, stop
+            stop = _block_end(text, mark.start())
+        yield mark.start(), stop
         start = stop
 
 
 def _block_end(text: str, start: int) -> int:
     """The end of a comment in which others may be nested."""
-    depth, at = 1, start + 2
-    while depth and at < len(text):
-        mark = text[at : at + 2]
-        depth += (mark == "/*") - (mark == "*/")
-        at += 2 if mark in ("/*", "*/") else 1
-    return at
+    depth = 0
+    for mark in _BLOCK_MARK.finditer(text, start):
+        depth += 1 if mark[0] == "/*" else -1
+        if not depth:
+            return mark.end()
+    return len(text)
 
 
 _SPACE = re.compile(r"\s*")

@@ -7,6 +7,7 @@ of the statement that they stand at.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -57,18 +58,28 @@ def format_text(text: str, file: str = "<text>") -> str:
     parsed = parse_script(Source(file, text))
     if parsed.errors:
         raise SqlErrors(parsed.errors)
-    tokens = DIALECT.tokenize(text)
-    left = comments(text, tokens)
+    tokens = parsed.tokens
+    left = deque(comments(text, tokens))
     blocks: list[str] = []
     for statement, (start, end) in zip(parsed.statements, _chunks(tokens), strict=True):
-        before = [c for c in left if c.before <= start]
-        own = [c for c in left if start < c.before < end or (c.before == end and not c.leads)]
-        left = left[len(before) + len(own) :]
+        before = _taken(left, start, leading=True)
+        own = _taken(left, end, leading=False)
         inside = [replace(c, before=c.before - start) for c in own]
         blocks.append(_above(before) + _block(statement, tokens[start:end], inside))
     if left:
         blocks.append(_above(left).rstrip())
     return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def _taken(left: deque[Comment], tokens: int, leading: bool) -> list[Comment]:
+    """Removes and returns the first comments: those among so many tokens, and those right behind them.
+
+    Without `leading`, a comment behind these tokens that belongs to the token after it is left.
+    """
+    taken: list[Comment] = []
+    while left and (left[0].before < tokens or (left[0].before == tokens and (leading or not left[0].leads))):
+        taken.append(left.popleft())
+    return taken
 
 
 def _chunks(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:

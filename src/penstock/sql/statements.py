@@ -5,7 +5,7 @@ not hide those in the others.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -55,6 +55,7 @@ class Parsed:
 
     statements: tuple[Statement, ...]
     errors: tuple[SqlError, ...]
+    tokens: Sequence[Token] = ()
     broken: frozenset[str] = frozenset()
 
 
@@ -72,7 +73,7 @@ def parse_script(source: Source) -> Parsed:
         except SqlError as error:
             errors.append(error)
             broken.update(_declared(chunk))
-    return Parsed(tuple(statements), tuple(errors), frozenset(broken))
+    return Parsed(tuple(statements), tuple(errors), tokens, frozenset(broken))
 
 
 def _declared(tokens: list[Token]) -> Iterator[str]:
