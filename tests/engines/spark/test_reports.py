@@ -186,7 +186,7 @@ def test_text_has_all_of_a_value() -> None:
         "s": [" a ", None],
         "t": ["1970-01-01 00:00:01.500001", None],
     }
-    (lines,) = _JsonLines(columns)([rows])
+    (lines,) = _JsonLines(columns, "UTC")([rows])
     assert lines.column(0).to_pylist() == [
         '{"_ts": 1, "s": " a ", "t": "1970-01-01 00:00:01.500001"}',
         '{"_ts": 2, "s": null, "t": null}',
