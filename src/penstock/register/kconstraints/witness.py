@@ -125,7 +125,7 @@ def _in_order(names: list[str], before: set[tuple[str, str]]) -> tuple[str, ...]
             earlier[then].add(first)
     spend(len(names))
     while rest:
-        free = next((name for name in rest if earlier[name].isdisjoint(rest)), None)
+        free = next((name for name in rest if not any(first in rest for first in earlier[name])), None)
         if free is None:
             return None
         del rest[free]
