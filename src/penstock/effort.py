@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from penstock.errors import PenstockError
 
 #: The steps that an answer may take: some seconds, and hundreds of times as many as a query of ten streams takes.
-STEPS = 3_000_000
+STEPS = 2_000_000
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -68,6 +68,7 @@ _NEXT_OPTION = re.compile(r",\s*+`?[\w.\-]++`?\s*+=?\s*+['\"]")
 _QUOTE = re.compile("['\"]")
 _PREFIXED_QUOTE = re.compile(r"[A-Za-z]?(?=['\"])")
 _URL = re.compile(r"://[^\s/@:'\"]*:([^\s'\"]{1,500})@")
+#: A name is tried from its start only: one of many characters would take as many squared.
 _ASSIGNED = re.compile(r"(?<![\w.\-])([\w.\-]++)=(?:\"([^\"\n]*+)\"?|([^\s&;,'\"()]++))")
 
 

@@ -9,6 +9,8 @@ import pytest
 import penstock
 from penstock.cli import main
 from penstock.effort import OutOfEffort, answering, kept, limited, nesting, once, spend
+from penstock.plan.forgetting import EAGER
+from penstock.plan.fragments import choose_shares
 from penstock.register import verdict_json, verdict_text
 from tests.effort.shapes import SHAPES, counts_that_multiply, grouped_views, nested_group_by
 
@@ -80,6 +82,20 @@ def test_a_query_of_a_session_takes_a_limit() -> None:
     session.sql(declarations)
     assert session.query(query).verdict.safe
     assert not session.query(query, effort=50).verdict.safe
+
+
+def test_a_query_of_a_session_is_planned_for_spark_within_its_limit() -> None:
+    session = penstock.Session()
+    declarations, query = SAFE.rsplit(";", 1)
+    session.sql(declarations)
+    with pytest.raises(OutOfEffort, match="within 5 steps"):
+        session.query(query, effort=5)._frames(1, EAGER)
+
+
+def test_variables_that_the_same_inputs_have_share_their_cells() -> None:
+    assert choose_shares([[True] * 1000, [True] * 1000], 4) == (*[1] * 999, 4)
+    with limited(1000), answering(), pytest.raises(OutOfEffort):
+        choose_shares([[i == v or i == v + 1 for v in range(40)] for i in range(41)], 16)
 
 
 def test_advice_that_takes_too_many_steps_is_left_out() -> None:

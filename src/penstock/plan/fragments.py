@@ -33,7 +33,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
-from penstock.effort import answering, nesting
+from penstock.effort import answering, nesting, spend
 from penstock.plan.buckets import Constant, ConstantJoin, has_totals
 from penstock.plan.constant_synopses import with_constant_synopses
 from penstock.plan.ending import emitting, with_endings
@@ -410,26 +410,34 @@ def _at_leaf(expr: Expr, relation: Relation) -> Expr:
     return expr
 
 
+#: To multiply so many shares takes about as long as a step of other work.
+_PRODUCTS_PER_STEP = 20
+
+
 def choose_shares(inputs: list[list[bool]], cells: int) -> tuple[int, ...]:
     """Cells per variable, so that rows are copied as little as can be and as many cells as can be are used.
 
-    `inputs[i][v]` says whether input i has variable v. An input is copied along the variables that it lacks.
+    `inputs[i][v]` says whether input i has variable v. An input is copied along the variables that it lacks. Of the
+    variables that the same inputs have, only the last gets more than one: which of them it is makes no difference.
 
     >>> choose_shares([[True, False], [True, True], [False, True]], 4)
     (2, 2)
     >>> choose_shares([[True], [True], [True]], 4)
     (4,)
     """
-    variables = len(inputs[0]) if inputs else 0
+    held_by = list(zip(*inputs, strict=True))
+    last = sorted({holders: variable for variable, holders in enumerate(held_by)}.values())
     best: tuple[float, int, tuple[int, ...]] | None = None
-    for shares in _grids(variables, cells):
+    for shares in _grids(len(last), cells):
+        spend(1 + len(last) * len(inputs) // _PRODUCTS_PER_STEP)
         used = prod(shares)
-        copies = sum(prod(s for s, has in zip(shares, own, strict=True) if not has) for own in inputs)
+        copies = sum(prod(s for s, v in zip(shares, last, strict=True) if not own[v]) for own in inputs)
         # What a cell gets: copies spread over the cells that are used.
         load = (copies / used, copies, shares)
         if best is None or (load[0], load[1]) < (best[0], best[1]):
             best = load
-    return best[2] if best else ()
+    chosen = dict(zip(last, best[2], strict=True)) if best else {}
+    return tuple(chosen.get(variable, 1) for variable in range(len(held_by)))
 
 
 def _grids(dimensions: int, cells: int) -> Iterator[tuple[int, ...]]:

@@ -156,6 +156,7 @@ def _with_own_equalities(join: Join) -> Join:
 
 def _own_equalities(scan: Scan, same: set[Column]) -> list[Compare]:
     """That columns of a class are equal, in a scan's own words."""
+    spend(1 + len(scan.outputs) // 4)
     exprs = [output.expr for output in scan.outputs if output.column in same]
     return [Compare(Comparator.EQ, exprs[0], other) for other in exprs[1:]]
 
@@ -201,6 +202,7 @@ def always_forgets(join: PurgingJoin, number: int) -> bool:
     reached, before = {number}, set[int]()
     while reached != before:
         before = set(reached)
+        spend(len(held) + len(join.rules))
         known = {v for v, holders in enumerate(held) if holders & before}
         reached |= {rule.target for rule in join.rules if _applies(rule, before, known, first=before == {number})}
     return len(reached) == len(join.operands)
@@ -328,6 +330,7 @@ class _Rules:
         Each has to stop asking in the end, or keys would grow where rows do not.
         """
         held = {n for n in range(len(self._join.operands)) if self.holds(n, key.variables)} - {key.target}
+        spend(len(held) * len(rules))
         untold = tuple(n for n in sorted(held) if not any(self._tells(rule, key.target, n) for rule in rules))
         join = PurgingJoin(self._join.operands, self._join.on, rules, (), (), ())
         grows = isinstance(self._scans[key.target].spec, Unbounded) and not always_forgets(join, key.target)

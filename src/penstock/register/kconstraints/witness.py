@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from penstock.effort import spend
 from penstock.register.kconstraints.join_graph import JoinGraph
 from penstock.register.kconstraints.streams import Column, Rids, Rows
 
@@ -117,11 +118,16 @@ def _before(graph: JoinGraph) -> set[tuple[str, str]]:
 
 def _in_order(names: list[str], before: set[tuple[str, str]]) -> tuple[str, ...] | None:
     """The names, each after those that must come before it; None if that goes in a circle."""
-    rest, ordered = list(names), []
+    rest, ordered = dict.fromkeys(names), []
+    earlier: dict[str, set[str]] = {name: set() for name in names}
+    for first, then in before:
+        if first in earlier and then in earlier:
+            earlier[then].add(first)
+    spend(len(names))
     while rest:
-        free = next((name for name in rest if not any((other, name) in before for other in rest)), None)
+        free = next((name for name in rest if not any(first in rest for first in earlier[name])), None)
         if free is None:
             return None
-        rest.remove(free)
+        del rest[free]
         ordered.append(free)
     return tuple(ordered)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from penstock.effort import spend
 from penstock.register.punctuation.forward_chaining import Reach, Rule, Rules, reach, rules_of
 from penstock.register.punctuation.join_classes import ZERO, Edge, join_classes, nearest
 from penstock.register.punctuation.query import Attribute, JoinQuery
@@ -246,6 +247,7 @@ def _limits(
 
 def _blocked(reached: Reach, rule: Rule) -> Blocked:
     scheme = rule.scheme
+    spend(1 + len(rule.attributes))
     unknown = [attribute for attribute, number in rule.attributes if number not in reached.known]
     if scheme.order is not None and rule.order not in reached.above:
         unknown.append(Attribute(scheme.stream, scheme.order))
