@@ -19,6 +19,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
 from penstock.engines.metrics import OperatorMetrics
+from penstock.engines.spark.callbacks import Callbacks
 from penstock.engines.spark.cell import CellProcessor
 from penstock.engines.spark.changed_files import refuse_rewritten
 from penstock.engines.spark.checkpoint import Checkpoint
@@ -158,6 +159,7 @@ class RunningQuery:
         self._id: str | None = None
         self._full_path = checkpoint.full_path
         self._history = History()
+        self._callbacks = Callbacks()
         self._doubts = UnitDoubts(work.streams, warn)
 
     def begin(self) -> None:
@@ -183,7 +185,8 @@ class RunningQuery:
     def _writer(self) -> DataStreamWriter:
         if self._work.out is None:
             return writer(self._result, self._work.schema, self._out, self._work.zone)
-        results = Results(self._work.out, SparkLog(self._spark, self._work.out), self._work.streams)
+        log = SparkLog(self._spark, self._work.out)
+        results = Results(self._work.out, log, self._work.streams, self._callbacks)
         return self._result.writeStream.foreachBatch(results.run)
 
     @property
@@ -254,6 +257,7 @@ class RunningQuery:
         Residences(self._work.run).remove()
         if self._work.out is not None and self._id is not None:
             clear_drafts(self._work.out, self._id)
+        self._callbacks.close()
         self._checkpoint.release()
         if _started.get(self._full_path) is self:
             del _started[self._full_path]

@@ -30,6 +30,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.algebra.relations import Schema
+from penstock.engines.spark.callbacks import Callbacks
 from penstock.engines.spark.reports import Definitions, explained, local_path
 from penstock.errors import PenstockError
 from penstock.types import Kind
@@ -113,13 +114,15 @@ class LoggedFile(NamedTuple):
 class Results:
     """The results of a query in a folder, to which each micro-batch adds its own once."""
 
-    def __init__(self, folder: str, log: Log, streams: Definitions = ()) -> None:
+    def __init__(self, folder: str, log: Log, streams: Definitions = (), callbacks: Callbacks | None = None) -> None:
         self._folder, self._log, self._streams = Path(folder), log, streams
+        self._callbacks = callbacks or Callbacks()
         #: Whether what an earlier run named and did not log has been removed.
         self._is_clear = False
 
     def run(self, batch: DataFrame, number: int) -> None:
         """Runs a micro-batch, whose rows describe drafts, and commits them."""
+        self._callbacks.note(batch.sparkSession)
         # An error must leave as one of ours: what Spark says would get lost on the way through Java.
         with explained(self._streams):
             told = [row.data for row in batch.collect()]
