@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.algebra.expressions import Column
+from penstock.engines import owners
 from penstock.engines.lateness import NEVER, Progress
-from penstock.engines.spark import owners, residence, revival
+from penstock.engines.spark import residence, revival
 from penstock.engines.spark.addresses import OUT, Addresses, spark_hash
 from penstock.engines.spark.clock import Clock
 from penstock.engines.spark.lock import Lock

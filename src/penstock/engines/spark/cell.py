@@ -34,8 +34,9 @@ from penstock.operators.sweep import sweep
 from penstock.synopsis.deltas import Deltas, no_deltas
 from penstock.synopsis.memory import Ints
 
-#: What the system says where there is no space.
+#: What the system says where there is no space, and where somebody has removed the folder of a machine.
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_REMOVED = errno.ENOENT
 
 #: Rows go to Spark in frames of about so many bytes: each frame has a price, and Arrow's batches a limit of 2 GB.
 _FRAME_BYTES = 16 << 20
@@ -119,9 +120,10 @@ class CellProcessor:
         try:
             return self._made_once(address, mine, is_full=False)
         except OSError as error:
-            if error.errno not in _NO_SPACE:
+            if error.errno not in (*_NO_SPACE, _REMOVED):
                 raise
-        Residences(self._work.run).give_up()
+            if error.errno != _REMOVED:
+                Residences(self._work.run).give_up()
         return self._made_once(address, mine, is_full=True)
 
     def _made_once(self, address: int, mine: list[bytes], *, is_full: bool) -> _Made:
