@@ -166,7 +166,8 @@ _CONCURRENT = r"CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY|Multiple streaming
 #: What Spark says when it cannot read what is in a checkpoint: its state, or one of its logs, which are JSON.
 _DAMAGED = (
     r"CANNOT_LOAD_STATE_STORE|STATE_STORE_\w*(?:INVALID|CANNOT|FAILED|MISSING)\w*|Checksum error"
-    r"|batch \d+ doesn't exist|Incomplete log file|[Mm]alformed log file|Log file was malformed|Unexpected end-of-input|Unrecognized token"
+    r"|batch \d+ doesn't exist|Incomplete log file|[Mm]alformed log file|Log file was malformed"
+    r"|Unexpected end-of-input|Unrecognized token"
     r"|Unexpected character \(|^Input length = \d+"
 )
 
