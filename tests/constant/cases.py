@@ -11,7 +11,7 @@ from penstock.algebra.relations import Query as BoundQuery
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
-from penstock.plan.buckets import Constant
+from penstock.closing.buckets import Constant
 from penstock.plan.fragments import plan
 from penstock.register.arithmetic import Attribute, Comparison, Domain, Op, Query
 from penstock.register.verdict import check_query

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
+from penstock.closing.buckets import Constant
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators import machine
-from penstock.plan.buckets import Constant
 from penstock.plan.exploited import unused_proof
 from penstock.register.verdict import check_query
 from tests.constant.cases import Bounded, bounded_cases

@@ -11,8 +11,8 @@ import pytest
 
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
+from penstock.closing.buckets import Constant
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.plan.buckets import Constant
 from penstock.plan.exploited import unused_proof
 from penstock.plan.fragments import plan
 from penstock.register.verdict import check_query

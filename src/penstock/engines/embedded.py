@@ -22,6 +22,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.algebra.physical import Received, Scan
 from penstock.algebra.relations import Query, StreamKind, Table, streams, walk_relations
 from penstock.catalog import Catalog, TableDef
+from penstock.closing.buckets import Constant
 from penstock.closing.group_closers import Ending
 from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.engines.ingest import Ingest, Sent
@@ -34,7 +35,6 @@ from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
 from penstock.operators.windows.stubs import SharedStores
-from penstock.plan.buckets import Constant
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Leaf, Plan

@@ -21,9 +21,9 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.closing.bounds import counted
+from penstock.closing.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.closing.group_closers import Ending, InTime, Seen
 from penstock.closing.rules import ByNo, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
-from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.stateless_input import PassingAntiJoin, PassingJoin, PassingSemiJoin

@@ -23,8 +23,8 @@ from penstock.algebra.relations import (
     SemiJoin,
     Unbounded,
 )
+from penstock.closing.buckets import ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.closing.rules import PurgingJoin
-from penstock.plan.buckets import ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.fragments import Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.stateless_input import PassingAntiJoin, PassingJoin, PassingSemiJoin

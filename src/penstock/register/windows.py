@@ -47,7 +47,8 @@ from penstock.closing.contents import (
 )
 from penstock.closing.finite import contradicts, count, finite, truths
 from penstock.closing.proof import Proof
-from penstock.register.joins import JoinContext, join_states
+from penstock.register.join_context import JoinContext
+from penstock.register.joins import join_states
 from penstock.register.memo import Memo
 from penstock.register.states import ALL_THEORIES, Holder, State, Theory
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
+from penstock.closing.buckets import Constant, has_totals
 from penstock.closing.group_closers import Ending, EndingValues, Seen
 from penstock.closing.join_variables import is_monotone
 from penstock.kernels import counting
@@ -22,7 +23,6 @@ from penstock.operators.groups.ending import Endings
 from penstock.operators.groups.panes import PartialAggregates
 from penstock.operators.joins.bucket_totals import Summed
 from penstock.operators.projection import Projection, projection
-from penstock.plan.buckets import Constant, has_totals
 from penstock.plan.panes import Panes
 from penstock.retention.sweep import RowCodeOwner
 from penstock.synopsis.deltas import Deltas, row_width

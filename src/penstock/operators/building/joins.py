@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import AntiJoin, Join, Relation, Rows, Schema, SemiJoin
+from penstock.closing.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.closing.rules import ByKey, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
@@ -28,7 +29,6 @@ from penstock.operators.joins.mjoin import JoinCore, JoinOperator, SemiJoinOpera
 from penstock.operators.joins.stateless_input import PassingInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
-from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.stateless_input import Passing, PassingAntiJoin, PassingJoin, PassingSemiJoin
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge, looked_up

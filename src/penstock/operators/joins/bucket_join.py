@@ -14,12 +14,12 @@ import numpy as np
 
 from penstock.algebra.expressions import Column
 from penstock.algebra.relations import Schema
+from penstock.closing.buckets import Buckets, Space
 from penstock.kernels.buckets import LEAST, MOST, Recipe, weigh
 from penstock.kernels.covering import Skyline
 from penstock.kernels.pointers import address
 from penstock.operators.joins.bucket_totals import BucketTotals
 from penstock.operators.joins.mjoin import Combinations, JoinCore, SemiJoinOperator
-from penstock.plan.buckets import Buckets, Space
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks
 from penstock.synopsis.events import Events, Some

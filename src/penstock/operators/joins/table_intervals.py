@@ -8,8 +8,8 @@ import numpy as np
 
 from penstock.algebra.expressions import Expr
 from penstock.algebra.relations import Schema
+from penstock.closing.buckets import Stretch
 from penstock.operators.projection import projection
-from penstock.plan.buckets import Stretch
 from penstock.synopsis.deltas import Bools, assemble, is_null
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints

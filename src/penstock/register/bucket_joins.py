@@ -42,8 +42,7 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog
 from penstock.closing.blocks import Block, Operand, block_of
-from penstock.closing.contents import content
-from penstock.plan.buckets import (
+from penstock.closing.buckets import (
     Buckets,
     Constant,
     ConstantAntiJoin,
@@ -55,14 +54,15 @@ from penstock.plan.buckets import (
     Space,
     has_totals,
 )
-from penstock.plan.overflow import KnownEnds
-from penstock.plan.predicate_outcomes import Told, told
+from penstock.closing.contents import content
 from penstock.register import arithmetic
 from penstock.register.arithmetic import Attribute, Comparison, Corner, Edge, Kept, Op, Synopsis
 from penstock.register.arithmetic import Side as Of
 from penstock.register.arithmetic.closure import ZERO, Closure
 from penstock.register.constant_synopses import NARROW, ConstantSynopses
-from penstock.register.joins import JoinContext, constant_synopses
+from penstock.register.join_context import JoinContext, constant_synopses
+from penstock.register.overflow import KnownEnds
+from penstock.register.predicate_outcomes import Told, told
 from penstock.types import BOOLEAN, Kind, Type, decimal
 
 AnyJoin = Join | SemiJoin | AntiJoin
