@@ -9,7 +9,7 @@ import pytest
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Join, walk_relations
 from penstock.algebra.rewrites import normalise
-from penstock.closing.purging import always_forgets
+from penstock.closing.chaining import always_forgets
 from penstock.closing.rules import PurgingJoin
 from penstock.plan.fragments import plan
 from penstock.sql import bind_text
