@@ -47,15 +47,21 @@ from penstock.closing.contents import (
 )
 from penstock.closing.finite import contradicts, count, finite, truths
 from penstock.closing.proof import Proof
+from penstock.closing.retention import listed
 from penstock.register.join_context import JoinContext
 from penstock.register.joins import join_states
 from penstock.register.memo import Memo
+from penstock.register.physical_form import PhysicalForm
 from penstock.register.states import ALL_THEORIES, Holder, State, Theory
 
 
 def states(query: Query, catalog: Catalog, theories: frozenset[Theory] = ALL_THEORIES) -> tuple[State, ...]:
-    """All that a query in normal form holds, from its output down to its streams; joins by these theories only."""
-    return tuple(_Walk(catalog, theories).root(query.root))
+    """All that a query in normal form holds, from its output down to its streams; joins by these theories only.
+
+    With all theories it is what a run holds: no bound counts that its physical form does not keep to.
+    """
+    form = PhysicalForm(query.relation, catalog) if theories == ALL_THEORIES else None
+    return tuple(_Walk(catalog, theories, form=form).root(query.root))
 
 
 def is_safe(query: Query, catalog: Catalog, memo: Memo) -> bool:
@@ -64,12 +70,22 @@ def is_safe(query: Query, catalog: Catalog, memo: Memo) -> bool:
     A memo serves one query under any declarations.
     """
     memo.failed = None
-    return all(state.is_safe for state in _Walk(catalog, ALL_THEORIES, memo).root(query.root))
+    if not all(state.is_safe for state in _Walk(catalog, ALL_THEORIES, memo).root(query.root)):
+        return False
+    form = PhysicalForm(query.relation, catalog)
+    return all(state.is_safe for state in _Walk(catalog, ALL_THEORIES, memo, form).root(query.root))
 
 
 class _Walk:
-    def __init__(self, catalog: Catalog, theories: frozenset[Theory], memo: Memo | None = None) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        theories: frozenset[Theory],
+        memo: Memo | None = None,
+        form: PhysicalForm | None = None,
+    ) -> None:
         self.memo = memo
+        self.form = form
         self.catalog = catalog
         self.theories = theories
 
@@ -97,7 +113,7 @@ class _Walk:
             case SetOp():
                 yield from self._set_operation(relation)
             case Join() | SemiJoin() | AntiJoin():
-                yield from join_states(relation, above, self.catalog, self.theories, self.memo)
+                yield from join_states(relation, above, self.catalog, self.theories, self.memo, self.form)
         if not isinstance(relation, Window) and not (
             isinstance(relation, Select) and isinstance(relation.input, Window)
         ):
@@ -145,7 +161,7 @@ class _Walk:
         because = Proof(
             f"the window keeps {rows.words} for every {names}, and nothing says that there are finitely many"
         )
-        return _best(Holder.WINDOW, occurrence, options, because, occurrence, by)
+        return self._best(Holder.WINDOW, occurrence, options, because, occurrence, by)
 
     def _aggregate(self, node: Aggregate) -> Iterator[State]:
         keys = tuple(key.expr for key in node.keys)
@@ -194,7 +210,7 @@ class _Walk:
             options.append(_ended(once, f"one value of {expression_text(argument)}", scaled=grouped.bound))
         why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
         because = Proof(f"{why} keeps {what}, and nothing bounds them")
-        return _best(Holder.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
+        return self._best(Holder.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
 
     def _distinct(self, node: Distinct) -> State:
         return self._keyed(Holder.DISTINCT, "row", node.schema, node.input, node.schema[0].scope)
@@ -224,7 +240,7 @@ class _Walk:
             options.append(_ended(end, f"a {noun} with one value of {names}"))
         what = f"one {noun} is kept for every value of {names}"
         because = Proof(f"{what}, and nothing says that there are finitely many or that they end")
-        return _best(holder, None, options, because, scope, _piling(keys, below))
+        return self._best(holder, None, options, because, scope, _piling(keys, below))
 
     def _set_operation(self, node: SetOp) -> Iterator[State]:
         if node.op is SetOperator.UNION and node.all:
@@ -248,7 +264,7 @@ class _Walk:
         if end is not None:
             options.append(_ended(end, f"a row ({names})"))
         because = Proof(f"{node.op.value} remembers every row ({names}) of both sides, and nothing says that they end")
-        yield _best(Holder.SET_OPERATION, None, options, because, scope, node.columns)
+        yield self._best(Holder.SET_OPERATION, None, options, because, scope, node.columns)
 
     def _rstream(self, relation: Relation) -> State:
         rows = content(relation, self.catalog)
@@ -268,6 +284,52 @@ class _Walk:
             because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
             scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
             yield State(Holder.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+
+    def _best(
+        self,
+        holder: Holder,
+        stream: str | None,
+        options: list[Option],
+        because: Proof,
+        scope: str,
+        piling: Iterable[Column],
+    ) -> State:
+        """The least bound that a run keeps to, or that is its by declaration."""
+        done = [option for option in options if self._is_done(holder, scope, option)]
+        if done:
+            bound, proof, theory = min(done, key=lambda option: badness(option[0]))
+            return State(holder, stream, bound, theory, proof, scope, unseen=self._unseen(holder, scope, proof))
+        if options:
+            because = Proof(_shortfall(because, *min(options, key=lambda option: badness(option[0]))))
+        shortfall = bool(options)
+        return State(holder, stream, UNBOUNDED, Theory.WINDOWS, because, scope, tuple(piling), is_shortfall=shortfall)
+
+    def _is_done(self, holder: Holder, scope: str, option: Option) -> bool:
+        """Whether a run keeps to a bound, or would if it saw what is declared."""
+        _, proof, theory = option
+        if self.form is None:
+            return True
+        match theory:
+            case Theory.PUNCTUATION | Theory.K_CONSTRAINTS:
+                return self.form.ends(holder, scope) or not self.form.unseen.isdisjoint(proof.declarations)
+            case Theory.ARITHMETIC:
+                return holder is not Holder.SET_OPERATION or self.form.is_narrow(scope)
+        return True
+
+    def _unseen(self, holder: Holder, scope: str, proof: Proof) -> tuple[str, ...]:
+        """The declarations of a bound of which no run sees anything, where that matters."""
+        if self.form is None:
+            return ()
+        found = tuple(lean for lean in proof.declarations if lean in self.form.unseen)
+        return found if found and not self.form.ends(holder, scope) else ()
+
+
+def _shortfall(because: Proof, _: Bound, proof: Proof, theory: Theory) -> str:
+    """What a theory proves of a piece of state, and a run does not do."""
+    kept = because.claim.partition(", and nothing")[0]
+    if theory is Theory.ARITHMETIC:
+        return f"in this version {kept}, also of those that the other side cannot have"
+    return f"in this version {kept}, though by {listed(proof.declarations)} they end"
 
 
 def _deciding(node: SetOp) -> tuple[Relation, ...]:
@@ -304,15 +366,6 @@ def _ended(end: Ending, what: str, scaled: Bound | None = None) -> Option:
         bound = Bound(Kind.WINDOW, f"what is open in {bound.words}", bound.size)
     steps = tuple(Proof(step) for step in end.steps)
     return bound, Proof(f"{what} ends", "theorem 3 of punctuation safety", end.leans_on, steps), Theory.PUNCTUATION
-
-
-def _best(
-    holder: Holder, stream: str | None, options: list[Option], because: Proof, scope: str, piling: Iterable[Column]
-) -> State:
-    if not options:
-        return State(holder, stream, UNBOUNDED, Theory.WINDOWS, because, scope, tuple(piling))
-    bound, proof, theory = min(options, key=lambda option: badness(option[0]))
-    return State(holder, stream, bound, theory, proof, scope)
 
 
 def _state(holder: Holder, stream: str | None, bound: Bound, proof: Proof, scope: str) -> State:
