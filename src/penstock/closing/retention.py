@@ -24,6 +24,8 @@ class Step:
     leans_on: tuple[str, ...] = ()
     #: Whether a run can tell when it applies. It cannot see punctuations of a scheme without WHEN or FROM.
     is_seen: bool = True
+    #: Whether it comes in the end, whatever the data: an order passes a value only if its stream goes beyond it.
+    is_certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Retention:
     def goes(self) -> bool:
         """Whether each row goes in the end, if what is declared can be seen."""
         return self.chain is not None
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether each row goes in the end, whatever the data; else the theory of k-constraints has to know more."""
+        return self.chain is not None and all(step.is_certain for step in self.chain)
 
     @property
     def leans_on(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 The register says which inputs those are (`register/constant_synopses.py`). Here its synopses become values that a run
 time reads. What is not done yet: columns that are compared with a table's values inside of EXISTS and not kept. Such a
-join stays as it is, and `exploited` says so.
+join stays as it is, and the verdict says so.
 """
 
 from __future__ import annotations

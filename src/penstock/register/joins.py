@@ -162,13 +162,23 @@ class _Judge:
             return []
         stream = operand.window.stream.occurrence if operand.window else None
         is_done = self.form is None or self.form.has_buckets(self.holder, scope, stream)
-        return [(*found, Theory.ARITHMETIC)] if is_done else []
+        return [(*found, Theory.ARITHMETIC)] if is_done or self._grows_anyway(operand) else []
+
+    def _grows_anyway(self, operand: Operand) -> bool:
+        """Whether another operand has no bound at all: then it is what keeps a run from counting this one."""
+        others = [other for other in block_of(self.relation).others(operand) if not other.is_static]
+        return any(
+            not content(other.relation, self.catalog).is_safe
+            and self._synopses.bound(other) is None
+            and not self._retention(other).goes
+            for other in others
+        )
 
     def _waits(self, block: Block, operand: Operand, retention: Retention) -> list[Option]:
         """How long rows are kept until they go: in the words of the theories, or else of the chain of closers."""
         found = list(islice(self._theories(block, operand), None if self.memo is None else 1))
-        is_told = self.form is None or not all(_ends_in_time(other) for other in block.operands)
-        return found if found or is_told else [_chained(operand, retention)]
+        is_chained = retention.is_certain and all(_ends_in_time(other) for other in block.operands)
+        return found if found or self.form is None or not is_chained else [_chained(operand, retention)]
 
     def _theories(self, block: Block, operand: Operand) -> Iterator[Option]:
         if Theory.K_CONSTRAINTS in self.theories and (timed := self._timed(operand)) is not None:

@@ -7,8 +7,11 @@ the form ends them. What is proved and not done is said in the verdict, not when
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
+from typing import TypeGuard
 
+from penstock.algebra.expressions import FALSE
 from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.relations import (
     Aggregate,
@@ -25,7 +28,7 @@ from penstock.algebra.relations import (
     Window,
     walk_relations,
 )
-from penstock.catalog import Catalog, Punctuated
+from penstock.catalog import Catalog, Constraint, Punctuated
 from penstock.closing.buckets import Constant
 from penstock.closing.declarations import constraint_text
 from penstock.closing.group_closers import Ending
@@ -62,21 +65,24 @@ class PhysicalForm:
     def _joins(self) -> list[AnyJoin]:
         return [node for node in walk_relations(self._counting) if isinstance(node, AnyJoin)]
 
-    @cached_property
-    def _whole(self) -> list[Relation]:
-        whole = with_endings(with_purging(self._counting, self._catalog), self._catalog)
-        return list(walk_relations(whole))
+    def _whole(self, catalog: Catalog) -> list[Relation]:
+        """All operators, with groups that end by what is declared."""
+        return list(walk_relations(with_endings(with_purging(self._counting, catalog), catalog)))
 
     @cached_property
-    def _endings(self) -> list[Ending]:
-        return [node for node in self._whole if isinstance(node, Ending)]
+    def _run(self) -> list[Relation]:
+        return self._whole(self._catalog)
+
+    @cached_property
+    def _run_that_sees(self) -> list[Relation]:
+        """As if some rows were the punctuations of each scheme."""
+        return self._whole(_seeing(self._catalog)) if self.unseen else self._run
 
     @cached_property
     def unseen(self) -> frozenset[str]:
         """Punctuation schemes that do not say where their punctuations come from: a run never sees one."""
         declared = [(s.name, each) for s in self._catalog.streams for each in s.constraints]
-        schemes = [(name, each) for name, each in declared if isinstance(each, Punctuated)]
-        return frozenset(f"{n}: {constraint_text(s)}" for n, s in schemes if s.when is None and s.source is None)
+        return frozenset(f"{name}: {constraint_text(each)}" for name, each in declared if _is_unseen(each))
 
     def retention(self, occurrence: str) -> Retention:
         """What joins keep of an occurrence of a stream: the most, where several read it."""
@@ -104,24 +110,13 @@ class PhysicalForm:
             return occurrence is not None and all(scan.stream.occurrence != occurrence for scan in scans)
         return all(isinstance(join, Constant) and join.buckets[number] is not None for join, number in mine)
 
-    def ends(self, holder: Holder, scope: str) -> bool:
-        """Whether groups, distinct values or rows of a set operation end in a run, or go with the rows of windows."""
-        return self._is_ended(holder, scope) or self._goes_with_its_rows(holder, scope)
+    def ends(self, holder: Holder, scope: str, by_declaration: bool = False) -> bool:
+        """Whether groups, distinct values or rows of a set operation end in a run, or go with the rows of windows.
 
-    def _is_ended(self, holder: Holder, scope: str) -> bool:
-        own = [end for end in self._endings if end.schema and end.schema[0].scope == scope]
-        match holder:
-            case Holder.GROUP_BY:
-                return any(end.closes_groups for end in own if isinstance(end.input, Aggregate))
-            case Holder.AGGREGATE_VALUES:
-                groupings = [end for end in own if isinstance(end.input, Aggregate)]
-                return any(end.closes_groups or _all_values_end(end) for end in groupings)
-            case Holder.SET_OPERATION:
-                return any(isinstance(end.input, SetOp) for end in own)
-            case Holder.DISTINCT:
-                distinct = [node for node in self._whole if isinstance(node, Distinct)]
-                return all(any(end.input is node for end in self._endings) for node in distinct)
-        return False
+        With `by_declaration`, if it saw the punctuations of all schemes.
+        """
+        nodes = self._run_that_sees if by_declaration else self._run
+        return _is_ended(nodes, holder, scope) or self._goes_with_its_rows(holder, scope)
 
     def _goes_with_its_rows(self, holder: Holder, scope: str) -> bool:
         """Whether a group, or an entry of a set operation, is made of rows that all leave their windows."""
@@ -132,6 +127,35 @@ class PhysicalForm:
         """Whether a set operation sees finitely many values on both sides."""
         operations = [node for node in walk_relations(self._narrow) if isinstance(node, SetOp)]
         return all(is_narrow(node) for node in operations if node.columns[0].scope == scope)
+
+
+def _is_ended(nodes: list[Relation], holder: Holder, scope: str) -> bool:
+    endings = [node for node in nodes if isinstance(node, Ending)]
+    own = [end for end in endings if end.schema and end.schema[0].scope == scope]
+    match holder:
+        case Holder.GROUP_BY:
+            return any(end.closes_groups for end in own if isinstance(end.input, Aggregate))
+        case Holder.AGGREGATE_VALUES:
+            groupings = [end for end in own if isinstance(end.input, Aggregate)]
+            return any(end.closes_groups or _all_values_end(end) for end in groupings)
+        case Holder.SET_OPERATION:
+            return any(isinstance(end.input, SetOp) for end in own)
+        case Holder.DISTINCT:
+            distinct = [node for node in nodes if isinstance(node, Distinct)]
+            return all(any(end.input is node for end in endings) for node in distinct)
+    return False
+
+
+def _seeing(catalog: Catalog) -> Catalog:
+    """The catalog, in which each scheme says how its punctuations come."""
+    for stream in catalog.streams:
+        told = tuple(replace(c, when=FALSE) if _is_unseen(c) else c for c in stream.constraints)
+        catalog = catalog.having(replace(stream, constraints=told)) if told != stream.constraints else catalog
+    return catalog
+
+
+def _is_unseen(constraint: Constraint) -> TypeGuard[Punctuated]:
+    return isinstance(constraint, Punctuated) and constraint.when is None and constraint.source is None
 
 
 def _occurrence(operand: Relation) -> str | None:

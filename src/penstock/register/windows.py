@@ -7,6 +7,7 @@ a window, finitely many values, or that changes end. Joins of unbounded streams 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from penstock.algebra.expressions import Column, Expr, columns
 from penstock.algebra.functions import AggregateFunction
@@ -155,7 +156,7 @@ class _Walk:
             if counted.is_safe
             else []
         )
-        end = ending(window, by, self.catalog)
+        end = self._ending(window, by)
         if end is not None:
             options.append(_ended(end, f"a partition by {names}", scaled=rows))
         because = Proof(
@@ -199,13 +200,13 @@ class _Walk:
                 )
             )
         keys = [key.expr for key in node.keys]
-        end = ending(node.input, keys, self.catalog, at_last=True)
+        end = self._ending(node.input, keys, at_last=True)
         if end is not None:
             options.append(_ended(end, f"{what} in a group"))
         # A value that neither comes again nor leaves has been counted for good, in each group. Spark drops groups, but
         # no value of a group.
         forgets = aggregation.distinct and appends_only(node.input) and self.theories == ALL_THEORIES
-        once = ending(node.input, [argument], self.catalog) if forgets else None
+        once = self._ending(node.input, [argument]) if forgets else None
         if once is not None and grouped.is_safe:
             options.append(_ended(once, f"one value of {expression_text(argument)}", scaled=grouped.bound))
         why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
@@ -235,7 +236,7 @@ class _Walk:
         if rows.is_safe:
             bound = groups(keys, below, self.catalog)
             options.append(_option(bound, Proof(f"a {noun} is there as long as one of {rows.words} has it")))
-        end = ending(below, keys, self.catalog)
+        end = self._ending(below, keys)
         if end is not None:
             options.append(_ended(end, f"a {noun} with one value of {names}"))
         what = f"one {noun} is kept for every value of {names}"
@@ -260,7 +261,7 @@ class _Walk:
                     Proof("both sides are bounded"),
                 )
             )
-        end = ending(node, node.columns, self.catalog)
+        end = self._ending(node, node.columns)
         if end is not None:
             options.append(_ended(end, f"a row ({names})"))
         because = Proof(f"{node.op.value} remembers every row ({names}) of both sides, and nothing says that they end")
@@ -278,12 +279,23 @@ class _Walk:
         groups = outermost_groups(relation)
         assert groups is not None, "the binder lets nothing else have EMIT ON CLOSE"
         keys = tuple(key.expr for key in groups.keys)
-        declared = by_punctuations(self.catalog)
+        declared = self._without_rows
         if ending(groups.input, keys, declared) is None or not shows_ends(groups.input, keys, declared):
             names = _texts(keys, groups.input)
             because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
             scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
             yield State(Holder.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+
+    def _ending(self, relation: Relation, keys: Iterable[Expr], at_last: bool = False) -> Ending | None:
+        """How changes end; as in a run by punctuations and times if these will do, and not after numbers of rows."""
+        keys = tuple(keys)
+        if self.form is not None and (found := ending(relation, keys, self._without_rows, at_last)) is not None:
+            return found
+        return ending(relation, keys, self.catalog, at_last)
+
+    @cached_property
+    def _without_rows(self) -> Catalog:
+        return by_punctuations(self.catalog)
 
     def _best(
         self,
@@ -298,7 +310,9 @@ class _Walk:
         done = [option for option in options if self._is_done(holder, scope, option)]
         if done:
             bound, proof, theory = min(done, key=lambda option: badness(option[0]))
-            return State(holder, stream, bound, theory, proof, scope, unseen=self._unseen(holder, scope, proof))
+            waits = self.form is not None and theory in (Theory.PUNCTUATION, Theory.K_CONSTRAINTS)
+            unseen = self._unseen(holder, scope, proof) if waits else ()
+            return State(holder, stream, bound, theory, proof, scope, unseen=unseen)
         if options:
             because = Proof(_shortfall(because, *min(options, key=lambda option: badness(option[0]))))
         shortfall = bool(options)
@@ -306,22 +320,23 @@ class _Walk:
 
     def _is_done(self, holder: Holder, scope: str, option: Option) -> bool:
         """Whether a run keeps to a bound, or would if it saw what is declared."""
-        _, proof, theory = option
+        _, _, theory = option
         if self.form is None:
             return True
         match theory:
             case Theory.PUNCTUATION | Theory.K_CONSTRAINTS:
-                return self.form.ends(holder, scope) or not self.form.unseen.isdisjoint(proof.declarations)
+                return self.form.ends(holder, scope, by_declaration=True)
             case Theory.ARITHMETIC:
                 return holder is not Holder.SET_OPERATION or self.form.is_narrow(scope)
         return True
 
     def _unseen(self, holder: Holder, scope: str, proof: Proof) -> tuple[str, ...]:
         """The declarations of a bound of which no run sees anything, where that matters."""
-        if self.form is None:
+        assert self.form is not None
+        if self.form.ends(holder, scope):
             return ()
         found = tuple(lean for lean in proof.declarations if lean in self.form.unseen)
-        return found if found and not self.form.ends(holder, scope) else ()
+        return found or tuple(sorted(self.form.unseen))
 
 
 def _shortfall(because: Proof, _: Bound, proof: Proof, theory: Theory) -> str:

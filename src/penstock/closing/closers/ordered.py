@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.catalog import Ordered
 from penstock.closing.bounds import Kind
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
@@ -20,4 +22,5 @@ def orders(inputs: JoinInputs, _: Found) -> Closers:
                 evidence, ticks = inputs.values(number, (column,)), inputs.ticks(number, within)
                 k = inputs.k(OfOrder(text, number, variables, within, then, ticks, evidence))
                 until = f"{inputs.label(number)} has passed its {column}"
-                yield ByOrder(number, variables, evidence, k, ticks), inputs.step(number, until, Kind.K, text)
+                step = replace(inputs.step(number, until, Kind.K, text), is_certain=False)
+                yield ByOrder(number, variables, evidence, k, ticks), step
