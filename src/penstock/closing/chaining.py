@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from penstock.algebra.expressions import Column
 from penstock.closing.join_variables import join_variables
-from penstock.closing.rules import Closer, PurgingJoin
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import Closer, Rule
 from penstock.effort import spend
 
 #: Of each variable the column of each input that holds it, or None.
@@ -49,6 +50,6 @@ def goes(variables: Variables, closers: Iterable[C], start: int, count: int) -> 
     return _chain(variables, [closer for closer in closers if closer.always], start, count) is not None
 
 
-def always_forgets(join: PurgingJoin, number: int) -> bool:
-    """Whether rows of an input go in the end by the rules of a join, if those that other inputs' rows refer to come."""
-    return goes(join_variables(join), join.rules, number, len(join.operands))
+def always_forgets(join: PhysicalJoin, rules: Sequence[Rule], number: int) -> bool:
+    """Whether rows of an input of a join go in the end by rules, if those that other inputs' rows refer to come."""
+    return goes(join_variables(join), rules, number, len(join.operands))

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 
 from penstock.algebra.expressions import Column, Comparator, Compare
-from penstock.algebra.physical import Keep, Scan
+from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import unwidened
-from penstock.algebra.relations import Join, Project, Range, Relation, Select, Table
+from penstock.algebra.relations import Range, Relation, Table, walk_relations
 from penstock.catalog import Catalog, Constraint, OnViolation, Reference, StreamDef, Unique, Within, WithinTime
 from penstock.closing.bounds import Kind as Bounds
 from penstock.closing.declarations import constraint_text
 from penstock.closing.evidence import rows_of
 from penstock.closing.join_variables import join_classes, join_variables
 from penstock.closing.monitors import Monitor, OfReference
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.retention import Step
 from penstock.closing.rules import Closer, Estimate, K
 from penstock.effort import spend
@@ -29,7 +30,7 @@ Closers = Iterator[tuple[Closer, Step]]
 class JoinInputs:
     """The inputs of a join. Evidence that several closers read is there once, and so is who watches a constraint."""
 
-    def __init__(self, join: Join, catalog: Catalog, spill: bool = False) -> None:
+    def __init__(self, join: PhysicalJoin, catalog: Catalog, spill: bool = False) -> None:
         self.join, self.catalog, self.spill = join, catalog, spill
         self.variables = join_variables(join)
         self._classes = join_classes(join)
@@ -157,7 +158,6 @@ def own_equalities(scan: Scan, same: Iterable[Column]) -> list[Compare]:
 
 
 def is_table(relation: Relation) -> bool:
-    """Whether all its rows are there at instant 0, in whatever cell reads it."""
-    while isinstance(relation, Select | Project | Keep):
-        relation = relation.input
-    return isinstance(relation, Table)
+    """Whether all its rows are there at instant 0, in whatever cell reads it: it is a table, or computed of tables."""
+    leaves = [node for node in walk_relations(relation) if not node.inputs]
+    return all(isinstance(leaf, Table) for leaf in leaves)

@@ -1,6 +1,6 @@
 """Joins that purge: which inputs forget rows by the closers of a join, and until what each is kept.
 
-`purging_join` is the one derivation. The register reads its retentions as bounds, and `with_purging` puts the join into
+`join_retention` is the one derivation. The register reads its retentions as bounds, and `with_purging` puts them into
 the plan. `kernels/purge.py` chains the closers for each row (004, theorem 3). Some need *evidence*: rows that
 nothing else reads, such as punctuations, or the times of all rows of a stream where rows are counted.
 """
@@ -10,27 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from penstock.algebra.expressions import Expr
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import (
-    AntiJoin,
-    Distinct,
-    Join,
-    Range,
-    Relation,
-    Rows,
-    SemiJoin,
-    Unbounded,
-    rewrite_relation,
-)
+from penstock.algebra.relations import Distinct, Range, Relation, Rows, Unbounded, rewrite_relation
 from penstock.catalog import Catalog
 from penstock.closing.chaining import chain
 from penstock.closing.closers import closers_of
 from penstock.closing.closers.no_component import leaves_sooner
 from penstock.closing.closers.time_range import certain_times
-from penstock.closing.join_inputs import JoinInputs, own_equalities
+from penstock.closing.join_inputs import Found, JoinInputs, own_equalities
 from penstock.closing.join_variables import join_classes
-from penstock.closing.retention import Retention, Step
+from penstock.closing.monitors import Monitor
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.closing.retention import Retention
 from penstock.closing.rules import (
     AfterRows,
     ByCluster,
@@ -43,9 +34,7 @@ from penstock.closing.rules import (
     Closer,
     Estimate,
     InTime,
-    PurgingAntiJoin,
-    PurgingJoin,
-    PurgingSemiJoin,
+    JoinRetention,
     Rule,
     k_of,
 )
@@ -56,49 +45,33 @@ def with_purging(relation: Relation, catalog: Catalog, spill: bool = False) -> R
 
     With `spill` the joins know which of their rules are probable only.
     """
-    return rewrite_relation(relation, lambda node: _forgetting(node, catalog, spill))
+    return rewrite_relation(relation, lambda node: _purging(node, catalog, spill))
 
 
-def _forgetting(node: Relation, catalog: Catalog, spill: bool) -> Relation:
-    join = purging_join(node, catalog, spill)
-    if join is None or not join.forgets:
+def _purging(node: Relation, catalog: Catalog, spill: bool) -> Relation:
+    if not isinstance(node, PhysicalJoin) or (found := join_retention(node, catalog, spill)) is None:
         return node
-    match node:
-        case SemiJoin():
-            return PurgingSemiJoin(join.operands[0], join.operands[1], node.on, join)
-        case AntiJoin():
-            return PurgingAntiJoin(join.operands[0], join.operands[1], node.on, join)
-    return join
+    join, retention = found
+    return replace(join, retention=retention) if retention.forgets else node
 
 
-def purging_join(node: Relation, catalog: Catalog, spill: bool = False) -> PurgingJoin | None:
-    """A physical join with all that lets it forget, also if that is nothing; None if it is not a plain join."""
-    if type(node) not in (Join, SemiJoin, AntiJoin):
-        return None
+def join_retention(
+    node: PhysicalJoin, catalog: Catalog, spill: bool = False
+) -> tuple[PhysicalJoin, JoinRetention] | None:
+    """How long a join keeps the rows of its inputs, and its form that does; None if no closer speaks of such a join."""
     match node:
-        case Join():
-            return _purging(_with_own_equalities(node), catalog, spill)
-        case SemiJoin(left, Distinct(right)) | AntiJoin(left, Distinct(right)):
-            return _purging_sides(left, right, node.on, catalog, spill)
+        case PhysicalJoin(buckets=(_, *_)):
+            return None  # buckets are few as they are
+        case PhysicalJoin(JoinKind.JOIN):
+            plain = _with_own_equalities(node)
+            return plain, _of_join(plain, catalog, spill)
+        case PhysicalJoin(_, (Scan(spec=Unbounded()) as left, Distinct(Scan(spec=Unbounded()) as right))):
+            plain = replace(node, operands=(left, right))
+            return plain, _of_sides(plain, catalog, spill)
     return None
 
 
-def _purging_sides(
-    left: Relation, right: Relation, on: tuple[Expr, ...], catalog: Catalog, spill: bool
-) -> PurgingJoin | None:
-    """The join of a semi-join's sides, if rows only come; it purges if all rows go in the end.
-
-    It has all rows of the right side: a value that comes again has to be waited with anew.
-    """
-    if not isinstance(left, Scan) or not isinstance(right, Scan):
-        return None
-    if not isinstance(left.spec, Unbounded) or not isinstance(right.spec, Unbounded):
-        return None
-    # A left row that is in no result of the join may show all the same, and no monitor watches here.
-    return _purging(Join((left, right), on), catalog, spill, of_sides=True)
-
-
-def rules_of(join: Join, catalog: Catalog, certain: bool = False) -> tuple[Rule, ...]:
+def rules_of(join: PhysicalJoin, catalog: Catalog, certain: bool = False) -> tuple[Rule, ...]:
     """All rules of a join, whether it forgets by them or not; or only those that lean on no k."""
     inputs = JoinInputs(join, catalog, spill=certain)
     rules = tuple(rule for rule in closers_of(inputs) if not isinstance(rule, ByDeclaration | ByNo))
@@ -108,29 +81,45 @@ def rules_of(join: Join, catalog: Catalog, certain: bool = False) -> tuple[Rule,
     return tuple(rule for rule in rules if not _is_probable(rule, times))
 
 
-def _purging(join: Join, catalog: Catalog, spill: bool, of_sides: bool = False) -> PurgingJoin:
+def _of_join(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetention:
     inputs = JoinInputs(join, catalog, spill)
     found = closers_of(inputs)
-    if of_sides:
-        found = {closer: step for closer, step in found.items() if not isinstance(closer, ByNo) and not _varies(closer)}
     retentions = tuple(_retention(inputs, found, number) for number in range(len(inputs)))
     rules = _ordered(rule for rule in found if not isinstance(rule, ByDeclaration))
     enforced = {number for number, each in enumerate(retentions) if each.enforced}
-    if of_sides:
-        forgets = {0, 1} if enforced == {0, 1} else set[int]()
-        retentions = retentions if forgets else _of_both(*retentions)
-    else:
-        forgets = {n for n in inputs.scans if _may_forget(inputs, n, rules) or (n in enforced and _is_kept(inputs, n))}
-        # No components alone are not worth a purge; where there is one, they help it.
-        forgets |= {n for n in inputs.scans if _is_helped(inputs, n, rules)} if forgets else set()
-    times = certain_times(inputs) if spill else set()
-    probable = tuple(rule for rule in rules if _is_probable(rule, times)) if spill else ()
-    monitors = () if of_sides else tuple(inputs.monitors)
-    evidence = tuple(inputs.evidence)
-    return PurgingJoin(join.operands, join.on, rules, evidence, tuple(sorted(forgets)), monitors, probable, retentions)
+    forgets = {n for n in inputs.scans if _may_forget(inputs, n, rules) or (n in enforced and _is_kept(inputs, n))}
+    # No components alone are not worth a purge; where there is one, they help it.
+    forgets |= {n for n in inputs.scans if _is_helped(inputs, n, rules)} if forgets else set()
+    return _made(inputs, rules, forgets, tuple(inputs.monitors), retentions)
 
 
-def _retention(inputs: JoinInputs, found: dict[Closer, Step], number: int) -> Retention:
+def _of_sides(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetention:
+    """The retention of a semi-join of rows that are only inserted; it drops rows if all are dropped in the end.
+
+    It is that of the join of both sides: a right value that arrives again has to be awaited anew. A left row that is in
+    no result of the join may show all the same, and no monitor observes a semi-join.
+    """
+    inputs = JoinInputs(join, catalog, spill)
+    found = {closer: step for closer, step in closers_of(inputs).items() if not _is_of_joins_only(closer)}
+    left, right = (_retention(inputs, found, number) for number in (0, 1))
+    rules = _ordered(rule for rule in found if not isinstance(rule, ByDeclaration))
+    forgets = {0, 1} if left.enforced and right.enforced else set[int]()
+    return _made(inputs, rules, forgets, (), (left, right) if forgets else _of_both(left, right))
+
+
+def _made(
+    inputs: JoinInputs,
+    rules: tuple[Rule, ...],
+    forgets: set[int],
+    monitors: tuple[Monitor, ...],
+    retentions: tuple[Retention, ...],
+) -> JoinRetention:
+    times = certain_times(inputs) if inputs.spill else set()
+    probable = tuple(rule for rule in rules if _is_probable(rule, times)) if inputs.spill else ()
+    return JoinRetention(rules, tuple(inputs.evidence), tuple(sorted(forgets)), monitors, probable, retentions)
+
+
+def _retention(inputs: JoinInputs, found: Found, number: int) -> Retention:
     """What is kept of an input: until a chain of what a run sees is done, or if there is none, of what is declared."""
     name = inputs.label(number)
     if number not in inputs.scans or not _is_forgettable(inputs, number):
@@ -157,8 +146,9 @@ def _ordered(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(sorted(rules, key=lambda rule: (rule.target not in keyed, isinstance(rule, searching))))
 
 
-def _varies(rule: Closer) -> bool:
-    return not isinstance(rule, ByDeclaration) and isinstance(k_of(rule), Estimate)
+def _is_of_joins_only(closer: Closer) -> bool:
+    """Whether a semi-join cannot go by a closer: it needs a row to be in a result, or a monitor."""
+    return isinstance(closer, ByNo) or (not isinstance(closer, ByDeclaration) and isinstance(k_of(closer), Estimate))
 
 
 def _is_probable(rule: Rule, certain: set[InTime]) -> bool:
@@ -166,7 +156,7 @@ def _is_probable(rule: Rule, certain: set[InTime]) -> bool:
     return k_of(rule) is not None and rule not in certain
 
 
-def _with_own_equalities(join: Join) -> Join:
+def _with_own_equalities(join: PhysicalJoin) -> PhysicalJoin:
     """The join, whose inputs with several columns of one class hold only rows in which these are equal.
 
     Others join nothing. So what is declared of any of these columns is true of the class.
@@ -177,7 +167,7 @@ def _with_own_equalities(join: Join) -> Join:
         if isinstance(operand, Scan) and isinstance(operand.spec, Unbounded | Range):
             equal = tuple(each for same in join_classes(join) for each in own_equalities(operand, same))
             operands[number] = replace(operand, where=operand.where + equal)
-    return Join(tuple(operands), join.on)
+    return replace(join, operands=tuple(operands))
 
 
 def _is_forgettable(inputs: JoinInputs, number: int) -> bool:

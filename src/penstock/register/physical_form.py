@@ -29,18 +29,18 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog, Constraint, Punctuated
-from penstock.closing.buckets import Constant
 from penstock.closing.declarations import constraint_text
 from penstock.closing.group_closers import Ending
 from penstock.closing.groups import keeps_values, with_endings
 from penstock.closing.narrowing import is_narrow, narrowed
-from penstock.closing.purging import purging_join, with_purging
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.closing.purging import join_retention, with_purging
 from penstock.closing.retention import Retention
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
 from penstock.register.states import Holder
 
-AnyJoin = Join | SemiJoin | AntiJoin
+_KINDS = {Holder.JOIN: JoinKind.JOIN, Holder.SEMI_JOIN: JoinKind.SEMI, Holder.ANTI_JOIN: JoinKind.ANTI}
 
 #: What is not an input of any join is not kept by one.
 _NOT_JOINED = Retention("", ())
@@ -62,8 +62,8 @@ class PhysicalForm:
         return with_constant_synopses(folded(self._narrow), self._catalog)
 
     @cached_property
-    def _joins(self) -> list[AnyJoin]:
-        return [node for node in walk_relations(self._counting) if isinstance(node, AnyJoin)]
+    def _joins(self) -> list[PhysicalJoin]:
+        return [node for node in walk_relations(self._counting) if isinstance(node, PhysicalJoin)]
 
     def _whole(self, catalog: Catalog) -> list[Relation]:
         """All operators, with groups that end by what is declared."""
@@ -93,22 +93,20 @@ class PhysicalForm:
     def _retentions(self) -> dict[str, list[Retention]]:
         found: dict[str, list[Retention]] = {}
         for node in self._joins:
-            join = purging_join(node, self._catalog)
-            names = map(_occurrence, node.inputs)
-            retentions = [Retention(name or "") for name in names] if join is None else join.retentions
-            for retention in retentions:
+            kept = join_retention(node, self._catalog)
+            all_kept = [Retention(_occurrence(operand) or "") for operand in node.operands]
+            for retention in all_kept if kept is None else kept[1].retentions:
                 found.setdefault(retention.input, []).append(retention)
         return found
 
     def has_buckets(self, holder: Holder, scope: str, occurrence: str | None) -> bool:
         """Whether joins keep buckets in place of an input's rows; an input that is not joined at all is not kept."""
-        kind = {Holder.JOIN: Join, Holder.SEMI_JOIN: SemiJoin, Holder.ANTI_JOIN: AntiJoin}[holder]
-        joins = [node for node in self._joins if isinstance(node, kind)]
-        mine = [(join, n) for join in joins for n, operand in enumerate(join.inputs) if _scope(operand) == scope]
+        joins = [node for node in self._joins if node.kind is _KINDS[holder]]
+        mine = [(join, n) for join in joins for n, operand in enumerate(join.operands) if _scope(operand) == scope]
         if not mine:
             scans = [node for join in joins for node in walk_relations(join) if isinstance(node, Scan)]
             return occurrence is not None and all(scan.stream.occurrence != occurrence for scan in scans)
-        return all(isinstance(join, Constant) and join.buckets[number] is not None for join, number in mine)
+        return all(join.buckets and join.buckets[number] is not None for join, number in mine)
 
     def ends(self, holder: Holder, scope: str, by_declaration: bool = False) -> bool:
         """Whether groups, distinct values or rows of a set operation end in a run, or go with the rows of windows.

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from penstock.algebra.buckets import Buckets, Space
 from penstock.algebra.expressions import Column
 from penstock.algebra.relations import Schema
-from penstock.closing.buckets import Buckets, Space
 from penstock.kernels.buckets import LEAST, MOST, Recipe, weigh
 from penstock.kernels.covering import Skyline
 from penstock.kernels.pointers import address
@@ -96,7 +96,7 @@ class BucketInputs:
         return _Came(Events(change.ts[kept], ones, placed.slots[kept]), placed.is_first[kept], weights, kept)
 
 
-class ConstantJoinOperator:
+class BucketJoinOperator:
     """Join: all combinations, each with the product of its counters, and with partial aggregates if it has totals."""
 
     def __init__(self, inputs: BucketInputs, totals: BucketTotals | None = None) -> None:
@@ -132,7 +132,7 @@ class ConstantJoinOperator:
         return np.concatenate(parts)
 
 
-class ConstantSemiJoinOperator:
+class BucketSemiJoinOperator:
     """SemiJoin and AntiJoin: rows of one bucket have the same matches, so they show together or not."""
 
     def __init__(
