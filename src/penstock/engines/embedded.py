@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
@@ -19,14 +19,14 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.algebra.relations import Query, StreamKind, Table, streams, walk_relations
-from penstock.catalog import Catalog, TableDef
-from penstock.engines.ingest import Ingest, Sent
+from penstock.algebra.relations import Query, StreamKind, streams, walk_relations
+from penstock.catalog import Catalog
+from penstock.engines.exchange import RoutedBatch, exchanges, table_batches
+from penstock.engines.ingest import Ingest
 from penstock.engines.lateness import NEVER, Progress
 from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
-from penstock.engines.planning import plan_of
+from penstock.engines.planning import plan_of, read_by
 from penstock.engines.results import result_schema, result_table
-from penstock.engines.routing import Router
 from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
@@ -35,12 +35,11 @@ from penstock.operators.sweep import RowsHolder, sweep
 from penstock.plan.buckets import Constant
 from penstock.plan.ends import Ending
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.fragments import Fragment, Leaf, Plan
-from penstock.plan.physical import Received, Scan
+from penstock.plan.fragments import Fragment, Plan
+from penstock.plan.inputs import Input, inputs
 from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
-from penstock.synopsis.codes import encode_column
-from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas, one_after_the_other
+from penstock.synopsis.deltas import Deltas, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 
@@ -87,25 +86,33 @@ class EmbeddedEngine:
 
     def _build(self, catalog: Catalog, tables: Mapping[str, pa.Table]) -> None:
         self._machines = [self._make(fragment) for fragment in self.plan.fragments]
-        self._mail: list[list[list[list[Deltas]]]] = [
-            [[[] for _ in f.routes] for _ in range(f.cells)] for f in self.plan.fragments
+        sharing = self._stores.sharing
+        self._inputs = [inputs(fragment, sharing) for fragment in self.plan.fragments]
+        #: By fragment, cell and input the rows that arrived since the last step.
+        self._inboxes: list[list[list[list[Deltas]]]] = [
+            [[[] for _ in some] for _ in range(fragment.cells)]
+            for fragment, some in zip(self.plan.fragments, self._inputs, strict=True)
         ]
         self._arrivals: list[Ints] = []
-        self._exchanges = self._build_exchanges()
-        self.streams = self._build_ingests(catalog)
+        self._exchanges = exchanges(self.plan, sharing)
+        self.streams = {
+            definition.name: Ingest(definition, self.plan, self._dictionary, self._horizon, sharing)
+            for definition in read_by([self.plan], catalog)[0]
+        }
         self._ended: set[str] = set()
         self._until = 0
         self._steps = 0
         self._metrics_until_now = {name: Progress() for name in self.streams}
-        self._tables = self._table_letters(catalog, tables)
+        #: The rows of static tables, until the first instant is closed.
+        self._tables = table_batches(self.plan, tables, self._dictionary, sharing)
 
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""
-        sent, instants = self.streams[stream].take(batch)
+        routed, instants = self.streams[stream].take(batch)
         if self.plan.kind is StreamKind.RSTREAM and stream in self._own:
             self._arrivals.append(np.unique(instants))
-        for letter in sent:
-            self._post(letter)
+        for each in routed:
+            self._deliver(each)
 
     def end(self, stream: str) -> None:
         """No more rows of a stream come, so nothing waits for them."""
@@ -179,6 +186,12 @@ class EmbeddedEngine:
         size = self._dictionary_state()[1] + sum(machine.state_bytes() for machine in machines)
         return sum(machine.state_rows() for machine in machines), size
 
+    def in_flight(self) -> tuple[int, int]:
+        """The rows that wait until their instant is closed, and the bytes of the buffers in which they wait."""
+        machines = [machine for cells in self._machines for machine in cells]
+        rows = sum(machine.in_flight_rows() for machine in machines)
+        return rows, sum(machine.in_flight_bytes() for machine in machines)
+
     def _dictionary_state(self) -> tuple[int, int]:
         return (len(self._dictionary), self._dictionary.nbytes) if self._is_first else (0, 0)
 
@@ -196,8 +209,8 @@ class EmbeddedEngine:
         self._until = until
         self._steps += 1
         if until > 0:
-            for letter in self._tables:
-                self._post(letter)
+            for batch in self._tables:
+                self._deliver(batch)
             self._tables = []
         arrivals = np.concatenate(self._arrivals) if self._arrivals else np.zeros(0, np.int64)
         self._arrivals = []
@@ -209,52 +222,44 @@ class EmbeddedEngine:
             if fragment is self.plan.last:
                 results = together
             for exchange in self._exchanges.get(fragment.number, ()):
-                self._post(exchange.send(together, self._dictionary))
+                self._deliver(exchange.routed(together, self._dictionary))
         table = result_table(results, self.query.schema, self._dictionary)
         sweep(self._dictionary, self._stores.holders)
         return table
 
     def mark(self, marks: Marks) -> None:
-        """Marks the values of its rows: in machines, on their way to them, and of static tables that are not due."""
+        """Marks the values of all rows that it has: in machines, in their inboxes, and of tables that are not due."""
         for machines in self._machines:
             for machine in machines:
                 machine.mark(marks)
-        for letter in self._tables:
-            self._mark(letter.deltas, self.plan.fragments[letter.fragment].routes[letter.leaf].leaf, marks)
-        for fragment, cells in zip(self.plan.fragments, self._mail, strict=True):
+        for batch in self._tables:
+            self._mark(batch.deltas, self._inputs[batch.fragment][batch.input], marks)
+        for some, cells in zip(self._inputs, self._inboxes, strict=True):
             for boxes in cells:
-                for route, box in zip(fragment.routes, boxes, strict=True):
+                for input_, box in zip(some, boxes, strict=True):
                     for deltas in box:
-                        self._mark(deltas, route.leaf, marks)
+                        self._mark(deltas, input_, marks)
 
-    def _mark(self, deltas: Deltas, leaf: Leaf, marks: Marks) -> None:
-        taken = self._stores.sharing.taken(leaf) if isinstance(leaf, Scan) else leaf
-        assert taken is not None, "rows do not come through this leaf"
-        RowsHolder(lambda column: deltas.rows[:, column], taken.schema).mark(marks)
+    def _mark(self, deltas: Deltas, input_: Input, marks: Marks) -> None:
+        RowsHolder(lambda column: deltas.rows[:, column], input_.schema).mark(marks)
 
     def _step_cell(self, fragment: Fragment, cell: int, machine: Machine, until: int, arrivals: Ints) -> Deltas:
-        boxes = self._mail[fragment.number][cell]
-        inputs = [
-            one_after_the_other(box) if box else no_deltas(len(route.leaf.schema))
-            for box, route in zip(boxes, fragment.routes, strict=True)
+        some, boxes = self._inputs[fragment.number], self._inboxes[fragment.number][cell]
+        arrived = [
+            one_after_the_other(box) if box else no_deltas(len(input_.schema))
+            for box, input_ in zip(boxes, some, strict=True)
         ]
-        self._mail[fragment.number][cell] = [[] for _ in fragment.routes]
+        self._inboxes[fragment.number][cell] = [[] for _ in some]
         try:
-            return machine.step(inputs, until, arrivals)
+            return machine.step(arrived, until, arrivals)
         except OSError as error:
             if self._spill is None:
                 raise
             raise _not_spilled(self._spill, error) from error
 
-    def _post(self, letter: Sent) -> None:
-        boxes = self._mail[letter.fragment]
-        if len(boxes) == 1:
-            boxes[0][letter.leaf].append(letter.deltas)
-            return
-        for cell in range(len(boxes)):
-            mine = letter.cells == cell
-            if mine.any():
-                boxes[cell][letter.leaf].append(letter.deltas.take(mine))
+    def _deliver(self, batch: RoutedBatch) -> None:
+        for cell, deltas in batch.by_cell():
+            self._inboxes[batch.fragment][cell][batch.input].append(deltas)
 
     def _make(self, fragment: Fragment) -> list[Machine]:
         folders = [self.spill_folder(fragment.number, cell) for cell in range(fragment.cells)]
@@ -267,60 +272,6 @@ class EmbeddedEngine:
     def close(self) -> None:
         """Removes what is on disk. No step comes after that."""
         self._remove()
-
-    def _build_exchanges(self) -> dict[int, list[_Exchange]]:
-        exchanges: dict[int, list[_Exchange]] = {}
-        for fragment in self.plan.fragments:
-            for number, route in enumerate(fragment.routes):
-                if isinstance(route.leaf, Received):
-                    router = Router(fragment, route, route.leaf.schema)
-                    exchanges.setdefault(route.leaf.fragment, []).append(_Exchange(fragment.number, number, router))
-        return exchanges
-
-    def _build_ingests(self, catalog: Catalog) -> dict[str, Ingest]:
-        names = {
-            route.leaf.stream.name
-            for fragment in self.plan.fragments
-            for route in fragment.routes
-            if isinstance(route.leaf, Scan)
-        }
-        definitions = [definition for definition in catalog.streams if definition.name in names]
-        shared = self._stores.sharing
-        return {d.name: Ingest(d, self.plan, self._dictionary, self._horizon, shared) for d in definitions}
-
-    def _table_letters(self, catalog: Catalog, tables: Mapping[str, pa.Table]) -> list[Sent]:
-        """Static tables are there from instant 0 on, so their rows are due when that instant is closed."""
-        letters = []
-        for fragment in self.plan.fragments:
-            for number, route in enumerate(fragment.routes):
-                if isinstance(route.leaf, Table):
-                    definition = catalog.get(route.leaf.name)
-                    assert isinstance(definition, TableDef)
-                    rows = self._encode(tables[definition.name], route.leaf)
-                    at_start = Deltas(np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64), rows)
-                    router = Router(fragment, route, route.leaf.schema)
-                    letters.append(_Exchange(fragment.number, number, router).send(at_start, self._dictionary))
-        return letters
-
-    def _encode(self, contents: pa.Table, leaf: Table) -> Ints:
-        columns = [
-            encode_column(contents.column(column.name).combine_chunks(), column.type, self._dictionary)
-            for column in leaf.schema
-        ]
-        return assemble(columns, contents.num_rows)
-
-
-@dataclass(frozen=True, slots=True)
-class _Exchange:
-    """Rows of one fragment to a leaf of another."""
-
-    fragment: int
-    leaf: int
-    router: Router
-
-    def send(self, deltas: Deltas, dictionary: Dictionary) -> Sent:
-        picked, cells = self.router.cells(deltas.rows, dictionary)
-        return Sent(self.fragment, self.leaf, cells, deltas.take(picked))
 
 
 def _new_folder() -> Path:

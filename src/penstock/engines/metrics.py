@@ -42,6 +42,9 @@ class OperatorMetrics:
     constraints: tuple[Watched, ...] = ()
     #: What it has put on disk.
     on_disk: OnDisk = NOTHING_ON_DISK
+    #: Rows in flight: they arrived at its leaf and wait until their instant is closed. No state counts them.
+    in_flight_rows: int = 0
+    in_flight_bytes: int = 0
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -63,6 +66,8 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             given_up=gauge.given_up_rows(),
             constraints=tuple(gauge.watched()),
             on_disk=gauge.spilled(),
+            in_flight_rows=gauge.in_flight_rows(),
+            in_flight_bytes=machine.in_flight_bytes(gauge),
         )
 
 

@@ -22,14 +22,9 @@ def plan_of(query: Query, catalog: Catalog, cells: int = 1, forgetting: Forgetti
 
 
 def read_by(plans: Iterable[Plan], catalog: Catalog) -> tuple[list[StreamDef], list[TableDef]]:
-    """The streams and tables that plans read, each once; streams of punctuations too."""
-    names: dict[str, None] = {}
-    for planned in plans:
-        for leaf in (route.leaf for fragment in planned.fragments for route in fragment.routes):
-            if isinstance(leaf, Scan):
-                names[leaf.stream.name] = None
-            elif isinstance(leaf, Table):
-                names[leaf.name] = None
-    definitions = [catalog.get(name) for name in names]
-    streams = [definition for definition in definitions if isinstance(definition, StreamDef)]
-    return streams, [definition for definition in definitions if isinstance(definition, TableDef)]
+    """The streams and tables that plans read, each once, in the order of the catalog; streams of punctuations too."""
+    leaves = [route.leaf for planned in plans for fragment in planned.fragments for route in fragment.routes]
+    names = {leaf.stream.name for leaf in leaves if isinstance(leaf, Scan)}
+    names |= {leaf.name for leaf in leaves if isinstance(leaf, Table)}
+    streams = [definition for definition in catalog.streams if definition.name in names]
+    return streams, [definition for definition in catalog.tables if definition.name in names]

@@ -15,12 +15,14 @@ from penstock.algebra.relations import Join, Project, Relation, Select, StreamKi
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
 from penstock.operators.gauges import Gauge
+from penstock.operators.inputs import InputManager
 from penstock.operators.netting import deleted, inserted, netted
 from penstock.operators.reorder import Reorder
 from penstock.operators.rstream import RelationStream
 from penstock.operators.stubs import SharedStores
-from penstock.plan.fragments import Fragment, Leaf, Plan
-from penstock.plan.physical import Keep, Scan
+from penstock.plan.fragments import Fragment, Plan
+from penstock.plan.physical import Keep
+from penstock.plan.sharing import NOTHING_SHARED
 from penstock.plan.watched import NOTHING_ON_DISK, OnDisk
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -52,7 +54,9 @@ class Machine:
         self._root = self._builder.deltas(fragment.root)
         self._spills = [purge.spill for purge in self._builder.purges if purge.spill is not None]
         self._part = plan.forgetting.rows
-        self._streams = [_stream(route.leaf) for route in fragment.routes]
+        self._inputs = InputManager(fragment, memory, dictionary, stores.sharing if stores else NOTHING_SHARED)
+        for buffer in self._inputs.buffers:
+            self._builder.add_in_flight(buffer)
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
         if self._last and plan.kind is StreamKind.RSTREAM:
@@ -62,7 +66,7 @@ class Machine:
         memory.restored = False
 
     def step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Deltas:
-        """Takes what arrived at each leaf, in the order of the routes, and closes all instants before `until`.
+        """Takes what arrived at each input (`plan.inputs`), and closes all instants before `until`.
 
         `arrivals` are the instants at which rows of any input stream arrived, for RSTREAM.
         """
@@ -79,12 +83,12 @@ class Machine:
 
     def _parts(self, inputs: Sequence[Deltas], until: int) -> list[Part]:
         if self._part is not None or sum(map(len, inputs)) <= SLICE:
-            return slices(inputs, until, self._part or SLICE, self._streams)
+            return slices(inputs, until, self._part or SLICE)
         # Where much is kept anyway, parts that bring half as much add little to it, and cost less.
-        return slices(inputs, until, max(SLICE, self.state_rows() // 2), self._streams)
+        return slices(inputs, until, max(SLICE, self.state_rows() // 2))
 
     def _step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None) -> Deltas:
-        changes = self._root(Step(dict(enumerate(inputs)), until))
+        changes = self._root(Step(self._inputs.step(inputs, until), until))
         result = self._finished(changes, until, arrivals) if self._last else changes
         self._builder.end_step()
         if self._rstream is not None:
@@ -114,11 +118,22 @@ class Machine:
         return sum((gauge.spilled() for gauge in self.gauges), NOTHING_ON_DISK)
 
     def state_rows(self) -> int:
+        """Rows that operators keep; those in flight do not count."""
         return sum(gauge.state_rows() for gauge in self.gauges)
 
     def state_bytes(self, gauge: Gauge | None = None) -> int:
-        """Of one operator, or of all."""
-        return self._memory.nbytes() if gauge is None else gauge.state_bytes(self._memory)
+        """Bytes of one operator's state, or of all; rows in flight do not count."""
+        if gauge is not None:
+            return gauge.state_bytes(self._memory)
+        return self._memory.nbytes() - self.in_flight_bytes()
+
+    def in_flight_rows(self) -> int:
+        """Rows that arrived and wait until their instant is closed."""
+        return sum(gauge.in_flight_rows() for gauge in self.gauges)
+
+    def in_flight_bytes(self, gauge: Gauge | None = None) -> int:
+        """Bytes of the buffers in which rows wait: those of one operator's leaf, or all."""
+        return sum(each.in_flight_bytes(self._memory) for each in (self.gauges if gauge is None else [gauge]))
 
     @property
     def gauges(self) -> list[Gauge]:
@@ -147,17 +162,13 @@ Part = tuple[Sequence[Deltas], int]
 SLICE = 1 << 15
 
 
-def slices(inputs: Sequence[Deltas], until: int, size: int, streams: Sequence[object]) -> list[Part]:
-    """A step in parts, each up to an instant, so that rows which can go soon are not all there at once.
-
-    What several inputs read of a stream counts once.
-    """
-    largest = dict(sorted(zip(streams, inputs, strict=True), key=lambda each: len(each[1])))
-    count = round(sum(map(len, largest.values())) / size)
+def slices(inputs: Sequence[Deltas], until: int, size: int) -> list[Part]:
+    """A step in parts, each up to an instant, so that rows which can go soon are not all there at once."""
+    count = round(sum(map(len, inputs)) / size)
     if count < 2:
         return [(inputs, until)]
     ordered = [deltas.in_order() for deltas in inputs]
-    times = np.sort(np.concatenate([deltas.ts for deltas in largest.values()]))
+    times = np.sort(np.concatenate([deltas.ts for deltas in inputs]))
     cuts = np.unique(times[len(times) * np.arange(1, count) // count - 1] + 1)
     ends = [*cuts[cuts < until].tolist(), until]
     parts: list[Part] = []
@@ -170,11 +181,6 @@ def slices(inputs: Sequence[Deltas], until: int, size: int, streams: Sequence[ob
         parts.append((part, end))
         starts = stops
     return parts
-
-
-def _stream(leaf: Leaf) -> object:
-    """The stream that a leaf reads; or itself, if it receives rows of another fragment."""
-    return leaf.stream.name if isinstance(leaf, Scan) else leaf
 
 
 def root_join(root: Relation) -> Join | None:

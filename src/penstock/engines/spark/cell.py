@@ -25,13 +25,12 @@ from penstock.engines.spark.metrics import note
 from penstock.engines.spark.packing import Kind, Packet, opened, rows_packets
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.revival import Live
-from penstock.engines.spark.source import by_cell
 from penstock.engines.spark.work import Work
 from penstock.engines.spark.written import file_name, write_results
 from penstock.errors import PenstockError
 from penstock.operators.monitors import Violation
 from penstock.operators.sweep import sweep
-from penstock.synopsis.deltas import Deltas, no_deltas
+from penstock.synopsis.deltas import Deltas, no_deltas, one_after_the_other
 from penstock.synopsis.memory import Ints
 
 #: What the system says where there is no space, and where somebody has removed the folder of a machine.
@@ -195,7 +194,7 @@ class CellStep:
     def __init__(self, work: Work, address: int, live: Live, head: Mapping[str, Any] | None) -> None:
         self._work, self._address, self._live = work, address, live
         number, self._cell = work.addresses.cells[address]
-        self._fragment = work.plan.fragments[number]
+        self._fragment, self._inputs = work.plan.fragments[number], work.inputs[number]
         fresh = Clock({stream.name: Progress() for stream in work.streams})
         self.clock = fresh if head is None else Clock.restored(head["clock"])
         #: Whether the machine has been given the static tables.
@@ -206,7 +205,7 @@ class CellStep:
         return {"clock": self.clock.saved(), "tables": self._has_tables}
 
     def run(self, packets: list[bytes]) -> Iterator[Row]:
-        schemas = [route.leaf.schema for route in self._fragment.routes]
+        schemas = [input_.schema for input_ in self._inputs]
         came = [opened(data, schemas, self._live.dictionary) for data in packets]
         self._read_time(came)
         if self.clock.until > 0 and not self._has_tables:
@@ -214,8 +213,8 @@ class CellStep:
             came += [opened(data, schemas, self._live.dictionary) for data in tables]
             self._has_tables = True
         arrivals = self._arrivals(came)
-        inputs = [self._input(came, leaf) for leaf in range(len(schemas))]
-        out = self._live.machine.step(inputs, self.clock.until, arrivals)
+        arrived = [self._arrived(came, number) for number in range(len(schemas))]
+        out = self._live.machine.step(arrived, self.clock.until, arrivals)
         yield from self._sent(out)
         sweep(self._live.dictionary, [self._live.machine])
         yield Row(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, self._is_clock))
@@ -245,9 +244,9 @@ class CellStep:
                     arrived.append(packet.deltas.ts[~late])
         return np.unique(np.concatenate(arrived)) if arrived else np.zeros(0, np.int64)
 
-    def _input(self, came: list[Packet], leaf: int) -> Deltas:
-        """What came for a leaf, in the order of arrival, without what is late."""
-        mine = [packet for packet in came if packet.kind is Kind.ROWS and packet.leaf == leaf]
+    def _arrived(self, came: list[Packet], number: int) -> Deltas:
+        """The rows that came for an input, in the order of arrival, without late ones."""
+        mine = [packet for packet in came if packet.kind is Kind.ROWS and packet.input == number]
         mine.sort(key=lambda packet: (packet.segment or packet.sender, packet.sequence))
         parts = []
         for packet in mine:
@@ -257,23 +256,16 @@ class CellStep:
             else:
                 on_time = packet.deltas.ts >= self.clock.earliest[packet.segment]
                 parts.append(packet.deltas if on_time.all() else packet.deltas.take(on_time))
-        if not parts:
-            return no_deltas(len(self._fragment.routes[leaf].leaf.schema))
-        return Deltas(
-            np.concatenate([part.ts for part in parts]),
-            np.concatenate([part.weight for part in parts]),
-            np.concatenate([part.rows for part in parts]),
-        )
+        return one_after_the_other(parts) if parts else no_deltas(len(self._inputs[number].schema))
 
     def _sent(self, out: Deltas) -> Iterator[Row]:
         schema, dictionary = self._fragment.root.schema, self._live.dictionary
         if self._fragment is self._work.plan.last:
             yield from self._results(out)
         for exchange in self._work.exchanges.get(self._fragment.number, ()):
-            picked, cells = exchange.router.cells(out.rows, dictionary)
-            for cell, rows in by_cell(cells, out.take(picked)):
+            for cell, rows in exchange.routed(out, dictionary).by_cell():
                 to = self._work.addresses.of(exchange.fragment, cell)
-                for packet in rows_packets(rows, schema, dictionary, exchange.leaf, self._address):
+                for packet in rows_packets(rows, schema, dictionary, exchange.input, self._address):
                     yield Row(to, packet)
 
     def _results(self, out: Deltas) -> Iterator[Row]:

@@ -31,7 +31,7 @@ PACKET_BYTES = 384 << 10
 
 
 class Kind(Enum):
-    #: Rows of a leaf.
+    #: Rows of an input.
     ROWS = "rows"
     #: What a source's task has read: the segments, and how far each brings its stream.
     MARKER = "marker"
@@ -56,7 +56,7 @@ class Segment:
 @dataclass(frozen=True, slots=True)
 class Packet:
     kind: Kind
-    leaf: int = -1
+    input: int = -1
     #: Where it comes from: a segment of a stream, or the address of a cell.
     segment: Segment | None = None
     sender: int = -1
@@ -67,7 +67,7 @@ class Packet:
 
 
 def rows_packets(
-    deltas: Deltas, schema: Schema, dictionary: Dictionary, leaf: int, origin: Segment | int, *, first: int = 0
+    deltas: Deltas, schema: Schema, dictionary: Dictionary, input_: int, origin: Segment | int, *, first: int = 0
 ) -> Iterator[bytes]:
     """Rows as packets, numbered from `first`."""
     most = max(1, PACKET_BYTES // (8 * (1 + row_width(len(schema)))))
@@ -75,7 +75,7 @@ def rows_packets(
         end = start + most
         part = Deltas(deltas.ts[start:end], deltas.weight[start:end], deltas.rows[start:end])
         rows, values = _with_own_codes(part.rows, schema, dictionary)
-        header: dict[str, Any] = {"kind": Kind.ROWS.value, "leaf": leaf, "sequence": first + number}
+        header: dict[str, Any] = {"kind": Kind.ROWS.value, "input": input_, "sequence": first + number}
         header |= {"columns": len(schema), "rows": len(part), "origin": _origin(origin)}
         numbers = [part.ts, part.weight, *rows.T]
         yield _packed(header | {"values": values} if values else header, numbers)
@@ -100,16 +100,16 @@ def close_packet() -> bytes:
 
 
 def opened(data: bytes, schemas: list[Schema], dictionary: Dictionary) -> Packet:
-    """The packet; its rows have codes of this dictionary. `schemas` are those of the leaves."""
+    """The packet; its rows have codes of this dictionary. `schemas` are those of the inputs."""
     (length,) = struct.unpack_from("<q", data)
     header = json.loads(data[8 : 8 + length])
     kind = Kind(header["kind"])
     match kind:
         case Kind.ROWS:
-            deltas = _opened_rows(header, data[8 + length :], schemas[header["leaf"]], dictionary)
+            deltas = _opened_rows(header, data[8 + length :], schemas[header["input"]], dictionary)
             origin = header["origin"]
             segment, sender = (None, origin) if isinstance(origin, int) else (Segment(*origin), -1)
-            return Packet(kind, header["leaf"], segment, sender, header["sequence"], deltas=deltas)
+            return Packet(kind, header["input"], segment, sender, header["sequence"], deltas=deltas)
         case Kind.INSTANTS:
             deltas = _opened_instants(header, data[8 + length :])
             return Packet(kind, segment=Segment(*header["origin"]), deltas=deltas)

@@ -9,7 +9,7 @@ arrive side by side.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.catalog import StreamDef
+from penstock.engines.exchange import RoutedBatch
 from penstock.engines.files import FORMATS
-from penstock.engines.ingest import Ingest, Sent
+from penstock.engines.ingest import Ingest
 from penstock.engines.lateness import Progress
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.listing import ListedFiles
@@ -29,7 +30,7 @@ from penstock.engines.spark.packing import Segment, close_packet, instants_packe
 from penstock.engines.spark.reports import local_path
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work
-from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.deltas import one_after_the_other
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
@@ -168,7 +169,7 @@ class _Held:
     """Rows that are not yet packed, all of one segment."""
 
     segment: Segment | None = None
-    letters: list[Sent] = field(default_factory=list)
+    batches: list[RoutedBatch] = field(default_factory=list)
     instants: list[Ints] = field(default_factory=list)
     rows: int = 0
 
@@ -198,8 +199,8 @@ class _Task:
             self._flush()
             self._held.segment = segment
         progress = self._progress.setdefault(segment, Progress())
-        letters, instants = self._ingest.take(rows, progress)
-        self._held.letters += letters
+        batches, instants = self._ingest.take(rows, progress)
+        self._held.batches += batches
         self._held.instants.append(instants)
         self._held.rows += len(instants)
         return bool(self._out)
@@ -225,41 +226,26 @@ class _Task:
             return
         self._flushes += 1
         self._out.append((self._work.addresses.clock, instants_packet(np.concatenate(held.instants), held.segment)))
-        leaves: dict[tuple[int, int], list[Sent]] = {}
-        for letter in held.letters:
-            leaves.setdefault((letter.fragment, letter.leaf), []).append(letter)
-        for (fragment, leaf), letters in leaves.items():
-            self._pack(fragment, leaf, letters, held.segment)
+        by_input: dict[tuple[int, int], list[RoutedBatch]] = {}
+        for batch in held.batches:
+            by_input.setdefault((batch.fragment, batch.input), []).append(batch)
+        for batches in by_input.values():
+            self._pack(_concatenated(batches), held.segment)
         if len(self._dictionary) > _ROWS_HELD:
             self._renew()
 
-    def _pack(self, fragment: int, leaf: int, letters: list[Sent], segment: Segment) -> None:
-        schema = self._work.plan.fragments[fragment].routes[leaf].leaf.schema
-        cells = np.concatenate([letter.cells for letter in letters])
-        deltas = Deltas(
-            np.concatenate([letter.deltas.ts for letter in letters]),
-            np.concatenate([letter.deltas.weight for letter in letters]),
-            np.concatenate([letter.deltas.rows for letter in letters]),
-        )
-        for cell, mine in by_cell(cells, deltas):
-            address = self._work.addresses.of(fragment, cell)
-            packets = rows_packets(mine, schema, self._dictionary, leaf, segment, first=self._flushes << 20)
+    def _pack(self, batch: RoutedBatch, segment: Segment) -> None:
+        schema = self._work.inputs[batch.fragment][batch.input].schema
+        for cell, mine in batch.by_cell():
+            address = self._work.addresses.of(batch.fragment, cell)
+            packets = rows_packets(mine, schema, self._dictionary, batch.input, segment, first=self._flushes << 20)
             self._out += [(address, packet) for packet in packets]
 
 
-def by_cell(cells: Ints, deltas: Deltas) -> Iterator[tuple[int, Deltas]]:
-    """Each cell with its rows, which keep their order."""
-    if not len(cells):
-        return
-    if cells.min() == cells.max():
-        yield int(cells[0]), deltas
-        return
-    # Short numbers are sorted digit by digit, which is faster.
-    order = np.argsort(cells.astype(np.min_scalar_type(int(cells.max()))), kind="stable")
-    counts = np.bincount(cells)
-    ends = np.cumsum(counts)
-    for cell in np.flatnonzero(counts).tolist():
-        yield cell, deltas.take(order[ends[cell] - counts[cell] : ends[cell]])
+def _concatenated(batches: list[RoutedBatch]) -> RoutedBatch:
+    """Batches for one input as one, in the order of arrival."""
+    cells = np.concatenate([batch.cells for batch in batches])
+    return replace(batches[0], cells=cells, deltas=one_after_the_other([batch.deltas for batch in batches]))
 
 
 def _as_batches(work: Work, packets: list[tuple[int, bytes]]) -> Iterator[pa.RecordBatch]:

@@ -29,7 +29,8 @@ from penstock.operators.building.joins import build_join, build_semi_join
 from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured
 from penstock.operators.building.windows import build_arrivals, build_window
 from penstock.operators.counting import FUNCTIONS
-from penstock.operators.gauges import Gauges
+from penstock.operators.gauges import Gauge, Gauges
+from penstock.operators.inputs import InputBuffer
 from penstock.operators.projection import projection
 from penstock.operators.purge import Purge
 from penstock.operators.reorder import Reorder
@@ -69,8 +70,8 @@ class Builder:
         self.only_coming = only_coming
         self.leaves = [route.leaf for route in fragment.routes]
         self.guards = fragment.guards
-        #: What comes through leaves that are built, by their numbers.
-        self.arrivals: dict[int, DeltaNode] = {}
+        #: The operators that read leaves, by the numbers of these.
+        self._leaf_gauges: dict[int, Gauge] = {}
         self.windows: dict[Hashable, StoreAndEvents] = {}
         self.shared = shared
         self._number = 0
@@ -90,8 +91,17 @@ class Builder:
         """RSTREAM keeps the relation once more, at the root."""
         self.holders.append(RowsHolder(store.held_column, schema))
         root = self.gauges.all[0]
-        root.arrays += ["rstream", "ticks"]
-        root.counts += [store.__len__, ticks.__len__]
+        root.arrays.append("rstream")
+        root.counts.append(store.__len__)
+        root.in_flight_arrays.append("ticks")
+        root.in_flight.append(ticks.__len__)
+
+    def add_in_flight(self, buffer: InputBuffer) -> None:
+        """Counts the rows in flight of an input at the operator that reads them first."""
+        self.holders += buffer.holders
+        gauge = self._leaf_gauges.get(buffer.leaf, self.gauges.all[0])
+        gauge.in_flight_arrays.append(buffer.name)
+        gauge.in_flight.append(buffer.__len__)
 
     def deltas(self, relation: Relation) -> DeltaNode:
         return self.built(relation, lambda: self._deltas(relation))
@@ -172,13 +182,8 @@ class Builder:
     def leaf(self, relation: Relation) -> int:
         number = next(i for i, leaf in enumerate(self.leaves) if leaf is relation)
         self.gauges.top.leaf = number
+        self._leaf_gauges[number] = self.gauges.top
         return number
-
-    def evidence(self, number: int) -> Scan:
-        """The leaf of that number, through which punctuations come."""
-        scan = self.leaves[number]
-        assert isinstance(scan, Scan)
-        return scan
 
     def _received(self, leaf: Relation) -> DeltaNode:
         number = self.leaf(leaf)
