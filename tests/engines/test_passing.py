@@ -11,7 +11,7 @@ from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.plan.fragments import plan
-from penstock.plan.passing import Passing
+from penstock.plan.stateless_input import Passing
 from tests.engines.comparing import batches, bound, embedded, expected, table
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.engines.embedded import EmbeddedEngine
-from penstock.register import check_query, refuse_unsafe
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     Attribute,
     Equality,
     JoinQuery,
@@ -22,7 +20,9 @@ from penstock.register.punctuation import (
     punctuation_graph,
     safe_plans,
 )
-from penstock.register.punctuation.plans import Join, Leaf
+from penstock.closing.punctuation.plans import Join, Leaf
+from penstock.engines.embedded import EmbeddedEngine
+from penstock.register import check_query, refuse_unsafe
 from penstock.register.refusal import UnsafeQuery
 from tests.engines.comparing import Log, batch, bound, logged
 from tests.generators import Case

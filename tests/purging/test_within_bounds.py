@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from penstock.register.kconstraints import (
+from penstock.closing.kconstraints import (
     Analysis,
     Bounded,
     ClusteredArrival,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     Join,
     JoinQuery,
     Leaf,

@@ -21,6 +21,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import Query, StreamKind, streams, walk_relations
 from penstock.catalog import Catalog
+from penstock.closing.group_closers import Ending
+from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.engines.exchange import RoutedBatch, exchanges, table_batches
 from penstock.engines.ingest import Ingest
 from penstock.engines.lateness import NEVER, Progress
@@ -30,15 +32,13 @@ from penstock.engines.results import result_schema, result_table
 from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
-from penstock.operators.stubs import SharedStores
-from penstock.operators.sweep import RowsHolder, sweep
+from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.buckets import Constant
-from penstock.plan.ends import Ending
+from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.inputs import Input, inputs
-from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
-from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
+from penstock.retention.sweep import RowCodeOwner, sweep
 from penstock.synopsis.deltas import Deltas, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
@@ -163,7 +163,7 @@ class EmbeddedEngine:
             for cell, machine in enumerate(machines):
                 yield from machine_metrics(made, machine, cell)
 
-    def constraints(self) -> list[Watched]:
+    def constraints(self) -> list[ConstraintReport]:
         """What monitors say of constraints."""
         made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
         return constraints_of(self._operator_metrics(made))
@@ -241,7 +241,7 @@ class EmbeddedEngine:
                         self._mark(deltas, input_, marks)
 
     def _mark(self, deltas: Deltas, input_: Input, marks: Marks) -> None:
-        RowsHolder(lambda column: deltas.rows[:, column], input_.schema).mark(marks)
+        RowCodeOwner(lambda column: deltas.rows[:, column], input_.schema).mark(marks)
 
     def _step_cell(self, fragment: Fragment, cell: int, machine: Machine, until: int, arrivals: Ints) -> Deltas:
         some, boxes = self._inputs[fragment.number], self._inboxes[fragment.number][cell]

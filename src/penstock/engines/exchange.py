@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from penstock.algebra.physical import Received
 from penstock.algebra.relations import Table
 from penstock.engines.routing import Router
 from penstock.errors import PenstockError
 from penstock.plan.fragments import Leaf, Plan
 from penstock.plan.inputs import inputs
-from penstock.plan.physical import Received
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble

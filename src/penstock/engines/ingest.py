@@ -13,6 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from penstock.algebra.expressions import Column, columns
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema, Stream
 from penstock.catalog import StreamDef
 from penstock.engines.exchange import RoutedBatch
@@ -22,7 +23,6 @@ from penstock.errors import PenstockError
 from penstock.operators.scalars import compile_predicate, compile_scalar
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.inputs import Input, inputs
-from penstock.plan.physical import Scan
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
 from penstock.synopsis.codes import Nulls, encode_column
 from penstock.synopsis.deltas import Deltas, assemble

@@ -1,4 +1,4 @@
-"""The input manager (thesis 2.2.5): a row in flight waits until its instant is closed, once for all leaves that read it.
+"""The input manager (thesis 2.2.5): a row waits until its instant is closed, once for all leaves that read it.
 
 A row waits with the columns of all views of its input (`plan/inputs.py`). When its instant is closed, each leaf gets
 the rows and columns of its view, in the order of (ts, arrival).
@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from penstock.operators.projection import projection
-from penstock.operators.reorder import Reorder
-from penstock.operators.sweep import RowsHolder
+from penstock.operators.windows.reorder import Reorder
 from penstock.plan.fragments import Fragment
 from penstock.plan.inputs import Input, View, inputs
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
+from penstock.retention.sweep import RowCodeOwner
 from penstock.synopsis.deltas import Deltas, no_deltas, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Memory
@@ -50,7 +50,7 @@ class InputBuffer:
         self.leaf = input_.views[0].leaves[0]
         self._reorder = Reorder(memory, name, row_width(len(input_.schema))) if input_.waits else None
         self._views = [_Slice(input_, view, number, dictionary) for number, view in enumerate(input_.views)]
-        self.holders = [] if self._reorder is None else [RowsHolder(self._reorder.held_column, input_.schema)]
+        self.holders = [] if self._reorder is None else [RowCodeOwner(self._reorder.held_column, input_.schema)]
 
     def __len__(self) -> int:
         return 0 if self._reorder is None else len(self._reorder)

@@ -14,10 +14,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema, walk_relations
 from penstock.plan.fragments import Fragment, Leaf, Route
 from penstock.plan.panes import Panes
-from penstock.plan.physical import Scan
 from penstock.plan.sharing import NOTHING_SHARED, Sharing, bare, positions, with_columns_of
 from penstock.types import BIGINT
 

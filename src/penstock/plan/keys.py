@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns
+from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.relations import AntiJoin, Distinct, Join, Output, Project, Relation, Select, SemiJoin, Table
 from penstock.catalog import Catalog, StreamDef, TableDef, Unique
-from penstock.plan.physical import Keep, Scan
 
 Columns = frozenset[Column]
 

@@ -43,7 +43,7 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `kconstraints/`        | the theory of k-constraints                                                 |
 """
 
-from penstock.register.bounds import Bound, Kind
+from penstock.closing.bounds import Bound, Kind
 from penstock.register.refusal import UnsafeQuery, refuse_unsafe
 from penstock.register.report import verdict_json, verdict_text
 from penstock.register.states import State, Theory

@@ -37,12 +37,12 @@ from penstock.algebra.relations import (
 )
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
+from penstock.closing import Purging, solutions
+from penstock.closing.blocks import Block, Operand, block_of, flat_block
+from penstock.closing.contents import appends_only
+from penstock.closing.finite import truths
 from penstock.register import arithmetic
-from penstock.register.blocks import Block, Operand, block_of, flat_block
-from penstock.register.closing import Purging, solutions
 from penstock.register.constant_synopses import ConstantSynopses, Needs
-from penstock.register.contents import appends_only
-from penstock.register.finite import truths
 from penstock.register.states import Holder, State
 from penstock.register.witness_rows import Combination, RowMaker, WitnessRow, from_zero, is_seen, plain
 from penstock.register.witness_values import changing_extreme, moving_value

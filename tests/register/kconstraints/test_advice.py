@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from penstock.register.kconstraints import (
+from penstock.closing.kconstraints import (
     Bound,
     Component,
     JoinQuery,

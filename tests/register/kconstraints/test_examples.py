@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.register.kconstraints import (
+from penstock.closing.kconstraints import (
     ClusteredArrival,
     Column,
     Constraint,

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from penstock.register.kconstraints import (
+from penstock.closing.kconstraints import (
     Bounded,
     Clock,
     ClusteredArrival,
@@ -23,8 +23,8 @@ from penstock.register.kconstraints import (
     Stream,
     analyse,
 )
-from penstock.register.kconstraints.covers import min_covers
-from penstock.register.kconstraints.join_graph import JoinGraph, join_graph
+from penstock.closing.kconstraints.covers import min_covers
+from penstock.closing.kconstraints.join_graph import JoinGraph, join_graph
 from tests.register.kconstraints.cases import random_query
 
 KEY = (frozenset({"a"}),)

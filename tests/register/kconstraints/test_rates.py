@@ -6,10 +6,9 @@ from random import Random
 
 from penstock import check
 from penstock.catalog import StreamDef
-from penstock.register import check_query
-from penstock.register.declared_k import rows_from_rate
-from penstock.register.kconstraints import Rate, Rows
-from penstock.register.kconstraints.rates import (
+from penstock.closing.declared_k import rows_from_rate
+from penstock.closing.kconstraints import Rate, Rows
+from penstock.closing.kconstraints.rates import (
     clustered_by_delay,
     most_rows,
     most_time,
@@ -18,6 +17,7 @@ from penstock.register.kconstraints.rates import (
     rids_by_latency,
     rids_by_round,
 )
+from penstock.register import check_query
 from penstock.sql import bind_text
 
 

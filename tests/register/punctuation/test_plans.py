@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     Attribute,
     Join,
     Leaf,

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     Keeping,
     Punctuation,
     Row,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     AtMost,
     Attribute,
     Between,

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     Attribute,
     Difference,
     Equality,

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from itertools import combinations
 
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     Scheme,
     candidate_schemes,
     check,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     Join,
     Leaf,
     NotPurgeable,

@@ -28,8 +28,8 @@ from penstock.engines.spark.revival import Live
 from penstock.engines.spark.work import Work
 from penstock.engines.spark.written import file_name, write_results
 from penstock.errors import PenstockError
-from penstock.operators.monitors import Violation
-from penstock.operators.sweep import sweep
+from penstock.retention.monitors import Violation
+from penstock.retention.sweep import sweep
 from penstock.synopsis.deltas import Deltas, no_deltas, one_after_the_other
 from penstock.synopsis.memory import Ints
 
