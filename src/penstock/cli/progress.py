@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from penstock.cli.printing import say
+from penstock.engines.metrics import QueryTotals
 from penstock.masking import printable
-from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
+from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest
 
 _SECONDS_BETWEEN = 0.2
 _BAR_WIDTH = 30
@@ -36,7 +37,28 @@ class Counts:
     watermark: int = 0
     state_rows: int = 0
     state_bytes: int = 0
+    #: Rows that arrived and wait until their instant is closed; they are no state.
+    in_flight_rows: int = 0
+    in_flight_bytes: int = 0
     on_disk: OnDisk = NOTHING_ON_DISK
+
+    def update(self, queries: Sequence[QueryTotals]) -> None:
+        """Takes over what the queries of a run report; a stream that several of them read counts once."""
+        if not queries:
+            return
+        streams = {name: stream for query in queries for name, stream in query.streams.items()}.values()
+        self.rows_in = sum(stream.rows for stream in streams)
+        self.late_rows = sum(stream.late_rows for stream in streams)
+        self.bad_rows = sum(stream.bad_rows for stream in streams)
+        self.violations = sum(query.violations for query in queries)
+        self.given_up = sum(query.given_up for query in queries)
+        self.constraints = strongest(each for query in queries for each in query.constraints)
+        self.on_disk = sum((query.on_disk for query in queries), NOTHING_ON_DISK)
+        self.watermark = min(query.watermark for query in queries)
+        self.state_rows = sum(query.state_rows for query in queries)
+        self.state_bytes = sum(query.state_bytes for query in queries)
+        self.in_flight_rows = sum(query.in_flight_rows for query in queries)
+        self.in_flight_bytes = sum(query.in_flight_bytes for query in queries)
 
     def summary(self) -> str:
         """The last line, and one for each constraint that was broken.
@@ -45,6 +67,8 @@ class Counts:
         '1,200 rows in, 7 rows out, 1 late, 0 bad'
         >>> Counts(rows_in=1200, rows_out=7, violations=2).summary()
         '1,200 rows in, 7 rows out, 0 late, 0 bad, 2 after their punctuation'
+        >>> Counts(rows_in=1200, rows_out=7, given_up=2, in_flight_rows=30).summary()
+        '1,200 rows in, 7 rows out, 0 late, 0 bad, 2 dropped at the wait timeout, 30 in flight'
         >>> Counts(rows_in=9, rows_out=7, on_disk=OnDisk(3, 2_400, 1)).summary()
         '9 rows in, 7 rows out, 0 late, 0 bad, 3 on disk (2.4 kB), 1 brought back'
         >>> order = Watched("s: ORDERED BY a WITHIN 2 ROWS", 5, True, 3, 1, 2.0)
@@ -56,16 +80,21 @@ class Counts:
         """
         rows = f"{self.rows_in:,} rows in" + ("" if self.rows_out is None else f", {self.rows_out:,} rows out")
         broken = f", {self.violations:,} after their punctuation" if self.violations else ""
-        lost = f", {self.given_up:,} given up" if self.given_up else ""
+        lost = f", {self.given_up:,} dropped at the wait timeout" if self.given_up else ""
+        waiting = f", {self.in_flight_rows:,} in flight" if self.in_flight_rows else ""
         disk, is_spilt = self.on_disk, self.on_disk != NOTHING_ON_DISK
         spilt = f", {disk.rows:,} on disk ({bytes_text(disk.bytes)}), {disk.brought_back:,} brought back"
-        lines = [f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}{lost}{spilt if is_spilt else ''}"]
+        if not is_spilt:
+            spilt = ""
+        lines = [f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}{lost}{waiting}{spilt}"]
         lines += [_broken(each) for each in self.constraints if each.violations or each.false_negatives]
         return "\n".join(lines)
 
     def line(self, seconds: float) -> str:
         rate = self.rows_in / seconds if seconds else 0.0
         state = f"state {self.state_rows:,} rows {bytes_text(self.state_bytes)}"
+        if self.in_flight_rows:
+            state += f", in flight {self.in_flight_rows:,} rows {bytes_text(self.in_flight_bytes)}"
         if self.on_disk.rows:
             state += f", disk {self.on_disk.rows:,} rows {bytes_text(self.on_disk.bytes)}"
         return f"{self.rows_in:,} rows, {rate:,.0f}/s, watermark {self.watermark}, {state}, late {self.late_rows:,}"

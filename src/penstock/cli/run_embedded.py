@@ -17,7 +17,6 @@ from penstock.engines.csv_files import finish_blocks
 from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
 from penstock.engines.sinks import Sink, open_sink
 from penstock.errors import PenstockError
-from penstock.plan.constraint_report import NOTHING_ON_DISK, strongest
 from penstock.sql import Script
 
 _POLL_SECONDS = 0.5
@@ -70,7 +69,7 @@ def _drained(
         if not is_interrupt(error):
             progress.clear()
             raise
-    _count(running, progress)
+    progress.counts.update([engine.totals() for engine in running.engines])
     progress.finish()
     if is_whole:
         return 0
@@ -97,7 +96,7 @@ def _stepped(
         else:
             _take(result, sinks, metrics, progress)
         if progress.due:
-            _count(running, progress)
+            progress.counts.update([engine.totals() for engine in running.engines])
             progress.draw()
         if stop.asked:
             return False
@@ -110,18 +109,3 @@ def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress
         progress.clear()
         sinks[result.engine.query.name].write(result.rows)
     metrics.write(result.engine.metrics)
-
-
-def _count(running: EmbeddedRun, progress: Progress) -> None:
-    counts = progress.counts
-    streams = running.progress().values()
-    counts.rows_in = sum(stream.rows for stream in streams)
-    counts.late_rows = sum(stream.late_rows for stream in streams)
-    counts.bad_rows = sum(stream.bad_rows for stream in streams)
-    counts.violations = sum(engine.violations() for engine in running.engines)
-    counts.given_up = sum(engine.given_up() for engine in running.engines)
-    counts.constraints = strongest(each for engine in running.engines for each in engine.constraints())
-    counts.on_disk = sum((engine.on_disk() for engine in running.engines), NOTHING_ON_DISK)
-    counts.watermark = min(engine.watermark for engine in running.engines)
-    states = [engine.state() for engine in running.engines]
-    counts.state_rows, counts.state_bytes = sum(rows for rows, _ in states), sum(size for _, size in states)

@@ -27,7 +27,6 @@ from penstock.engines.spark.query import RunningQuery, start
 from penstock.engines.spark.reports import SparkDied
 from penstock.engines.spark.session import spark_session, stderr_to
 from penstock.errors import PenstockError
-from penstock.plan.constraint_report import NOTHING_ON_DISK, strongest
 from penstock.sql import Script
 
 _POLL_SECONDS = 0.5
@@ -144,21 +143,8 @@ def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]
 
 
 def _count(started: list[_Started], progress: Progress) -> None:
-    counts = progress.counts
-    reports = [report for each in started if (report := each.running.progress()) is not None]
-    if not reports:
-        return
-    streams = {name: stream for report in reports for name, stream in report.streams.items()}.values()
-    counts.rows_in = sum(stream.rows for stream in streams)
-    counts.late_rows = sum(stream.late_rows for stream in streams)
-    counts.bad_rows = sum(stream.bad_rows for stream in streams)
-    counts.violations = sum(report.violations for report in reports)
-    counts.given_up = sum(report.given_up for report in reports)
-    counts.constraints = strongest(each for report in reports for each in report.constraints)
-    counts.on_disk = sum((report.on_disk for report in reports), NOTHING_ON_DISK)
-    counts.watermark = min(report.watermark for report in reports)
-    counts.state_rows = sum(report.state_rows for report in reports)
-    counts.state_bytes = sum(report.state_bytes for report in reports)
+    reports = (each.running.progress() for each in started)
+    progress.counts.update([report for report in reports if report is not None])
 
 
 def _refuse_other_results(output: str, checkpoint: str | None) -> None:

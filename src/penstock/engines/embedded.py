@@ -26,7 +26,14 @@ from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.engines.exchange import RoutedBatch, exchanges, table_batches
 from penstock.engines.ingest import Ingest
 from penstock.engines.lateness import NEVER, Progress
-from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
+from penstock.engines.metrics import (
+    DICTIONARY,
+    OperatorMetrics,
+    QueryTotals,
+    StreamProgress,
+    machine_metrics,
+    totals_of,
+)
 from penstock.engines.planning import plan_of, read_by
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.scratch import scratch_prefix
@@ -34,7 +41,6 @@ from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
 from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.buckets import Constant
-from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.inputs import Input, inputs
@@ -163,34 +169,28 @@ class EmbeddedEngine:
             for cell, machine in enumerate(machines):
                 yield from machine_metrics(made, machine, cell)
 
-    def constraints(self) -> list[ConstraintReport]:
-        """What monitors say of constraints."""
+    def totals(self) -> QueryTotals:
+        """What its operators keep and have done, all together, and how far it has read its streams."""
         made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
-        return constraints_of(self._operator_metrics(made))
+        dictionary = made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())
+        return totals_of([*self._operator_metrics(made), dictionary], self._until, self._stream_progress())
 
-    def violations(self) -> int:
-        """Rows that were left out because a punctuation had ruled them out."""
-        return sum(machine.violations() for machines in self._machines for machine in machines)
-
-    def given_up(self) -> int:
-        """Rows that were dropped because they waited too long for a punctuation."""
-        return sum(machine.given_up() for machines in self._machines for machine in machines)
-
-    def on_disk(self) -> OnDisk:
-        """The rows that are on disk."""
-        return sum((machine.on_disk() for machines in self._machines for machine in machines), NOTHING_ON_DISK)
+    def _stream_progress(self) -> dict[str, StreamProgress]:
+        found = {}
+        for name, ingest in self.streams.items():
+            p = ingest.progress
+            newest = p.newest if p.newest >= 0 else None
+            found[name] = StreamProgress(p.rows, p.late_rows, p.bad_rows, newest, p.first)
+        return found
 
     def state(self) -> tuple[int, int]:
-        """The rows that are kept in memory, and the bytes that they take."""
-        machines = [machine for cells in self._machines for machine in cells]
-        size = self._dictionary_state()[1] + sum(machine.state_bytes() for machine in machines)
-        return sum(machine.state_rows() for machine in machines), size
+        """The rows that are kept in memory, and the bytes that they take; rows in flight do not count."""
+        size = self._dictionary_state()[1] + sum(machine.state_bytes() for cells in self._machines for machine in cells)
+        return self.state_rows(), size
 
-    def in_flight(self) -> tuple[int, int]:
-        """The rows that wait until their instant is closed, and the bytes of the buffers in which they wait."""
-        machines = [machine for cells in self._machines for machine in cells]
-        rows = sum(machine.in_flight_rows() for machine in machines)
-        return rows, sum(machine.in_flight_bytes() for machine in machines)
+    def state_rows(self) -> int:
+        """The rows that are kept in memory."""
+        return sum(machine.state_rows() for cells in self._machines for machine in cells)
 
     def _dictionary_state(self) -> tuple[int, int]:
         return (len(self._dictionary), self._dictionary.nbytes) if self._is_first else (0, 0)

@@ -1,8 +1,12 @@
-"""The loop of the embedded engine: streams are read side by side, and each batch is pushed and its results taken.
+"""The loop of the embedded engine: streams are read in step with each other's times, each of them once for all queries.
 
-The stream that is read next is the one that holds the others up: whose closed instants are the fewest. So few rows wait
-for other streams. Where rows are forgotten, fewer still: a batch is pushed only as far as the other streams have come.
-A stream is read once, for all queries that run together.
+The next rows are those of the stream whose closed instants are the fewest, up to the instant that the other streams
+have closed, however large the batches of its file are. So rows in flight, which wait for other streams, are a small
+part of what the queries keep:
+
+    a  ────────────────▶|            closed up to here: b is read next,
+    b  ──────────▶|~~~~~|            up to where a is,
+                        |~~~|        and a few rows further, so that steps are not too small
 """
 
 from __future__ import annotations
@@ -29,8 +33,11 @@ from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
 from penstock.plan.sharing import sharing
 
-#: Rows that are pushed at least, where a batch is not pushed at once.
+#: Rows that are pushed at least; the cost of a step does not pay for fewer.
 FEW_ROWS = 1 << 13
+
+#: Rows that are pushed at most beyond the instant that other streams have closed: a part of the rows that are kept.
+STATE_SHARE = 8
 
 #: The batches of a stream; None says that there is nothing for now.
 Batches = Iterator[pa.RecordBatch | None]
@@ -53,14 +60,15 @@ class _Stream:
     #: What was read and not pushed yet.
     left: pa.RecordBatch | None = None
 
-    def take(self, until: int) -> pa.RecordBatch | None:
-        """The next rows: where rows are forgotten those up to an instant, or some more; else a whole batch."""
+    def take(self, until: int | None) -> pa.RecordBatch | None:
+        """The next rows up to an instant, and some more; None: the next batch of the source, whatever its times."""
         batch = next(self.batches) if self.left is None else self.left
         self.left = None
-        if batch is None or not any(engine.forgets for engine in self.engines):
+        if batch is None or until is None or batch.num_rows <= FEW_ROWS:
             return batch
+        few = max(FEW_ROWS, min(engine.state_rows() for engine in self.engines) // STATE_SHARE)
         later = self.engines[0].streams[self.name].times(batch) > until
-        count = max(FEW_ROWS, int(later.argmax()) if later.any() else len(later))
+        count = max(few, int(later.argmax()) if later.any() else len(later))
         if count < batch.num_rows:
             self.left = batch.slice(count)
         return batch.slice(0, count)
@@ -113,9 +121,8 @@ class EmbeddedRun:
                     stream.idle = False
                 continue
             stream = min(ready, key=_Stream.closed)
-            others = [other.closed() for other in open_streams if other is not stream]
             try:
-                batch = stream.take(min(others, default=NEVER))
+                batch = stream.take(self._limit(stream, open_streams))
             except StopIteration:
                 open_streams.remove(stream)
                 for engine in stream.engines:
@@ -131,9 +138,13 @@ class EmbeddedRun:
         for engine in self.engines:
             yield Result(engine, engine.finish())
 
-    def progress(self) -> dict[str, Progress]:
-        """How far each stream has come."""
-        return {stream.name: stream.progress for stream in self._streams}
+    def _limit(self, stream: _Stream, open_streams: Sequence[_Stream]) -> int | None:
+        """The instant up to which rows of a stream need not wait for others; None if they wait for none.
+
+        Where operators purge, a stream that is alone is read in small steps, too, so that what can go goes soon.
+        """
+        others = [other.closed() for other in open_streams if other is not stream]
+        return min(others, default=NEVER if any(engine.forgets for engine in stream.engines) else None)
 
 
 def open_run(

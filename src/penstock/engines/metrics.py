@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from penstock.algebra.physical import Scan
@@ -36,7 +36,7 @@ class OperatorMetrics:
     bad_rows: int = 0
     #: Rows that a join has left out since the start, because a punctuation had ruled them out.
     violations: int = 0
-    #: Rows that it has dropped since the start, because they waited too long for a punctuation.
+    #: Rows that it has dropped since the start at the wait timeout, without their punctuation.
     given_up: int = 0
     #: What its monitors say of constraints.
     constraints: tuple[ConstraintReport, ...] = ()
@@ -48,6 +48,58 @@ class OperatorMetrics:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamProgress:
+    """How far a stream has been read."""
+
+    rows: int
+    late_rows: int
+    bad_rows: int
+    newest: int | None
+    #: The instant of the first row; below 0 there is none yet.
+    first: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryTotals:
+    """What the operators of a query keep and have done, all of them and all cells together."""
+
+    #: The first instant that is not closed.
+    watermark: int
+    state_rows: int
+    state_bytes: int
+    #: Rows that arrived and wait until their instant is closed.
+    in_flight_rows: int = 0
+    in_flight_bytes: int = 0
+    streams: Mapping[str, StreamProgress] = field(default_factory=dict)
+    #: Rows that were left out because a punctuation had ruled them out.
+    violations: int = 0
+    #: What monitors report about constraints.
+    constraints: tuple[ConstraintReport, ...] = ()
+    #: Rows that were dropped at the wait timeout, without their punctuation.
+    given_up: int = 0
+    #: What is put on disk.
+    on_disk: OnDisk = NOTHING_ON_DISK
+
+
+def totals_of(metrics: Iterable[OperatorMetrics], watermark: int, streams: Mapping[str, StreamProgress]) -> QueryTotals:
+    """The totals of the metrics of one step."""
+    lines = list(metrics)
+    return QueryTotals(
+        watermark=watermark,
+        # Values are no rows, but take bytes.
+        state_rows=sum(line.state_rows for line in lines if line.operator != DICTIONARY),
+        state_bytes=sum(line.state_bytes for line in lines),
+        in_flight_rows=sum(line.in_flight_rows for line in lines),
+        in_flight_bytes=sum(line.in_flight_bytes for line in lines),
+        streams=streams,
+        violations=sum(line.violations for line in lines),
+        constraints=tuple(constraints_of(lines)),
+        given_up=sum(line.given_up for line in lines),
+        on_disk=sum((line.on_disk for line in lines), NOTHING_ON_DISK),
+    )
 
 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:

@@ -62,7 +62,7 @@ class Machine:
         if self._last and plan.kind is StreamKind.RSTREAM:
             self._rstream = RelationStream(memory, "rstream", self._width)
             self._ticks = Reorder(memory, "ticks", row_width(0))
-            self._builder.add_rstream(self._rstream.store, self._ticks, fragment.root.schema)
+            self._builder.add_rstream(self._rstream.store, fragment.root.schema)
         memory.restored = False
 
     def step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Deltas:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -17,10 +17,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
+from penstock.engines.metrics import (
+    DICTIONARY,
+    OperatorMetrics,
+    QueryTotals,
+    StreamProgress,
+    machine_metrics,
+    totals_of,
+)
 from penstock.engines.spark.clock import Clock
 from penstock.operators.machine import Machine
-from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
+from penstock.plan.constraint_report import ConstraintReport, OnDisk
 
 _NOTES = "penstock"
 
@@ -28,35 +35,12 @@ _NOTES = "penstock"
 _MOST_BATCHES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class StreamProgress:
-    rows: int
-    late_rows: int
-    bad_rows: int
-    newest: int | None
-    #: The instant of the first row; below 0 there is none yet.
-    first: int
-
-
-@dataclass(frozen=True, slots=True)
-class QueryProgress:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryProgress(QueryTotals):
     """How far a query is after a micro-batch."""
 
     batch: int
     rows_per_second: float
-    #: The first instant that is not closed.
-    watermark: int
-    state_rows: int
-    state_bytes: int
-    streams: Mapping[str, StreamProgress] = field(default_factory=dict)
-    #: Rows that were left out because a punctuation had ruled them out.
-    violations: int = 0
-    #: What monitors say of constraints.
-    constraints: tuple[ConstraintReport, ...] = ()
-    #: Rows that were dropped because they waited too long for a punctuation.
-    given_up: int = 0
-    #: What is put on disk.
-    on_disk: OnDisk = NOTHING_ON_DISK
 
 
 def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
@@ -126,15 +110,9 @@ class History:
             for name, p in told.get("streams", {}).items()
         }
         watermark = max(told["watermark"] for told in report.notes)
-        # Values are no rows, but take bytes.
-        rows = sum(line["state_rows"] for line in lines if line["operator"] != DICTIONARY)
-        size = sum(line["state_bytes"] for line in lines)
-        violations = sum(line["violations"] for line in lines)
-        reports = tuple(constraints_of(_operator_metrics(batch, line) for line in lines))
-        given_up = sum(line["given_up"] for line in lines)
-        on_disk = sum((OnDisk(**line["on_disk"]) for line in lines), NOTHING_ON_DISK)
-        speed = report.rows_per_second
-        return QueryProgress(batch, speed, watermark, rows, size, streams, violations, reports, given_up, on_disk)
+        totals = totals_of((_operator_metrics(batch, line) for line in lines), watermark, streams)
+        own = {field.name: getattr(totals, field.name) for field in fields(totals)}
+        return QueryProgress(batch=batch, rows_per_second=report.rows_per_second, **own)
 
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator and stream did in each micro-batch."""

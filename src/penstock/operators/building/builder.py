@@ -35,7 +35,6 @@ from penstock.operators.groups.counting import FUNCTIONS
 from penstock.operators.inputs import InputBuffer
 from penstock.operators.projection import projection
 from penstock.operators.scalars import compile_predicate
-from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment
@@ -87,14 +86,13 @@ class Builder:
         for store in self.stores:
             store.end_step()
 
-    def add_rstream(self, store: RowStore, ticks: Reorder, schema: Schema) -> None:
+    def add_rstream(self, store: RowStore, schema: Schema) -> None:
         """RSTREAM keeps the relation once more, at the root."""
         self.holders.append(RowCodeOwner(store.held_column, schema))
         root = self.gauges.all[0]
         root.arrays.append("rstream")
         root.counts.append(store.__len__)
-        root.in_flight_arrays.append("ticks")
-        root.in_flight.append(ticks.__len__)
+        root.in_flight_arrays.append("ticks")  # instants, not rows
 
     def add_in_flight(self, buffer: InputBuffer) -> None:
         """Counts the rows in flight of an input at the operator that reads them first."""
