@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.engines.spark import cell, revival
+from penstock.engines.spark import cell, state_recovery
 from penstock.engines.spark.cell import CellProcessor, CellStep, Row
-from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.state_directory import StateDirectory
 from tests.faults.examples import simulated
 from tests.faults.failing import Kind
 from tests.faults.simulating import Simulation
@@ -30,18 +30,18 @@ def stepped_page_by_page(processor: CellProcessor, address: int, mine: list[byte
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-    Residences(processor._work.run).give_up()
+    StateDirectory(processor._work.run).mark_full()
     return _stepped(processor, address, mine)
 
 
 def _stepped(processor: CellProcessor, address: int, mine: list[bytes]) -> list[Row]:
     work, head = processor._work, processor._saved_head()
-    live = revival.take(work, address, head["token"] if head else None, processor._saved_pages())
+    live = state_recovery.take(work, address, head["token"] if head else None, processor._saved_pages())
     step = CellStep(work, address, live, head)
     rows = list(step.run(mine))
     for name, page in live.changes():
         processor._pages.updateValue((name,), (page,))
-    token = revival.keep(work, address, live)
+    token = state_recovery.keep(work, address, live)
     processor._head.update((json.dumps({"fingerprint": work.fingerprint, "token": token, **step.saved()}),))
     return rows
 

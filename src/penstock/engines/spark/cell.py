@@ -18,13 +18,13 @@ import pandas as pd  # type: ignore[import-untyped]
 from penstock.algebra.relations import StreamKind
 from penstock.engines.lateness import Progress
 from penstock.engines.results import result_table
-from penstock.engines.spark import revival
+from penstock.engines.spark import state_recovery
 from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.clock import Clock
 from penstock.engines.spark.metrics import note
 from penstock.engines.spark.packing import Kind, Packet, opened, rows_packets
-from penstock.engines.spark.residence import Residences
-from penstock.engines.spark.revival import Live
+from penstock.engines.spark.state_directory import StateDirectory
+from penstock.engines.spark.state_recovery import LiveMachine
 from penstock.engines.spark.work import Work
 from penstock.engines.spark.written import file_name, write_results
 from penstock.errors import PenstockError
@@ -122,23 +122,23 @@ class CellProcessor:
             if error.errno not in (*_NO_SPACE, _REMOVED):
                 raise
             if error.errno != _REMOVED:
-                Residences(self._work.run).give_up()
+                StateDirectory(self._work.run).mark_full()
         return self._made_once(address, mine, is_full=True)
 
     def _made_once(self, address: int, mine: list[bytes], *, is_full: bool) -> _Made:
         head = self._saved_head()
         token = head["token"] if head else None
-        live = revival.take(self._work, address, token, self._saved_pages(), is_full=is_full)
+        live = state_recovery.take(self._work, address, token, self._saved_pages(), is_full=is_full)
         try:
             step = CellStep(self._work, address, live, head)
             rows = list(step.run(mine))
             pages = list(live.changes())
-            token = revival.keep(self._work, address, live)
+            token = state_recovery.keep(self._work, address, live)
         except Violation as error:
-            revival.drop(live)
+            state_recovery.drop(live)
             raise _explained(error, is_first=head is None) from None
         except BaseException:
-            revival.drop(live)
+            state_recovery.drop(live)
             raise
         saved = {"fingerprint": self._work.fingerprint, "token": token, **step.saved()}
         return _Made(rows, pages, json.dumps(saved))
@@ -191,7 +191,7 @@ def _explained(error: Violation, *, is_first: bool) -> PenstockError:
 class CellStep:
     """One step of a cell, apart from where its state is kept."""
 
-    def __init__(self, work: Work, address: int, live: Live, head: Mapping[str, Any] | None) -> None:
+    def __init__(self, work: Work, address: int, live: LiveMachine, head: Mapping[str, Any] | None) -> None:
         self._work, self._address, self._live = work, address, live
         number, self._cell = work.addresses.cells[address]
         self._fragment, self._inputs = work.plan.fragments[number], work.inputs[number]

@@ -29,10 +29,10 @@ from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
 from penstock.engines.spark.reports import SlowStart, SparkDied, explained, naming
-from penstock.engines.spark.residence import Residences, new_run
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
 from penstock.engines.spark.source import PACKETS, packed_control, packed_files, packed_stream, reads_files
+from penstock.engines.spark.state_directory import StateDirectory, new_run
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
 from penstock.engines.spark.written import Results, SparkLog, clear_drafts, folder_of_cells, local_folder
@@ -164,7 +164,7 @@ class RunningQuery:
 
     def begin(self) -> None:
         """Starts Spark's query."""
-        Residences(self._work.run).clear_others()
+        StateDirectory(self._work.run).clear_others()
         with naming(self._out):
             to = self._writer().option("checkpointLocation", self._checkpoint.folder)
         if self._until_done and not self._reads_files:
@@ -254,7 +254,7 @@ class RunningQuery:
 
         On other hosts the memory goes when the query is started again, or when another starts a day later.
         """
-        Residences(self._work.run).remove()
+        StateDirectory(self._work.run).remove()
         if self._work.out is not None and self._id is not None:
             clear_drafts(self._work.out, self._id)
         self._callbacks.close()

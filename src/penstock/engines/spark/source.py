@@ -88,15 +88,14 @@ class _PackStream:
     stream: StreamDef
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = _Task(self.work, self.stream)
+        task = SourceTask(self.work, self.stream)
         for batch in _together(batches):
             for segment, rows in _runs(batch, self.stream.name):
                 if segment.name and not task.has_seen(segment):
                     inspect(segment.name, self.stream)
-                if task.take(segment, rows):
-                    yield from task.sent()
-        task.end()
-        yield from task.sent()
+                task.take(segment, rows)
+                yield from _as_batches(self.work, task.packets())
+        yield from _as_batches(self.work, task.ended())
 
 
 @dataclass(frozen=True)
@@ -107,14 +106,13 @@ class _PackFiles:
     options: Mapping[str, str]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = _Task(self.work, self.stream)
+        task = SourceTask(self.work, self.stream)
         for batch in batches:
             for name in batch.column(0).to_pylist():
                 for rows in self._read(name, task.names):
-                    if task.take(Segment(self.stream.name, name, 0), rows):
-                        yield from task.sent()
-        task.end()
-        yield from task.sent()
+                    task.take(Segment(self.stream.name, name, 0), rows)
+                    yield from _as_batches(self.work, task.packets())
+        yield from _as_batches(self.work, task.ended())
 
     def _read(self, name: str, names: list[str]) -> Iterator[pa.RecordBatch]:
         path = local_path(name)
@@ -174,8 +172,8 @@ class _Held:
     rows: int = 0
 
 
-class _Task:
-    """One task's way through its rows."""
+class SourceTask:
+    """Packs the rows that one task of a micro-batch reads."""
 
     def __init__(self, work: Work, stream: StreamDef) -> None:
         self._work, self._stream = work, stream
@@ -187,14 +185,14 @@ class _Task:
 
     @property
     def names(self) -> list[str]:
-        """The columns that somebody reads."""
+        """The columns that the plan reads."""
         return self._ingest.names
 
     def has_seen(self, segment: Segment) -> bool:
         return segment in self._progress
 
-    def take(self, segment: Segment, rows: pa.RecordBatch) -> bool:
-        """Takes rows, and says whether there are packets to send."""
+    def take(self, segment: Segment, rows: pa.RecordBatch) -> None:
+        """Takes the next rows of a segment."""
         if segment != self._held.segment or self._held.rows >= _ROWS_HELD:
             self._flush()
             self._held.segment = segment
@@ -203,17 +201,19 @@ class _Task:
         self._held.batches += batches
         self._held.instants.append(instants)
         self._held.rows += len(instants)
-        return bool(self._out)
 
-    def end(self) -> None:
+    def ended(self) -> list[tuple[int, bytes]]:
+        """The last packets, each with its address: the remaining rows, and a marker for every cell."""
         self._flush()
         if self._progress:
             marker = marker_packet(list(self._progress.items()))
             self._out += [(address, marker) for address in range(len(self._work.addresses.cells))]
+        return self.packets()
 
-    def sent(self) -> Iterator[pa.RecordBatch]:
+    def packets(self) -> list[tuple[int, bytes]]:
+        """The packets that are ready, each with its address."""
         out, self._out = self._out, []
-        yield from _as_batches(self._work, out)
+        return out
 
     def _renew(self) -> None:
         """A dictionary lives no longer than the packets that it is for, or a task would hold all values that it saw."""

@@ -16,7 +16,7 @@ from penstock.engines.exchange import Exchange, exchanges, table_batches
 from penstock.engines.planning import plan_of, read_by
 from penstock.engines.spark.addresses import Addresses
 from penstock.engines.spark.packing import rows_packets
-from penstock.engines.spark.residence import new_run
+from penstock.engines.spark.state_directory import new_run
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
 from penstock.plan.inputs import Input, inputs
@@ -36,7 +36,7 @@ class Work:
     horizon: int | None
     #: What must not change between a checkpoint and a restart.
     fingerprint: str
-    #: Tells this start of the query from all others (`residence.new_run`).
+    #: Tells this start of the query from all others (`state_directory.new_run`).
     run: str
     #: The packets of static tables by address.
     tables: Mapping[int, tuple[bytes, ...]]
