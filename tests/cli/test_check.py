@@ -1,4 +1,4 @@
-"""`penstock check`: all that is wrong with a file, which queries may run for ever, and exit codes 0, 1 and 2."""
+"""`penstock check`: all that is wrong with a file, which queries have bounded state, and exit codes 0, 1 and 2."""
 
 from tests.cli.conftest import Golden, Penstock
 

@@ -1,6 +1,6 @@
-"""What a terminal shows of a run: one line that is drawn anew, and a summary at the end, both on standard error.
+"""Progress of a run on a terminal: one line that is redrawn, and a summary at the end, both on standard error.
 
-A reading of files, of which it is known how long they are, shows a bar.
+Reading files whose lengths are known shows a bar.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _BAR_WIDTH = 30
 
 @dataclass(slots=True)
 class Counts:
-    """What a run has done so far."""
+    """Counts what a run has done so far."""
 
     rows_in: int = 0
-    #: None where nobody counts them.
+    #: None where results are not counted.
     rows_out: int | None = 0
     late_rows: int = 0
     bad_rows: int = 0
     violations: int = 0
     given_up: int = 0
-    #: What monitors say of constraints.
+    #: What monitors report about constraints.
     constraints: list[ConstraintReport] = field(default_factory=list)
     watermark: int = 0
     state_rows: int = 0
@@ -61,7 +61,7 @@ class Counts:
         self.in_flight_bytes = sum(query.in_flight_bytes for query in queries)
 
     def summary(self) -> str:
-        """The last line, and one for each constraint that was broken.
+        """Returns the last line, and one for each constraint that was broken.
 
         >>> Counts(rows_in=1200, rows_out=7, late_rows=1).summary()
         '1,200 rows in, 7 rows out, 1 late, 0 bad'
@@ -110,7 +110,7 @@ def _broken(report: ConstraintReport) -> str:
 
 @dataclass(slots=True)
 class Progress:
-    """Draws the line if somebody can see it, and no more than a few times a second."""
+    """Draws the line if standard error is a terminal, at most a few times a second."""
 
     counts: Counts = field(default_factory=Counts)
     _started: float = field(default_factory=time.monotonic)
@@ -124,14 +124,14 @@ class Progress:
 
     @property
     def due(self) -> bool:
-        """Whether it is time to draw: to gather what is drawn costs something too."""
+        """Returns whether it is time to draw; gathering the counts has a cost, too."""
         return self.seen and time.monotonic() - self._drawn >= _SECONDS_BETWEEN
 
     def draw(self) -> None:
         self._show(self.counts.line(time.monotonic() - self._started))
 
     def compiles(self) -> None:
-        """A kernel is compiled now. The first query of its kind on a machine may need a hundred, most of a minute."""
+        """Counts a kernel that is being compiled; the first query of a kind on a machine may compile a hundred."""
         self._compiled += 1
         if self.due:
             self._show(f"compiling kernels, once on this machine: {self._compiled} so far")
@@ -149,7 +149,7 @@ class Progress:
             sys.stderr.flush()
 
     def warn(self, text: str) -> None:
-        """Says something on a line of its own, once however many queries say it."""
+        """Prints a warning on a line of its own, once for all queries."""
         if text not in self._warned:
             self._warned.add(text)
             self.clear()
@@ -161,7 +161,7 @@ class Progress:
 
 
 class Bar:
-    """How far a reading has come, of about so many rows per file; None for a file of which nobody knows."""
+    """Shows the progress of reading files of about so many rows each; None for a file of unknown length."""
 
     def __init__(self, totals: Sequence[int | None]) -> None:
         self._total = None if None in totals else sum(total or 0 for total in totals)
@@ -184,7 +184,7 @@ class Bar:
 
 
 def bar_text(rows: int, total: int | None, seconds: float) -> str:
-    """The line of a bar.
+    """Returns the line of a bar.
 
     >>> bar_text(250_000, 1_000_000, 0.5), bar_text(250_000, None, 0.5)
     ('[#######.......................] 25%  250,000 rows, 500,000/s', '250,000 rows, 500,000/s')
@@ -198,7 +198,7 @@ def bar_text(rows: int, total: int | None, seconds: float) -> str:
 
 
 def bytes_text(count: int) -> str:
-    """A number of bytes, short.
+    """Returns a number of bytes, short.
 
     >>> bytes_text(900), bytes_text(1_500_000)
     ('900 B', '1.5 MB')

@@ -89,7 +89,7 @@ def forgetting(args: argparse.Namespace) -> Forgetting:
 
 
 def chosen(script: Script, name: str | None) -> list[Query]:
-    """The queries that are to run."""
+    """Returns the queries that are to run."""
     names = [query.name for query in script.queries]
     if not names:
         raise PenstockError("the file has no query", "write CREATE QUERY name AS SELECT ...")

@@ -59,7 +59,7 @@ def _drained(
     *,
     until_done: bool,
 ) -> int:
-    """Runs to the end, or until it is stopped. What was stopped before its end leaves no results that look whole."""
+    """Runs to the end, or until it is stopped; a run that is stopped early publishes no results."""
     try:
         is_whole = _stepped(running, sinks, metrics, progress, stop) or not until_done
         if is_whole:
@@ -79,7 +79,7 @@ def _drained(
 
 
 def _publish(sinks: Sequence[Sink]) -> None:
-    """Lets all be seen, after all is on the disk."""
+    """Publishes all results after all of them are on disk."""
     for sink in sinks:
         sink.finish()
     for sink in sinks:
@@ -89,7 +89,7 @@ def _publish(sinks: Sequence[Sink]) -> None:
 def _stepped(
     running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: Progress, stop: Stop
 ) -> bool:
-    """Whether it came to its end, and was not stopped."""
+    """Steps the run, and returns whether it reached its end without being stopped."""
     for result in running.results(progress.compiles):
         if result is None:
             time.sleep(_POLL_SECONDS)

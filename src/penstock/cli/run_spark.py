@@ -35,7 +35,7 @@ _POLL_SECONDS = 0.5
 @dataclass(frozen=True, slots=True)
 class _Started:
     running: RunningQuery
-    #: Where what is committed is printed, if it is.
+    #: The committed results and the sink that prints them, if they are printed.
     shown: tuple[Committed, Sink] | None
 
     def show(self, progress: Progress) -> None:
@@ -133,7 +133,7 @@ def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]
             for each in started:
                 each.running.await_done(tick_or_stop)
     except (KeyboardInterrupt, SparkDied) as error:
-        # Whoever asks all processes of a group to stop has asked Spark's, too.
+        # A signal to the whole process group has stopped Spark's process, too.
         if isinstance(error, SparkDied) and not stop.asked:
             raise
         for each in started:
@@ -148,7 +148,7 @@ def _count(started: list[_Started], progress: Progress) -> None:
 
 
 def _refuse_other_results(output: str, checkpoint: str | None) -> None:
-    """Spark would take the batches of a new run for those that the folder has, and leave them out."""
+    """Refuses a folder with results: Spark would take the batches of a new run for those and skip them."""
     folder = Path(output)
     if checkpoint is not None or output == "-" or not folder.exists():
         return

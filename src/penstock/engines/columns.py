@@ -1,4 +1,4 @@
-"""Arrow columns and declared types: which hold the values of which, and how they are made alike."""
+"""Arrow columns and declared types: which Arrow types hold values of a declared type, and the casts between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.types import Kind, Type
 
 
 def typed(column: pa.Array, attribute: Attribute, where: str) -> pa.Array:
-    """An Arrow column as one of the declared type. Times are cut to microseconds; one without a zone is in UTC."""
+    """Casts an Arrow column to the declared type. Times are cut to microseconds; one without a zone is in UTC."""
     target = arrow_type(attribute.type)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -35,7 +35,7 @@ def typed(column: pa.Array, attribute: Attribute, where: str) -> pa.Array:
         raise PenstockError(message, hint or f"declare {attribute.name} with a wider type") from error
 
 
-#: Types of which files may hold values that are none: bytes that are not UTF-8, and more digits than are declared.
+#: Types of which files may hold invalid values: bytes that are not UTF-8, and more digits than are declared.
 _CHECKED = (Kind.STRING, Kind.DECIMAL)
 
 
@@ -64,7 +64,7 @@ _FITTING: dict[Kind, Callable[[pa.DataType], bool]] = {
 
 
 def spelled(names: list[str], declared: list[Attribute], where: str) -> dict[str, str]:
-    """The data's own spelling of each declared column."""
+    """Returns the data's own spelling of each declared column."""
     own = {}
     for attribute in declared:
         same = [name for name in names if name.lower() == attribute.name.lower()]
@@ -78,7 +78,7 @@ def spelled(names: list[str], declared: list[Attribute], where: str) -> dict[str
 
 
 def sql_type(type_: pa.DataType) -> Type | None:
-    """The type that a column is declared with whose values are these, or None.
+    """Returns the type that a column is declared with whose values are these, or None.
 
     >>> str(sql_type(pa.int16())), str(sql_type(pa.decimal128(6, 2))), sql_type(pa.list_(pa.int64()))
     ('INT', 'DECIMAL(6, 2)', None)

@@ -1,8 +1,8 @@
 """The embedded engine: a plan in this process, without a JVM.
 
-Batches of rows are pushed in, time is advanced as far as all streams have come, and the changes of the closed instants
-come out. All machines share one dictionary, so that rows can be exchanged as they are; so do those of other queries
-that read the same windows.
+Batches of rows are pushed in, time is advanced to the watermark of all streams, and the engine returns the changes of
+the closed instants. All machines share one dictionary, so that rows are exchanged without translation; queries that
+read the same windows share it, too.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _FORGETTING = PurgingJoin | PurgingSemiJoin | PurgingAntiJoin | Ending | Constan
 class EmbeddedEngine:
     """One running query. `tables` are the contents of the static tables that it reads.
 
-    `stores` are what it has in common with other queries, which are then built and stepped in the same order, and
-    pushed the same batches. What they share is counted for the first of them.
+    `stores` holds windows that it shares with other queries; these are built and stepped in the same order, and get
+    the same batches. Shared state is counted for the first of them.
     """
 
     def __init__(
@@ -74,14 +74,14 @@ class EmbeddedEngine:
     ) -> None:
         self.plan: Plan = planned or plan_of(query, catalog, cells, forgetting)
         self.query = query
-        #: The streams of its windows. Others are read for their punctuations, and their times are not the query's.
+        #: The streams of its windows. Others are read for their punctuations, and do not set the horizon.
         self._own = {stream.name for stream in streams(query.relation)}
         self._horizon = horizon
         self._stores = stores or SharedStores()
         self._dictionary: Dictionary = self._stores.dictionary
         self._is_first = not self._stores.holders
         self._stores.holders.append(self)
-        #: Where rows are spilled to, for as long as the engine is there.
+        #: The folder of spilled rows, which lives as long as the engine.
         self._spill = _new_folder() if self.plan.forgetting.spill else None
         self._remove = finalize(self, _remove, self._spill)
         try:
@@ -121,7 +121,7 @@ class EmbeddedEngine:
             self._deliver(each)
 
     def end(self, stream: str) -> None:
-        """No more rows of a stream come, so nothing waits for them."""
+        """Marks the end of a stream: no row waits for it any longer."""
         self._ended.add(stream)
 
     def advance(self) -> pa.Table:
@@ -131,7 +131,7 @@ class EmbeddedEngine:
             return self._step(self._until)
         watermark = min((i.progress.newest - i.definition.delay for i in ingests), default=self._until)
         if self._own <= self._ended:
-            # Streams of punctuations go on after the query's own: no instant past the horizon is closed by them.
+            # Streams of punctuations may outlast the query's own: they close no instant past the horizon.
             watermark = min(watermark, self._end())
         return self._step(max(self._until, watermark))
 
@@ -140,7 +140,7 @@ class EmbeddedEngine:
         return self._step(max(self._until, self._end()))
 
     def _end(self) -> int:
-        """The first instant past the horizon. The default one is known when the query's own streams have ended."""
+        """Returns the first instant past the horizon; its default is known when the query's own streams have ended."""
         if self._horizon is not None:
             return self._horizon + 1
         newest = (ingest.progress.newest for name, ingest in self.streams.items() if name in self._own)
@@ -148,17 +148,17 @@ class EmbeddedEngine:
 
     @property
     def forgets(self) -> bool:
-        """Whether operators keep less than their windows hold: then rows that wait for others would be most of it."""
+        """Returns whether operators purge rows: then rows in flight could outnumber those that are kept."""
         nodes = (node for fragment in self.plan.fragments for node in walk_relations(fragment.root))
         return any(isinstance(node, _FORGETTING) for node in nodes)
 
     @property
     def watermark(self) -> int:
-        """The first instant that is not closed."""
+        """Returns the first instant that is not closed."""
         return self._until
 
     def metrics(self) -> list[OperatorMetrics]:
-        """What the operators did in the last step, and the streams since the last call."""
+        """Returns what the operators did in the last step, and what the streams read since the last call."""
         made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
         lines = [self._source_metrics(made, name, ingest.progress) for name, ingest in self.streams.items()]
         lines += self._operator_metrics(made)
@@ -184,12 +184,12 @@ class EmbeddedEngine:
         return found
 
     def state(self) -> tuple[int, int]:
-        """The rows that are kept in memory, and the bytes that they take; rows in flight do not count."""
+        """Returns the rows that are kept in memory, and the bytes that they take; rows in flight do not count."""
         size = self._dictionary_state()[1] + sum(machine.state_bytes() for cells in self._machines for machine in cells)
         return self.state_rows(), size
 
     def state_rows(self) -> int:
-        """The rows that are kept in memory."""
+        """Returns the rows that are kept in memory."""
         return sum(machine.state_rows() for cells in self._machines for machine in cells)
 
     def _dictionary_state(self) -> tuple[int, int]:
@@ -266,11 +266,11 @@ class EmbeddedEngine:
         return [Machine(self.plan, fragment, Memory(), self._dictionary, self._stores, folder) for folder in folders]
 
     def spill_folder(self, fragment: int, cell: int) -> Path | None:
-        """Where a machine puts rows on disk."""
+        """Returns the folder to which a machine spills rows."""
         return None if self._spill is None else self._spill / f"{fragment}-{cell}"
 
     def close(self) -> None:
-        """Removes what is on disk. No step comes after that."""
+        """Removes spilled rows. The engine takes no step afterwards."""
         self._remove()
 
 

@@ -39,13 +39,13 @@ FEW_ROWS = 1 << 13
 #: Rows that are pushed at most beyond the instant that other streams have closed: a part of the rows that are kept.
 STATE_SHARE = 8
 
-#: The batches of a stream; None says that there is nothing for now.
+#: The batches of a stream; None means that no more rows have arrived yet.
 Batches = Iterator[pa.RecordBatch | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came out of one step of one query."""
+    """The results of one step of one query."""
 
     engine: EmbeddedEngine
     rows: pa.Table
@@ -57,11 +57,11 @@ class _Stream:
     batches: Batches
     engines: list[EmbeddedEngine]
     idle: bool = field(default=False)
-    #: What was read and not pushed yet.
+    #: Rows that were read and not pushed yet.
     left: pa.RecordBatch | None = None
 
     def take(self, until: int | None) -> pa.RecordBatch | None:
-        """The next rows up to an instant, and some more; None: the next batch of the source, whatever its times."""
+        """Returns the next rows up to an instant, and a few more; for None the next batch of the source."""
         batch = next(self.batches) if self.left is None else self.left
         self.left = None
         if batch is None or until is None or batch.num_rows <= FEW_ROWS:
@@ -78,7 +78,7 @@ class _Stream:
         return self.engines[0].streams[self.name].progress
 
     def closed(self) -> int:
-        """The first instant that this stream leaves open."""
+        """Returns the first instant that this stream leaves open."""
         return earliest(self.progress.newest, self.engines[0].streams[self.name].definition.delay)
 
 
@@ -96,7 +96,7 @@ class EmbeddedRun:
         self._doubts = UnitDoubts((s.engines[0].streams[s.name].definition for s in self._streams), warn)
 
     def results(self, compiles: Callable[[], None] = lambda: None) -> Iterator[Result | None]:
-        """The results of all steps, up to the horizon at the end; None when no stream has anything for now.
+        """Yields the results of all steps, up to the horizon at the end; None when no stream has anything for now.
 
         `compiles` is called before each kernel that has to be compiled first.
         """
@@ -107,7 +107,7 @@ class EmbeddedRun:
             self.close()
 
     def close(self) -> None:
-        """Removes what is on disk. No results come after that."""
+        """Removes spilled rows. The run gives no results afterwards."""
         for engine in self.engines:
             engine.close()
 
@@ -133,13 +133,13 @@ class EmbeddedRun:
                 continue
             for engine in stream.engines:
                 engine.push(stream.name, batch)
-                self._doubts.look({stream.name: stream.progress.first})
+                self._doubts.examine({stream.name: stream.progress.first})
                 yield Result(engine, engine.advance())
         for engine in self.engines:
             yield Result(engine, engine.finish())
 
     def _limit(self, stream: _Stream, open_streams: Sequence[_Stream]) -> int | None:
-        """The instant up to which rows of a stream need not wait for others; None if they wait for none.
+        """Returns the instant up to which rows of a stream need not wait for others; None if they wait for none.
 
         Where operators purge, a stream that is alone is read in small steps, too, so that what can go goes soon.
         """
@@ -158,9 +158,9 @@ def open_run(
     forgetting: Forgetting = EAGER,
     warn: Warn = warn_in_python,
 ) -> EmbeddedRun:
-    """A run over what was handed over, by name, and over the files that the catalog names.
+    """Opens a run over rows that a program provides, by name, and over the files that the catalog names.
 
-    Without `until_done` it waits for more files, and has no end. `warn` takes what is doubtful.
+    Without `until_done` it waits for more files indefinitely. `warn` is called with warnings.
     """
     handed = handed or {}
     plans = [plan_of(query, catalog, cells, forgetting) for query in queries]
@@ -183,7 +183,7 @@ def open_run(
 
 
 def zone_of_all(queries: Sequence[Query]) -> str:
-    """The time zone of queries that read their streams together."""
+    """Returns the time zone of queries that read their streams together."""
     zones = sorted({query.zone for query in queries})
     if len(zones) > 1:
         message = f"the queries are of several time zones: {', '.join(zones)}"
@@ -194,7 +194,7 @@ def zone_of_all(queries: Sequence[Query]) -> str:
 def open_engines(
     plans: Sequence[Plan], catalog: Catalog, tables: Mapping[str, pa.Table], horizon: int | None = None
 ) -> list[EmbeddedEngine]:
-    """An engine per plan. Those that read windows with the same rows store them once (thesis 2.3.1)."""
+    """Opens an engine per plan. Engines that read windows with the same rows store them once (thesis 2.3.1)."""
     shared = sharing(plans)
     stores = SharedStores(shared)
     engines = []
@@ -209,6 +209,6 @@ def open_engines(
 
 
 def columns_read(stream: str, engines: Iterable[EmbeddedEngine]) -> list[str]:
-    """The columns of a stream that some query reads."""
+    """Returns the columns of a stream that some query reads."""
     read = [engine.streams[stream].names for engine in engines if stream in engine.streams]
     return list(dict.fromkeys(name for names in read for name in names))

@@ -34,7 +34,7 @@ class RoutedBatch:
     deltas: Deltas
 
     def by_cell(self) -> Iterator[tuple[int, Deltas]]:
-        """Each cell with its rows, which keep their order."""
+        """Yields each cell with its rows, which keep their order."""
         cells = self.cells
         if not len(cells):
             return
@@ -65,7 +65,7 @@ class Exchange:
 
 
 def exchanges(plan: Plan, sharing: Sharing = NOTHING_SHARED) -> dict[int, list[Exchange]]:
-    """By the number of the fragment that sends: where its rows are received."""
+    """Returns the exchanges by the number of the sending fragment."""
     found: dict[int, list[Exchange]] = {}
     for leaf, exchange in _exchanges(plan, sharing):
         if isinstance(leaf, Received):
@@ -76,7 +76,7 @@ def exchanges(plan: Plan, sharing: Sharing = NOTHING_SHARED) -> dict[int, list[E
 def table_batches(
     plan: Plan, contents: Mapping[str, pa.Table], dictionary: Dictionary, sharing: Sharing = NOTHING_SHARED
 ) -> list[RoutedBatch]:
-    """The rows of static tables, which are there from instant 0 on."""
+    """Returns the rows of static tables, which are there from instant 0 on."""
     found = []
     for leaf, exchange in _exchanges(plan, sharing):
         if isinstance(leaf, Table):

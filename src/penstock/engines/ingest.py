@@ -61,11 +61,11 @@ class Ingest:
 
     @property
     def names(self) -> list[str]:
-        """The columns that the plan reads."""
+        """Returns the columns that the plan reads."""
         return [attribute.name for attribute in self._attributes]
 
     def times(self, batch: pa.RecordBatch) -> Ints:
-        """The instants of a batch's rows; where there is none, some other number."""
+        """Returns the instants of a batch's rows; where there is none, some other number."""
         (attribute,) = (a for a in self._attributes if a.name == self.definition.timestamp)
         column = _column(batch, attribute.name, self.definition)
         return instants_of(encode_column(column, attribute.type, self._dictionary)[0], self.definition.unit)
@@ -90,7 +90,7 @@ class Ingest:
 
 
 def instants_of(counted: Ints, unit: TimeUnit) -> Ints:
-    """The instants that a column of times counts in its unit; below 0 where there is none that fits.
+    """Returns the instants that a column of times counts in its unit; below 0 where there is none that fits.
 
     >>> instants_of(np.array([2, 2**62]), TimeUnit.MILLISECONDS).tolist()
     [2000, -1]
@@ -127,12 +127,12 @@ class _Arrived:
 
     @cached_property
     def ones(self) -> Ints:
-        """The weight of each row."""
+        """Returns the weight of each row."""
         return np.ones(len(self.ts), np.int64)
 
     @cached_property
     def zeros(self) -> Ints:
-        """The cell of each row, where a fragment has only one."""
+        """Returns the cell of each row, where a fragment has only one."""
         return np.zeros(len(self.ts), np.int64)
 
     def take(self, some: Ints) -> _Arrived:
@@ -193,7 +193,7 @@ class _Reader:
         return RoutedBatch(self._fragment.number, self._number, cells, deltas)
 
     def _cells(self, taken: _Arrived, bits: Ints, dictionary: Dictionary) -> tuple[Ints, Ints, Ints]:
-        """Triples of a row's number, a cell, and the bits of the views that read the row in that cell."""
+        """Returns triples of a row's number, a cell, and the bits of the views that read the row in that cell."""
         found = np.zeros((len(bits), self._fragment.cells), np.int64)
         for number, view in enumerate(self._views):
             mine = np.flatnonzero(bits & 1 << number)

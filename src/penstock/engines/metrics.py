@@ -12,7 +12,7 @@ from penstock.algebra.relations import Relation, Table
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
 
-#: Stands for an operator: what the values of a dictionary take.
+#: The operator name under which the values of a dictionary are counted.
 DICTIONARY = "dictionary"
 
 
@@ -31,14 +31,14 @@ class OperatorMetrics:
     rows_out: int = 0
     state_rows: int = 0
     state_bytes: int = 0
-    #: Rows that came later than the stream's delay allows, and rows without a time since 1970: they are left out.
+    #: Rows that arrived later than the stream's delay allows, and rows without a time since 1970; both are dropped.
     late_rows: int = 0
     bad_rows: int = 0
-    #: Rows that a join has left out since the start, because a punctuation had ruled them out.
+    #: Rows that were rejected after their punctuation, since the start.
     violations: int = 0
     #: Rows that it has dropped since the start at the wait timeout, without their punctuation.
     given_up: int = 0
-    #: What its monitors say of constraints.
+    #: What its monitors report about constraints.
     constraints: tuple[ConstraintReport, ...] = ()
     #: What it has put on disk.
     on_disk: OnDisk = NOTHING_ON_DISK
@@ -74,7 +74,7 @@ class QueryTotals:
     in_flight_rows: int = 0
     in_flight_bytes: int = 0
     streams: Mapping[str, StreamProgress] = field(default_factory=dict)
-    #: Rows that were left out because a punctuation had ruled them out.
+    #: Rows that were rejected after their punctuation.
     violations: int = 0
     #: What monitors report about constraints.
     constraints: tuple[ConstraintReport, ...] = ()
@@ -85,11 +85,11 @@ class QueryTotals:
 
 
 def totals_of(metrics: Iterable[OperatorMetrics], watermark: int, streams: Mapping[str, StreamProgress]) -> QueryTotals:
-    """The totals of the metrics of one step."""
+    """Returns the totals of the metrics of one step."""
     lines = list(metrics)
     return QueryTotals(
         watermark=watermark,
-        # Values are no rows, but take bytes.
+        # Values are not rows, but take bytes.
         state_rows=sum(line.state_rows for line in lines if line.operator != DICTIONARY),
         state_bytes=sum(line.state_bytes for line in lines),
         in_flight_rows=sum(line.in_flight_rows for line in lines),
@@ -103,7 +103,7 @@ def totals_of(metrics: Iterable[OperatorMetrics], watermark: int, streams: Mappi
 
 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
-    """What the operators of a machine did in its last step; `made` knows the step and the query."""
+    """Yields what the operators of a machine did in its last step; `made` fills in the step and the query."""
     for gauge in machine.gauges:
         yield made(
             gauge.name,
@@ -124,7 +124,7 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
 
 
 def _occurrence(relation: Relation) -> str | None:
-    """The occurrence of a stream or table that an operator reads, if it reads one itself."""
+    """Returns the occurrence of a stream or table that an operator reads, if it reads one itself."""
     match relation:
         case Scan(stream):
             return stream.occurrence
@@ -134,7 +134,7 @@ def _occurrence(relation: Relation) -> str | None:
 
 
 def constraints_of(metrics: Iterable[OperatorMetrics]) -> list[ConstraintReport]:
-    """What the monitors of a step say of each constraint, all cells together. Of several joins one speaks for it."""
+    """Returns what monitors report about each constraint, all cells together; of several joins one counts."""
     joins: dict[tuple[str, int | None, str], list[ConstraintReport]] = {}
     for line in metrics:
         joins.setdefault((line.query, line.fragment, line.operator), []).extend(line.constraints)
@@ -142,5 +142,5 @@ def constraints_of(metrics: Iterable[OperatorMetrics]) -> list[ConstraintReport]
 
 
 def metrics_lines(metrics: Iterable[OperatorMetrics]) -> str:
-    """One line of JSON each."""
+    """Returns one line of JSON per metric."""
     return "".join(json.dumps(metric.as_json()) + "\n" for metric in metrics)

@@ -33,11 +33,11 @@ from penstock.retention.sweep import sweep
 from penstock.synopsis.deltas import Deltas, no_deltas, one_after_the_other
 from penstock.synopsis.memory import Ints
 
-#: What the system says where there is no space, and where somebody has removed the folder of a machine.
+#: The errors of the system where there is no space, and where the folder of a machine was removed.
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REMOVED = errno.ENOENT
 
-#: Rows go to Spark in frames of about so many bytes: each frame has a price, and Arrow's batches a limit of 2 GB.
+#: Rows are handed to Spark in frames of about so many bytes: each frame has a cost, and Arrow's batches a 2 GB limit.
 _FRAME_BYTES = 16 << 20
 
 
@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What a step makes: rows for the next operator, and for Spark's state the pages that changed, and the head."""
+    """The output of a step: rows for the next operator, and for Spark's state the changed pages and the head."""
 
     rows: list[Row]
     pages: list[tuple[str, bytes]]
@@ -65,7 +65,7 @@ class CellProcessor:
         self._level = level
 
     def attach(self, head: Any, pages: Any) -> None:
-        """From now on this is Spark's state (`deferred.state_of`)."""
+        """Attaches Spark's state (`deferred.state_of`)."""
         self._head, self._pages = head, pages
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
@@ -81,15 +81,15 @@ class CellProcessor:
             yield self._frame(held)
 
     def _passed(self, key: int, rows: Any) -> Iterator[Row]:
-        """What the next operator gets: packets that are for others, and what this step makes of its own."""
+        """Yields the rows for the next operator: packets for other cells, and the output of this step."""
         address = self._work.addresses.at(self._level, key)
         mine: list[bytes] = []
         for frame in rows:
-            for to, data, told in zip(frame["address"], frame["data"], frame["note"], strict=True):
+            for to, data, note_text in zip(frame["address"], frame["data"], frame["note"], strict=True):
                 if to == address:
                     mine.append(data)
                 else:
-                    yield Row(int(to), data, told)
+                    yield Row(int(to), data, note_text)
         yield from self._try_step(address, mine)
 
     def _frame(self, rows: list[Row]) -> pd.DataFrame:
@@ -111,10 +111,10 @@ class CellProcessor:
         return made.rows
 
     def _made(self, address: int, mine: list[bytes]) -> _Made:
-        """What a step makes, in shared memory if that has room for it.
+        """Steps the machine, in shared memory if that has space for it.
 
-        When a second try begins, nothing has been written to Spark's state, and the machine that the first one had is
-        thrown away: the second has one that is made again from what Spark's state holds.
+        Before the second attempt nothing has been written to Spark's state, and the machine of the first one is
+        discarded: the second attempt rebuilds it from Spark's state.
         """
         try:
             return self._made_once(address, mine, is_full=False)
@@ -158,7 +158,7 @@ class CellProcessor:
 
 
 def changed_query(found: str = "", zone: str = "") -> PenstockError:
-    """What is wrong with a checkpoint whose query has the fingerprint `found`, and not that of a query of `zone`."""
+    """Returns the error for a checkpoint whose fingerprint `found` is not that of the query, which is of `zone`."""
     before = found.partition(" ")[2]
     if before and before != zone:
         return PenstockError(
@@ -172,7 +172,7 @@ def changed_query(found: str = "", zone: str = "") -> PenstockError:
 
 
 def _explained(error: Violation, *, is_first: bool) -> PenstockError:
-    """What helps after a violation: rows of earlier micro-batches cannot be put right any more."""
+    """Returns the error with advice: rows of earlier micro-batches cannot be corrected any more."""
     anew = "start with a new checkpoint folder and a new output folder"
     if is_first:
         return PenstockError(
@@ -201,19 +201,19 @@ class CellStep:
         self._has_tables = head is not None and bool(head["tables"])
 
     def saved(self) -> dict[str, Any]:
-        """What the next step must be told, besides the machine."""
+        """Returns what the next step needs besides the machine."""
         return {"clock": self.clock.saved(), "tables": self._has_tables}
 
     def run(self, packets: list[bytes]) -> Iterator[Row]:
         schemas = [input_.schema for input_ in self._inputs]
-        came = [opened(data, schemas, self._live.dictionary) for data in packets]
-        self._read_time(came)
+        received = [opened(data, schemas, self._live.dictionary) for data in packets]
+        self._read_time(received)
         if self.clock.until > 0 and not self._has_tables:
             tables = self._work.tables.get(self._address, ())
-            came += [opened(data, schemas, self._live.dictionary) for data in tables]
+            received += [opened(data, schemas, self._live.dictionary) for data in tables]
             self._has_tables = True
-        arrivals = self._arrivals(came)
-        arrived = [self._arrived(came, number) for number in range(len(schemas))]
+        arrivals = self._arrivals(received)
+        arrived = [self._arrived(received, number) for number in range(len(schemas))]
         out = self._live.machine.step(arrived, self.clock.until, arrivals)
         yield from self._sent(out)
         sweep(self._live.dictionary, [self._live.machine])
@@ -223,18 +223,18 @@ class CellStep:
     def _is_clock(self) -> bool:
         return self._address == self._work.addresses.clock
 
-    def _read_time(self, came: list[Packet]) -> None:
-        self.clock.read([marker for packet in came for marker in packet.segments], self._work.delays)
-        if any(packet.kind is Kind.CLOSE for packet in came):
+    def _read_time(self, received: list[Packet]) -> None:
+        self.clock.read([marker for packet in received for marker in packet.segments], self._work.delays)
+        if any(packet.kind is Kind.CLOSE for packet in received):
             self.clock.close(self._work.horizon, self._work.own)
 
-    def _arrivals(self, came: list[Packet]) -> Ints:
-        """The instants at which rows of any stream arrived, for RSTREAM.
+    def _arrivals(self, received: list[Packet]) -> Ints:
+        """Returns the instants at which rows of any stream arrived, for RSTREAM.
 
-        Only the clock's cell gets them; it counts who was late.
+        Only the clock's cell receives them; it counts late rows.
         """
         arrived = []
-        for packet in came:
+        for packet in received:
             if packet.kind is Kind.INSTANTS:
                 assert packet.segment is not None
                 assert packet.deltas is not None
@@ -244,9 +244,9 @@ class CellStep:
                     arrived.append(packet.deltas.ts[~late])
         return np.unique(np.concatenate(arrived)) if arrived else np.zeros(0, np.int64)
 
-    def _arrived(self, came: list[Packet], number: int) -> Deltas:
-        """The rows that came for an input, in the order of arrival, without late ones."""
-        mine = [packet for packet in came if packet.kind is Kind.ROWS and packet.input == number]
+    def _arrived(self, received: list[Packet], number: int) -> Deltas:
+        """Returns the rows that arrived for an input, in the order of arrival, without late ones."""
+        mine = [packet for packet in received if packet.kind is Kind.ROWS and packet.input == number]
         mine.sort(key=lambda packet: (packet.segment or packet.sender, packet.sequence))
         parts = []
         for packet in mine:

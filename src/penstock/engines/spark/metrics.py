@@ -1,6 +1,6 @@
-"""What a query tells the driver: after each micro-batch a note of every cell, which Spark's `observe` carries.
+"""Metrics of queries on Spark: after each micro-batch every cell sends a note, which Spark's `observe` carries.
 
-Notes are rows of the operators' own output that are split off before the sink, so they are exact and cost no message of
+Notes are rows of the operators' own output that are split off before the sink, so they are exact and need no message of
 their own.
 """
 
@@ -44,20 +44,20 @@ class QueryProgress(QueryTotals):
 
 
 def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
-    """What a cell has to say after a step. One cell speaks of the streams."""
+    """Returns the note of a cell after a step. One cell reports the streams."""
     made = partial(OperatorMetrics, 0, clock.until, query)
     lines = list(machine_metrics(made, machine, cell))
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
-    told: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
+    from_cell: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
     if with_streams:
-        told["streams"] = {name: asdict(progress) for name, progress in clock.streams.items()}
-        told["before"] = {name: asdict(progress) for name, progress in clock.before.items()}
-    return json.dumps(told)
+        from_cell["streams"] = {name: asdict(progress) for name, progress in clock.streams.items()}
+        from_cell["before"] = {name: asdict(progress) for name, progress in clock.before.items()}
+    return json.dumps(from_cell)
 
 
 def observed(packets: DataFrame) -> DataFrame:
-    """The same rows; their notes go to the driver."""
+    """Adds an observation that collects the notes of the cells for the driver; the rows stay the same."""
     return packets.observe(_NOTES, F.collect_list("note").alias("notes"))
 
 
@@ -75,14 +75,14 @@ class History:
         for report in self._unread(query):
             seen = report.observedMetrics.get(_NOTES)
             if seen is not None and seen["notes"]:
-                notes = [json.loads(told) for told in seen["notes"]]
+                notes = [json.loads(from_cell) for from_cell in seen["notes"]]
                 self._reports[report.batchId] = _Report(_rate(notes, report.batchDuration), notes)
         for batch in sorted(self._reports)[:-_MOST_BATCHES]:
             del self._reports[batch]
         return self._read != before
 
     def _unread(self, query: StreamingQuery) -> list[StreamingQueryProgress]:
-        """Spark keeps many reports, and to turn all of them into text each time would cost much."""
+        """Returns the reports that were not read yet; parsing all of Spark's reports each time would be slow."""
         kept = query._jsq.recentProgress()
         unread = []
         for place in reversed(range(len(kept))):
@@ -96,38 +96,38 @@ class History:
         return [report for _, report in reversed(unread)]
 
     def progress(self) -> QueryProgress | None:
-        """How far the query is, or None before the first micro-batch is done."""
+        """Returns how far the query is, or None before the first micro-batch is done."""
         if not self._reports:
             return None
         batch = max(self._reports)
         report = self._reports[batch]
-        lines = [line for told in report.notes for line in told["operators"]]
+        lines = [line for from_cell in report.notes for line in from_cell["operators"]]
         streams = {
             name: StreamProgress(
                 p["rows"], p["late_rows"], p["bad_rows"], p["newest"] if p["newest"] >= 0 else None, p["first"]
             )
-            for told in report.notes
-            for name, p in told.get("streams", {}).items()
+            for from_cell in report.notes
+            for name, p in from_cell.get("streams", {}).items()
         }
-        watermark = max(told["watermark"] for told in report.notes)
+        watermark = max(from_cell["watermark"] for from_cell in report.notes)
         totals = totals_of((_operator_metrics(batch, line) for line in lines), watermark, streams)
         own = {field.name: getattr(totals, field.name) for field in fields(totals)}
         return QueryProgress(batch=batch, rows_per_second=report.rows_per_second, **own)
 
     def metrics(self) -> list[OperatorMetrics]:
-        """What every operator and stream did in each micro-batch."""
+        """Returns what every operator and stream did in each micro-batch."""
         lines = []
         for batch in sorted(self._reports):
-            for told in self._reports[batch].notes:
-                lines += [_operator_metrics(batch, line) for line in told["operators"]]
-                for name, progress in told.get("streams", {}).items():
-                    lines.append(_stream_metrics(batch, told, name, progress, told["before"][name]))
+            for from_cell in self._reports[batch].notes:
+                lines += [_operator_metrics(batch, line) for line in from_cell["operators"]]
+                for name, progress in from_cell.get("streams", {}).items():
+                    lines.append(_stream_metrics(batch, from_cell, name, progress, from_cell["before"][name]))
         return sorted(lines, key=lambda line: (line.step, line.fragment or 0, line.cell or 0))
 
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """What Spark and the cells said after a micro-batch."""
+    """The report of Spark and the cells after a micro-batch."""
 
     rows_per_second: float
     notes: list[dict[str, Any]]
@@ -147,26 +147,26 @@ def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:
     2000.0
     """
     now, before = (
-        sum(int(progress["rows"]) for told in notes for progress in told.get(when, {}).values())
+        sum(int(progress["rows"]) for from_cell in notes for progress in from_cell.get(when, {}).values())
         for when in ("streams", "before")
     )
     return 1000 * (now - before) / max(1, milliseconds)
 
 
 def _stream_metrics(
-    batch: int, told: Mapping[str, Any], name: str, now: Mapping[str, int], before: Mapping[str, int]
+    batch: int, from_cell: Mapping[str, Any], name: str, now: Mapping[str, int], before: Mapping[str, int]
 ) -> OperatorMetrics:
-    """What a stream did in a batch: notes count since the first start."""
-    came, late, bad = (now[what] - before[what] for what in ("rows", "late_rows", "bad_rows"))
-    query = told["operators"][0]["query"] if told["operators"] else ""
+    """Returns what a stream did in a batch; notes count since the first start."""
+    arrived, late, bad = (now[what] - before[what] for what in ("rows", "late_rows", "bad_rows"))
+    query = from_cell["operators"][0]["query"] if from_cell["operators"] else ""
     return OperatorMetrics(
         batch,
-        told["watermark"],
+        from_cell["watermark"],
         query,
         "source",
         stream=name,
-        rows_in=came,
-        rows_out=came - late - bad,
+        rows_in=arrived,
+        rows_out=arrived - late - bad,
         late_rows=late,
         bad_rows=bad,
     )

@@ -34,7 +34,7 @@ from penstock.synopsis.deltas import one_after_the_other
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
-#: What goes through a shuffle: the key of the group that it passes, its address, the packet; `note` has metrics.
+#: The columns of a shuffle: the key of the group, the address, the packet; `note` has metrics.
 PACKETS = "at INT, address INT, data BINARY, note STRING"
 _PACKETS = pa.schema([("at", pa.int32()), ("address", pa.int32()), ("data", pa.binary()), ("note", pa.string())])
 
@@ -48,24 +48,24 @@ _ROWS_HELD = 1 << 18
 
 
 def packed_stream(frame: DataFrame, stream: StreamDef, work: Work) -> DataFrame:
-    """A stream's rows as packets."""
+    """Returns a stream's rows as packets."""
     ingest = Ingest(stream, work.plan, Dictionary(), work.horizon)
     columns = check_columns(frame, stream, ingest.names)
     return _with_segments(frame, columns).mapInArrow(_PackStream(work, stream), PACKETS)
 
 
 def packed_files(files: ListedFiles, stream: StreamDef, work: Work) -> DataFrame:
-    """The rows of files as packets."""
+    """Returns the rows of files as packets."""
     return files.frame.mapInArrow(_PackFiles(work, stream, files.format, files.options), PACKETS)
 
 
 def packed_control(frame: DataFrame, work: Work) -> DataFrame:
-    """Each row of a control source closes time."""
+    """Packs the rows of a control source, each of which closes time."""
     return frame.mapInArrow(_PackControl(work), PACKETS)
 
 
 def reads_files(frame: DataFrame | ListedFiles) -> bool:
-    """Whether a stream's rows come from files."""
+    """Returns whether a stream is read from files."""
     if isinstance(frame, ListedFiles):
         return True
     try:
@@ -133,7 +133,7 @@ class _PackControl:
 
 
 def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Spark's small batches as larger ones."""
+    """Combines Spark's small batches."""
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -147,7 +147,7 @@ def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _runs(batch: pa.RecordBatch, stream: str) -> Iterator[tuple[Segment, pa.RecordBatch]]:
-    """A batch cut where another segment begins."""
+    """Yields a batch cut where another segment begins."""
     if batch.num_rows == 0:
         return
     if _PATH not in batch.schema.names:
@@ -185,7 +185,7 @@ class SourceTask:
 
     @property
     def names(self) -> list[str]:
-        """The columns that the plan reads."""
+        """Returns the columns that the plan reads."""
         return self._ingest.names
 
     def has_seen(self, segment: Segment) -> bool:
@@ -203,7 +203,7 @@ class SourceTask:
         self._held.rows += len(instants)
 
     def ended(self) -> list[tuple[int, bytes]]:
-        """The last packets, each with its address: the remaining rows, and a marker for every cell."""
+        """Returns the last packets, each with its address: the remaining rows, and a marker for every cell."""
         self._flush()
         if self._progress:
             marker = marker_packet(list(self._progress.items()))
@@ -211,12 +211,12 @@ class SourceTask:
         return self.packets()
 
     def packets(self) -> list[tuple[int, bytes]]:
-        """The packets that are ready, each with its address."""
+        """Returns the packets that are ready, each with its address."""
         out, self._out = self._out, []
         return out
 
     def _renew(self) -> None:
-        """A dictionary lives no longer than the packets that it is for, or a task would hold all values that it saw."""
+        """Replaces the dictionary after its packets were made, or a task would hold all values that it has read."""
         self._dictionary = Dictionary()
         self._ingest = Ingest(self._stream, self._work.plan, self._dictionary, self._work.horizon)
 

@@ -136,7 +136,7 @@ def _place() -> Path:
 
 
 def _is_over(folder: Path, checkpoint: str) -> bool:
-    """Whether the run of a folder is over. If that is not known, the folder stays for a day."""
+    """Returns whether the run of a folder is over. If that is not known, the folder stays for a day."""
     named = _RUN.fullmatch(folder.name.removeprefix(_prefix()))
     if named is not None:
         place, driver = named.groups()

@@ -45,7 +45,7 @@ class LiveMachine:
     token: str | None
 
     def changes(self) -> Iterator[tuple[str, bytes]]:
-        """The pages that Spark's state must take over. The folder gets the values of the dictionary, too."""
+        """Yields the pages that Spark's state must take over. The folder gets the values of the dictionary, too."""
         self.machine.sync()
         for key, page in self.memory.changes():
             yield _MEMORY + key, page
@@ -109,7 +109,7 @@ def drop(live: LiveMachine) -> None:
 
 
 def new_machine(work: Work, address: int) -> LiveMachine:
-    """A machine without state, in this process's own memory."""
+    """Returns a machine without state, in this process's own memory."""
     return _rebuilt(work, address, None, (), None)
 
 

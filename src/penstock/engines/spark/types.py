@@ -54,7 +54,7 @@ def result_type(schema: Schema) -> T.StructType:
 
 
 def check_columns(frame: DataFrame, definition: StreamDef | TableDef, names: Iterable[str]) -> list[Column]:
-    """The declared columns of a frame, or an error that says what is wrong with them."""
+    """Returns the declared columns of a frame, or an error that says what is wrong with them."""
     fields = {field.name.lower(): field for field in frame.schema.fields}
     declared = {attribute.name: attribute for attribute in definition.attributes}
     columns = []

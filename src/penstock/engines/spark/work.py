@@ -1,4 +1,4 @@
-"""The work of a query: all that sources and cells must know, as one value that Spark sends to its workers."""
+"""The work of a query: all that sources and cells need, as one value that Spark sends to its workers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Work:
     horizon: int | None
     #: What must not change between a checkpoint and a restart.
     fingerprint: str
-    #: Tells this start of the query from all others (`state_directory.new_run`).
+    #: The name of this start of the query (`state_directory.new_run`).
     run: str
     #: The packets of static tables by address.
     tables: Mapping[int, tuple[bytes, ...]]
@@ -52,7 +52,7 @@ class Work:
 
     @cached_property
     def own(self) -> frozenset[str]:
-        """The streams of the query's windows. Others are read for their punctuations: their times are not its own."""
+        """Returns the streams of the query's windows; others are read for punctuations and do not set its horizon."""
         return frozenset(stream.name for stream in streams(self.plan.query.relation))
 
     @cached_property
@@ -61,16 +61,16 @@ class Work:
 
     @cached_property
     def exchanges(self) -> dict[int, list[Exchange]]:
-        """By the number of the fragment that sends: where its rows are received."""
+        """Returns the exchanges by the number of the sending fragment."""
         return exchanges(self.plan)
 
     @cached_property
     def inputs(self) -> list[tuple[Input, ...]]:
-        """The inputs of each fragment's machines."""
+        """Returns the inputs of each fragment's machines."""
         return [inputs(fragment) for fragment in self.plan.fragments]
 
     def __getstate__(self) -> dict[str, object]:
-        """Without what was computed: compiled expressions do not travel."""
+        """Leaves out cached properties: compiled expressions cannot be pickled."""
         return {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
 
 
@@ -82,7 +82,7 @@ def make_work(
     forgetting: Forgetting = EAGER,
     planned: Plan | None = None,
 ) -> Work:
-    """The work of a query, still without its tables. `planned` is its plan, if there is one already."""
+    """Returns the work of a query, still without its tables. `planned` is its plan, if there is one already."""
     planned = planned or plan_of(query, catalog, cells, forgetting)
     streams = tuple(read_by([planned], catalog)[0])
     described = repr((STATE_VERSION, planned.fragments, planned.kind, planned.comes_once, query.schema, horizon, cells))
@@ -92,12 +92,12 @@ def make_work(
 
 
 def tables_of(work: Work, catalog: Catalog) -> list[TableDef]:
-    """The static tables that a query reads."""
+    """Returns the static tables that a query reads."""
     return read_by([work.plan], catalog)[1]
 
 
 def with_tables(work: Work, contents: Mapping[str, pa.Table]) -> Work:
-    """The work with the rows of static tables as packets."""
+    """Returns the work with the rows of static tables as packets."""
     packets: dict[int, list[bytes]] = {}
     dictionary = Dictionary()
     for batch in table_batches(work.plan, contents, dictionary):
