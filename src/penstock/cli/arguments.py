@@ -33,7 +33,7 @@ def duration(text: str) -> int:
     """
     found = re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+?)[sS]?\s*", text)
     if found is None or found[2].upper() not in UNITS:
-        raise argparse.ArgumentTypeError(f"{text} is no time, as '5 SECONDS' is")
+        raise argparse.ArgumentTypeError(f"{text} is not a time such as '5 SECONDS'")
     return int(found[1]) * UNITS[found[2].upper()]
 
 
@@ -63,5 +63,5 @@ def add_time_zone(parser: argparse.ArgumentParser) -> None:
 
 def _at_least(least: int, text: str) -> int:
     if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text} is no whole number from {least} on")
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number of at least {least}")
     return int(text)

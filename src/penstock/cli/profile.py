@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delay", metavar="TIME", type=duration, help="leave out rows that come later than this, as '5 SECONDS'"
     )
-    parser.add_argument("--columns", metavar="NAMES", help="look at these columns only: a,b or stream.a,stream.b")
+    parser.add_argument("--columns", metavar="NAMES", help="examine these columns only: a,b or stream.a,stream.b")
     parser.add_argument(
         "--most",
         metavar="K",

@@ -11,11 +11,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from typing import TYPE_CHECKING
 
 from penstock.cli.printing import say
-from penstock.engines.metrics import QueryTotals
 from penstock.masking import printable
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest
+
+if TYPE_CHECKING:  # engines load libraries for data, which other commands do without
+    from penstock.engines.metrics import QueryTotals
 
 _SECONDS_BETWEEN = 0.2
 _BAR_WIDTH = 30

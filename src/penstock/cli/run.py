@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", metavar="PATH", help="write a JSON line per step and operator")
     parser.add_argument("--cells", metavar="N", type=at_least_one, help="cells per fragment")
     parser.add_argument(
-        "--purge-every", metavar="ROWS|TIME", type=rows_or_time, help="look for what can be forgotten less often"
+        "--purge-every",
+        metavar="ROWS|TIME",
+        type=rows_or_time,
+        help="purge less often: after so many rows, or such a time",
     )
     parser.add_argument(
         "--give-up-after", metavar="TIME", type=duration, help="drop rows that wait longer for their punctuation"

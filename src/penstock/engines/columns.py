@@ -30,7 +30,7 @@ def typed(column: pa.Array, attribute: Attribute, where: str) -> pa.Array:
             return _microseconds(column).cast(target)
         return column if column.type == target else column.cast(target)
     except pa.ArrowException as error:
-        message = f"{where}: column {attribute.name} holds a value that is no {attribute.type}: {error}"
+        message = f"{where}: column {attribute.name} holds a value that {is_not_a(attribute.type)}: {error}"
         hint = "times are at most some 292,000 years from 1970" if attribute.type.kind is Kind.TIMESTAMP else None
         raise PenstockError(message, hint or f"declare {attribute.name} with a wider type") from error
 
@@ -40,7 +40,7 @@ _CHECKED = (Kind.STRING, Kind.DECIMAL)
 
 
 def _microseconds(column: pa.Array) -> pa.Array:
-    """Nanoseconds, cut off: the microsecond that has begun, before 1970 too."""
+    """Cuts nanoseconds to the microsecond that has begun, before 1970 too."""
     numbers = column.view(pa.int64())
     below = pc.less(pc.subtract(numbers, pc.multiply(pc.divide(numbers, 1000), 1000)), 0)
     return pc.subtract(pc.divide(numbers, 1000), below.cast(pa.int64())).cast(pa.timestamp("us"))
@@ -61,6 +61,15 @@ _FITTING: dict[Kind, Callable[[pa.DataType], bool]] = {
     Kind.TIMESTAMP: pa.types.is_timestamp,
     Kind.DATE: pa.types.is_date,
 }
+
+
+def is_not_a(type_: Type) -> str:
+    """Returns the words of a message about a value of another type.
+
+    >>> is_not_a(types.BIGINT), is_not_a(types.INT)
+    ('is not a BIGINT', 'is not an INT')
+    """
+    return f"is not {'an' if str(type_).startswith('I') else 'a'} {type_}"
 
 
 def spelled(names: list[str], declared: list[Attribute], where: str) -> dict[str, str]:

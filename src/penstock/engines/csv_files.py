@@ -21,6 +21,7 @@ import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
 from penstock.engines.blocks import Block, blocks, count_lines
+from penstock.engines.columns import is_not_a
 from penstock.engines.texts import NULL_TEXT, values_of
 from penstock.errors import PenstockError
 from penstock.masking import shortened
@@ -130,7 +131,7 @@ class _Reader:
             line = self._line(block, wrong)
             # A file whose first line is wrong may be a file of any kind, of which nothing is shown.
             shown = f"'{shortened(texts[wrong].as_py())}'" if line > 1 else "the text"
-            message = f"{self._file}:{line}: {shown} in column {attribute.name} is no {attribute.type}"
+            message = f"{self._file}:{line}: {shown} in column {attribute.name} {is_not_a(attribute.type)}"
             hint = "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL"
             header = "; if the first line has the names of the columns, write header 'true'" if line == 1 else ""
             raise PenstockError(message, hint + header)

@@ -170,7 +170,7 @@ class EmbeddedEngine:
                 yield from machine_metrics(made, machine, cell)
 
     def totals(self) -> QueryTotals:
-        """What its operators keep and have done, all together, and how far it has read its streams."""
+        """Returns what its operators keep and have done, all together, and how far it has read its streams."""
         made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
         dictionary = made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())
         return totals_of([*self._operator_metrics(made), dictionary], self._until, self._stream_progress())

@@ -84,7 +84,7 @@ def _from_pandas(name: str, frame: Any) -> pa.Table:
 
 
 def _peeked(name: str, data: object) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
-    """Batches, and the schema that the first of them has."""
+    """Returns batches, and the schema of the first of them."""
     hint = "hand over an Arrow table, an iterable of its batches, a pandas frame, or a Spark DataFrame"
     if not isinstance(data, Iterable):
         raise PenstockError(f"{name}: {type(data).__name__} holds no rows", hint)

@@ -21,6 +21,7 @@ import pyarrow.json as pa_json  # type: ignore[import-untyped]
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
 from penstock.engines.blocks import Block, blocks
+from penstock.engines.columns import is_not_a
 from penstock.engines.json_lines import MOST_NESTED, count_objects, has_other_spelling, is_nested_too_deep
 from penstock.engines.texts import values_of
 from penstock.errors import PenstockError
@@ -168,7 +169,7 @@ def _line_by_line(block: Block, wanted: list[Attribute], file: Path, lenient: bo
         values, wrong = _values(given, attribute.type, zone)
         if wrong is not None and not lenient:
             shown = shortened(_json_text(given[wrong]))
-            message = f"{file}:{lines[wrong]}: {shown} in {attribute.name} is no {attribute.type}"
+            message = f"{file}:{lines[wrong]}: {shown} in {attribute.name} {is_not_a(attribute.type)}"
             raise PenstockError(message, "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL")
         columns.append(values)
     return pa.RecordBatch.from_arrays(columns, names=[attribute.name for attribute in wanted])
@@ -213,9 +214,9 @@ def _object(line: bytes, place: str) -> dict[str, Any]:
         raise PenstockError(f"{place}: half of a surrogate pair is not text", hint) from error
     except ValueError as error:
         hint = "each line is one whole JSON object; perhaps the file is cut off"
-        raise PenstockError(f"{place}: this is no JSON: {error}", hint) from error
+        raise PenstockError(f"{place}: this is not JSON: {error}", hint) from error
     if not isinstance(found, dict):
-        raise PenstockError(f"{place}: this is no JSON object", 'each line is an object, as in {"a": 1}')
+        raise PenstockError(f"{place}: this is not a JSON object", 'each line is an object, as in {"a": 1}')
     return found
 
 
@@ -235,7 +236,7 @@ def _as_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _json_text(value: Any) -> str:
-    """JSON as Spark writes it again: without spaces, and numbers as they are."""
+    """Returns JSON as Spark writes it: without spaces, and numbers as they are."""
     return json.dumps(value, default=float, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""What a block of JSON lines looks like from outside, before anything parses it.
+"""Checks of a block of JSON lines before a parser reads it.
 
 Arrow's parser takes what is not one object per line without an error (two objects on a line, `null`), ends the process
 on some of it, and a column for each name that it finds may take more memory than there is. So it gets only blocks of

@@ -1,4 +1,4 @@
-"""When a row is late: an earlier row of its stream is newer than it by more than the stream's delay.
+"""Lateness: a row is late if an earlier row of its stream is newer by more than the stream's delay.
 
 Lateness depends on arrival order alone. A segment of arrivals can be judged by itself, against its own newest row, and
 again when the rows before it are known: a row is late if either judgement says so.
@@ -45,7 +45,7 @@ def earliest(newest: int, delay: int) -> int:
 def on_time(
     ts: Ints, nulls: NDArray[np.bool_] | None, progress: Progress, delay: int, horizon: int | None
 ) -> NDArray[np.bool_]:
-    """Which of the rows that arrive next exist and are not late. `progress` is brought up to date.
+    """Returns which of the next rows exist and are not late, and updates `progress`.
 
     >>> on_time(np.array([5, 9, 3, 8]), None, Progress(), 2, None).tolist()
     [True, True, False, True]

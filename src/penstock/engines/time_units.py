@@ -1,4 +1,4 @@
-"""Whether a BIGINT timestamp without a unit counts microseconds: its first value tells what it looks like.
+"""Checks whether a BIGINT timestamp without a unit counts microseconds, from its first value.
 
 As microseconds, today's epoch seconds lie in the first hour of 1970, milliseconds in its first weeks, and nanoseconds
 thousands of years ahead. Windows would then hold all rows, or none. Time that is simulated starts near 0: below a

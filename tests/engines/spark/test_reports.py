@@ -130,9 +130,9 @@ def test_a_call_that_java_answers_is_not_called_a_death() -> None:
 @pytest.mark.parametrize(
     ("format_", "content", "message"),
     [
-        ("csv", "1,x,2\nmany,y,3\n", r":2: 'many' in column a is no BIGINT"),
+        ("csv", "1,x,2\nmany,y,3\n", r":2: 'many' in column a is not a BIGINT"),
         ("csv", "1,x,2\n1,y\n", r":2: 2 fields instead of 3"),
-        ("json", '{"a": 1, "ts": 2}\n{"a": 1, "t', r":2: this is no JSON"),
+        ("json", '{"a": 1, "ts": 2}\n{"a": 1, "t', r":2: this is not JSON"),
         ("parquet", "PAR1", r"it cannot be read as parquet"),
     ],
 )

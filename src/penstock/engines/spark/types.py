@@ -48,7 +48,7 @@ def spark_type(type_: Type) -> T.DataType:
 
 
 def result_type(schema: Schema) -> T.StructType:
-    """`_ts`, `_op`, and then the select list."""
+    """Returns the columns of a result: `_ts`, `_op`, and then the select list."""
     fields = [T.StructField("_ts", T.LongType()), T.StructField("_op", T.StringType())]
     return T.StructType([*fields, *(T.StructField(column.name, spark_type(column.type)) for column in schema)])
 

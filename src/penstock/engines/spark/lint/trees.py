@@ -94,7 +94,7 @@ _LONG_UNITS = {"month": 31 * DAY, "year": 366 * DAY, "week": 7 * DAY}
 
 
 def _microseconds(interval: str) -> int:
-    """Spark's text of an interval.
+    """Parses Spark's text of an interval.
 
     >>> _microseconds("1 hours 30 minutes"), _microseconds("0.5 seconds")
     (5400000000, 500000)
