@@ -30,8 +30,9 @@ from penstock.engines.metrics import (
     DICTIONARY,
     OperatorMetrics,
     QueryTotals,
-    StreamProgress,
     machine_metrics,
+    source_metrics,
+    stream_progress,
     totals_of,
 )
 from penstock.engines.planning import plan_of, read_by
@@ -172,16 +173,9 @@ class EmbeddedEngine:
     def totals(self) -> QueryTotals:
         """Returns what its operators keep and have done, all together, and how far it has read its streams."""
         made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
+        streams = {name: stream_progress(ingest.progress) for name, ingest in self.streams.items()}
         dictionary = made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())
-        return totals_of([*self._operator_metrics(made), dictionary], self._until, self._stream_progress())
-
-    def _stream_progress(self) -> dict[str, StreamProgress]:
-        found = {}
-        for name, ingest in self.streams.items():
-            p = ingest.progress
-            newest = p.newest if p.newest >= 0 else None
-            found[name] = StreamProgress(p.rows, p.late_rows, p.bad_rows, newest, p.first)
-        return found
+        return totals_of([*self._operator_metrics(made), dictionary], self._until, streams)
 
     def state(self) -> tuple[int, int]:
         """Returns the rows that are kept in memory, and the bytes that they take; rows in flight do not count."""
@@ -198,8 +192,7 @@ class EmbeddedEngine:
     def _source_metrics(self, made: Callable[..., OperatorMetrics], name: str, now: Progress) -> OperatorMetrics:
         before = self._metrics_until_now[name]
         self._metrics_until_now[name] = replace(now)
-        rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
-        return made("source", None, name, None, rows, rows - late - bad, 0, 0, late, bad)
+        return source_metrics(made, name, now, before)
 
     @property
     def schema(self) -> pa.Schema:

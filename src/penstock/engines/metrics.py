@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Table
+from penstock.engines.lateness import Progress
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
 
@@ -100,6 +101,19 @@ def totals_of(metrics: Iterable[OperatorMetrics], watermark: int, streams: Mappi
         given_up=sum(line.given_up for line in lines),
         on_disk=sum((line.on_disk for line in lines), NOTHING_ON_DISK),
     )
+
+
+def stream_progress(progress: Progress) -> StreamProgress:
+    """Returns how far a stream has been read, as users see it."""
+    newest = progress.newest if progress.newest >= 0 else None
+    return StreamProgress(progress.rows, progress.late_rows, progress.bad_rows, newest, progress.first)
+
+
+def source_metrics(made: Callable[..., OperatorMetrics], name: str, now: Progress, before: Progress) -> OperatorMetrics:
+    """Returns what a stream read between two moments; `made` fills in the step and the query."""
+    rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
+    kept = rows - late - bad
+    return made("source", stream=name, rows_in=rows, rows_out=kept, late_rows=late, bad_rows=bad)
 
 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:

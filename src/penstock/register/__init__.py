@@ -1,4 +1,4 @@
-"""The query register: may this query run for ever, why not, and what would make it safe?
+"""The query register: is the state of this query bounded, why not, and what would make it safe?
 
 >>> from penstock.sql import bind_text
 >>> script = bind_text('''

@@ -2,7 +2,7 @@
 
 A punctuation goes when those of other streams that close its values have come, and no stored row tells these values
 any more. The paper (004, section 5.1) overlooks both that stored rows may still wait for it, and that two punctuations
-may each be the evidence that lets the other go: they have to go together, or one of them stays for ever.
+may each be the evidence that lets the other go: they have to go together, or one of them stays indefinitely.
 """
 
 from __future__ import annotations

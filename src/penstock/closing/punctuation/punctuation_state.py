@@ -3,7 +3,7 @@
 A punctuation of S for values v of its attributes is wanted by rows that tell these values. It is of no more use when no
 such row is stored and none can come: when, for some attribute of it, every other stream that shares the attribute's
 class has been punctuated for v as well. The paper drops it at once; but stored rows may still wait for it, and would
-then stay for ever, so they have to go first.
+then stay indefinitely, so they have to go first.
 """
 
 from __future__ import annotations

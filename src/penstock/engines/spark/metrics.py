@@ -17,12 +17,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.engines.lateness import Progress
 from penstock.engines.metrics import (
     DICTIONARY,
     OperatorMetrics,
     QueryTotals,
-    StreamProgress,
     machine_metrics,
+    source_metrics,
+    stream_progress,
     totals_of,
 )
 from penstock.engines.spark.clock import Clock
@@ -103,11 +105,9 @@ class History:
         report = self._reports[batch]
         lines = [line for from_cell in report.notes for line in from_cell["operators"]]
         streams = {
-            name: StreamProgress(
-                p["rows"], p["late_rows"], p["bad_rows"], p["newest"] if p["newest"] >= 0 else None, p["first"]
-            )
+            name: stream_progress(Progress(**progress))
             for from_cell in report.notes
-            for name, p in from_cell.get("streams", {}).items()
+            for name, progress in from_cell.get("streams", {}).items()
         }
         watermark = max(from_cell["watermark"] for from_cell in report.notes)
         totals = totals_of((_operator_metrics(batch, line) for line in lines), watermark, streams)
@@ -120,8 +120,7 @@ class History:
         for batch in sorted(self._reports):
             for from_cell in self._reports[batch].notes:
                 lines += [_operator_metrics(batch, line) for line in from_cell["operators"]]
-                for name, progress in from_cell.get("streams", {}).items():
-                    lines.append(_stream_metrics(batch, from_cell, name, progress, from_cell["before"][name]))
+                lines += [_stream_metrics(batch, from_cell, name) for name in from_cell.get("streams", {})]
         return sorted(lines, key=lambda line: (line.step, line.fragment or 0, line.cell or 0))
 
 
@@ -153,20 +152,8 @@ def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:
     return 1000 * (now - before) / max(1, milliseconds)
 
 
-def _stream_metrics(
-    batch: int, from_cell: Mapping[str, Any], name: str, now: Mapping[str, int], before: Mapping[str, int]
-) -> OperatorMetrics:
+def _stream_metrics(batch: int, from_cell: Mapping[str, Any], name: str) -> OperatorMetrics:
     """Returns what a stream did in a batch; notes count since the first start."""
-    arrived, late, bad = (now[what] - before[what] for what in ("rows", "late_rows", "bad_rows"))
     query = from_cell["operators"][0]["query"] if from_cell["operators"] else ""
-    return OperatorMetrics(
-        batch,
-        from_cell["watermark"],
-        query,
-        "source",
-        stream=name,
-        rows_in=arrived,
-        rows_out=arrived - late - bad,
-        late_rows=late,
-        bad_rows=bad,
-    )
+    made = partial(OperatorMetrics, batch, from_cell["watermark"], query)
+    return source_metrics(made, name, Progress(**from_cell["streams"][name]), Progress(**from_cell["before"][name]))
