@@ -192,7 +192,8 @@ class Query:
             )
         for result in running.results():
             assert result is not None
-            self._metrics += [metric.as_json() for metric in result.engine.metrics()]
+            if result.ends_step:
+                self._metrics += [metric.as_json() for metric in result.engine.metrics()]
             if result.rows.num_rows:
                 yield result.rows
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +61,15 @@ def test_a_step_that_is_tried_again_after_it_wrote_pages_is_noticed(
             simulation.run(example, [Kind.NO_SPACE], first)
 
 
-def results_that_stay(results: pa.Table, folder: str, name: str) -> bytes:
+def results_that_stay(results: Iterable[pa.Table], schema: pa.Schema, folder: str, name: str) -> bytes:
     """Results under their final name, unless a file of that name is there."""
     drafts = Path(folder) / ".drafts"
     os.makedirs(drafts, exist_ok=True)
     path = Path(folder) / f"part-{name}.snappy.parquet"
     if not path.exists():
-        pq.write_table(results, path)
-    told: dict[str, Any] = {"name": name, "draft": f"../{path.name}", "size": path.stat().st_size, "modified": 0}
-    return json.dumps(told).encode()
+        pq.write_table(pa.concat_tables([schema.empty_table(), *results]), path)
+    described: dict[str, Any] = {"name": name, "draft": f"../{path.name}", "size": path.stat().st_size, "modified": 0}
+    return json.dumps(described).encode()
 
 
 def test_results_of_a_failed_attempt_that_stay_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

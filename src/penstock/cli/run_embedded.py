@@ -95,6 +95,8 @@ def _stepped(
             time.sleep(_POLL_SECONDS)
         else:
             _take(result, sinks, metrics, progress)
+            if not result.ends_step:
+                continue
         if progress.due:
             progress.counts.update([engine.totals() for engine in running.engines])
             progress.draw()
@@ -108,4 +110,5 @@ def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress
     if result.rows.num_rows:
         progress.clear()
         sinks[result.engine.query.name].write(result.rows)
-    metrics.write(result.engine.metrics)
+    if result.ends_step:
+        metrics.write(result.engine.metrics)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,7 @@ from penstock.engines.metrics import (
     totals_of,
 )
 from penstock.engines.planning import plan_of, read_by
-from penstock.engines.results import result_schema, result_table
+from penstock.engines.results import result_schema, result_table, together
 from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
@@ -126,7 +126,14 @@ class EmbeddedEngine:
         self._ended.add(stream)
 
     def advance(self) -> pa.Table:
-        """Closes the instants that no stream can still add to, and gives their changes."""
+        """Closes the instants that no stream can still add to, and returns their changes."""
+        return together(self.advance_in_blocks(), self.query.schema)
+
+    def advance_in_blocks(self) -> Iterator[pa.Table]:
+        """Closes the instants that no stream can still add to, and yields their changes block by block.
+
+        The step is complete, and the next may begin, when all blocks have been taken.
+        """
         ingests = [ingest for name, ingest in self.streams.items() if name not in self._ended]
         if any(ingest.progress.newest == NEVER for ingest in ingests):
             return self._step(self._until)
@@ -138,6 +145,10 @@ class EmbeddedEngine:
 
     def finish(self) -> pa.Table:
         """Closes all instants up to the horizon: by default the largest timestamp of the query's own streams."""
+        return together(self.finish_in_blocks(), self.query.schema)
+
+    def finish_in_blocks(self) -> Iterator[pa.Table]:
+        """Closes all instants up to the horizon, and yields their changes block by block."""
         return self._step(max(self._until, self._end()))
 
     def _end(self) -> int:
@@ -198,7 +209,7 @@ class EmbeddedEngine:
     def schema(self) -> pa.Schema:
         return result_schema(self.query.schema)
 
-    def _step(self, until: int) -> pa.Table:
+    def _step(self, until: int) -> Iterator[pa.Table]:
         self._until = until
         self._steps += 1
         if until > 0:
@@ -207,18 +218,20 @@ class EmbeddedEngine:
             self._tables = []
         arrivals = np.concatenate(self._arrivals) if self._arrivals else np.zeros(0, np.int64)
         self._arrivals = []
-        results = no_deltas(len(self.query.schema))
         for fragment, machines in zip(self.plan.fragments, self._machines, strict=True):
-            step = partial(self._step_cell, fragment, until=until, arrivals=arrivals)
-            outputs = [step(cell, machine) for cell, machine in enumerate(machines)]
-            together = merged(outputs, len(fragment.root.schema))
-            if fragment is self.plan.last:
-                results = together
-            for exchange in self._exchanges.get(fragment.number, ()):
-                self._deliver(exchange.routed(together, self._dictionary))
-        table = result_table(results, self.query.schema, self._dictionary)
+            for block in self._blocks(fragment, machines, until, arrivals):
+                for exchange in self._exchanges.get(fragment.number, ()):
+                    self._deliver(exchange.routed(block, self._dictionary))
+                if fragment is self.plan.last and len(block):
+                    yield result_table(block, self.query.schema, self._dictionary)
         sweep(self._dictionary, self._stores.holders)
-        return table
+
+    def _blocks(self, fragment: Fragment, machines: list[Machine], until: int, arrivals: Ints) -> Iterable[Deltas]:
+        """Returns the results of a fragment in the order of time: in blocks from one cell, merged from several."""
+        cells = [self._step_cell(fragment, cell, machine, until, arrivals) for cell, machine in enumerate(machines)]
+        if len(cells) == 1:
+            return cells[0]
+        return [merged((block for blocks in cells for block in blocks), len(fragment.root.schema))]
 
     def mark(self, marks: Marks) -> None:
         """Marks the values of all rows that it has: in machines, in their inboxes, and of tables that are not due."""
@@ -236,7 +249,9 @@ class EmbeddedEngine:
     def _mark(self, deltas: Deltas, input_: Input, marks: Marks) -> None:
         RowCodeOwner(lambda column: deltas.rows[:, column], input_.schema).mark(marks)
 
-    def _step_cell(self, fragment: Fragment, cell: int, machine: Machine, until: int, arrivals: Ints) -> Deltas:
+    def _step_cell(
+        self, fragment: Fragment, cell: int, machine: Machine, until: int, arrivals: Ints
+    ) -> Iterator[Deltas]:
         some, boxes = self._inputs[fragment.number], self._inboxes[fragment.number][cell]
         arrived = [
             one_after_the_other(box) if box else no_deltas(len(input_.schema))
@@ -244,7 +259,7 @@ class EmbeddedEngine:
         ]
         self._inboxes[fragment.number][cell] = [[] for _ in some]
         try:
-            return machine.step(arrived, until, arrivals)
+            yield from machine.blocks(arrived, until, arrivals)
         except OSError as error:
             if self._spill is None:
                 raise

@@ -45,10 +45,12 @@ Batches = Iterator[pa.RecordBatch | None]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The results of one step of one query."""
+    """A block of the results of one step of one query."""
 
     engine: EmbeddedEngine
     rows: pa.Table
+    #: Whether the step is complete; then the metrics of the engine are those of the step.
+    ends_step: bool
 
 
 @dataclass(slots=True)
@@ -134,9 +136,9 @@ class EmbeddedRun:
             for engine in stream.engines:
                 engine.push(stream.name, batch)
                 self._doubts.examine({stream.name: stream.progress.first})
-                yield Result(engine, engine.advance())
+                yield from _step_results(engine, engine.advance_in_blocks())
         for engine in self.engines:
-            yield Result(engine, engine.finish())
+            yield from _step_results(engine, engine.finish_in_blocks())
 
     def _limit(self, stream: _Stream, open_streams: Sequence[_Stream]) -> int | None:
         """Returns the instant up to which rows of a stream need not wait for others; None if they wait for none.
@@ -145,6 +147,13 @@ class EmbeddedRun:
         """
         others = [other.closed() for other in open_streams if other is not stream]
         return min(others, default=NEVER if any(engine.forgets for engine in stream.engines) else None)
+
+
+def _step_results(engine: EmbeddedEngine, blocks: Iterable[pa.Table]) -> Iterator[Result]:
+    """Yields the blocks of a step as they are computed, and its end, without rows."""
+    for block in blocks:
+        yield Result(engine, block, ends_step=False)
+    yield Result(engine, engine.schema.empty_table(), ends_step=True)
 
 
 def open_run(

@@ -51,4 +51,7 @@ def _copies(deltas: Deltas) -> Deltas:
 
 def together(parts: Iterable[pa.Table], schema: Schema) -> pa.Table:
     """Concatenates results."""
-    return pa.concat_tables([result_schema(schema).empty_table(), *parts]).combine_chunks()
+    found = list(parts)
+    if len(found) == 1:
+        return found[0]
+    return pa.concat_tables([result_schema(schema).empty_table(), *found]).combine_chunks()

@@ -6,7 +6,7 @@ over the same memory goes on where the other stopped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -66,9 +66,14 @@ class Machine:
         memory.restored = False
 
     def step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Deltas:
+        """Takes a step, and returns its results all at once."""
+        return merged(self.blocks(inputs, until, arrivals), len(self.fragment.root.schema))
+
+    def blocks(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Iterator[Deltas]:
         """Takes what arrived at each input (`plan.inputs`), and closes all instants before `until`.
 
-        `arrivals` are the instants at which rows of any input stream arrived, for RSTREAM.
+        Yields the results in blocks, in the order of time, each before the next is computed. The step is complete when
+        all of them have been taken. `arrivals` are the instants at which rows of any input stream arrived, for RSTREAM.
         """
         for gauge in self.gauges:
             gauge.begin()
@@ -76,10 +81,8 @@ class Machine:
             spill.begin_step()
         forgets = self._builder.purges or self._builder.purges_within_step
         parts = self._parts(inputs, until) if forgets else [(inputs, until)]
-        results = []
         for number, (part, end) in enumerate(parts):
-            results.append(self._step(part, end, arrivals if number == 0 else None))
-        return merged(results, len(self.fragment.root.schema))
+            yield self._step(part, end, arrivals if number == 0 else None)
 
     def _parts(self, inputs: Sequence[Deltas], until: int) -> list[Part]:
         if self._part is not None or sum(map(len, inputs)) <= SLICE:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import pandas as pd  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import StreamKind
 from penstock.engines.lateness import Progress
-from penstock.engines.results import result_table
+from penstock.engines.results import result_schema, result_table
 from penstock.engines.spark import state_recovery
 from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.clock import Clock
@@ -214,8 +216,8 @@ class CellStep:
             self._has_tables = True
         arrivals = self._arrivals(received)
         arrived = [self._arrived(received, number) for number in range(len(schemas))]
-        out = self._live.machine.step(arrived, self.clock.until, arrivals)
-        yield from self._sent(out)
+        blocks = self._live.machine.blocks(arrived, self.clock.until, arrivals)
+        yield from self._results(blocks) if self._fragment is self._work.plan.last else self._exchanged(blocks)
         sweep(self._live.dictionary, [self._live.machine])
         yield Row(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, self._is_clock))
 
@@ -258,22 +260,31 @@ class CellStep:
                 parts.append(packet.deltas if on_time.all() else packet.deltas.take(on_time))
         return one_after_the_other(parts) if parts else no_deltas(len(self._inputs[number].schema))
 
-    def _sent(self, out: Deltas) -> Iterator[Row]:
+    def _exchanged(self, blocks: Iterable[Deltas]) -> Iterator[Row]:
+        """Yields the packets for other fragments; those of one receiver are numbered in the order of time."""
         schema, dictionary = self._fragment.root.schema, self._live.dictionary
-        if self._fragment is self._work.plan.last:
-            yield from self._results(out)
-        for exchange in self._work.exchanges.get(self._fragment.number, ()):
-            for cell, rows in exchange.routed(out, dictionary).by_cell():
-                to = self._work.addresses.of(exchange.fragment, cell)
-                for packet in rows_packets(rows, schema, dictionary, exchange.input, self._address):
-                    yield Row(to, packet)
+        numbers: Counter[tuple[int, int]] = Counter()
+        for block in blocks:
+            for exchange in self._work.exchanges.get(self._fragment.number, ()):
+                for cell, rows in exchange.routed(block, dictionary).by_cell():
+                    to = self._work.addresses.of(exchange.fragment, cell)
+                    first = numbers[to, exchange.input]
+                    for packet in rows_packets(rows, schema, dictionary, exchange.input, self._address, first=first):
+                        numbers[to, exchange.input] += 1
+                        yield Row(to, packet)
 
-    def _results(self, out: Deltas) -> Iterator[Row]:
+    def _results(self, blocks: Iterable[Deltas]) -> Iterator[Row]:
         dictionary, folder = self._live.dictionary, self._work.out
         if folder is None:
-            for packet in rows_packets(out, self._fragment.root.schema, dictionary, 0, self._address):
-                yield Row(OUT, packet)
-        elif len(out) or self._is_clock:
-            results = result_table(out, self._work.schema, dictionary)
-            # One cell writes a file even of nothing, so that the folder always says which columns there are.
-            yield Row(OUT, write_results(results, folder, file_name(self._cell)))
+            for block in blocks:
+                for packet in rows_packets(block, self._fragment.root.schema, dictionary, 0, self._address):
+                    yield Row(OUT, packet)
+            return
+        tables = (result_table(block, self._work.schema, dictionary) for block in blocks if len(block))
+        first = next(tables, None)
+        # One cell writes a file even of nothing, so that the folder always says which columns there are.
+        if first is not None or self._is_clock:
+            schema = result_schema(self._work.schema)
+            yield Row(
+                OUT, write_results(chain([first] if first else [], tables), schema, folder, file_name(self._cell))
+            )

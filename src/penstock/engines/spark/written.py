@@ -65,12 +65,14 @@ def local_folder(spark: SparkSession, folder: str) -> str | None:
     return None if found is None else str(found)
 
 
-def write_results(results: pa.Table, folder: str, name: str) -> bytes:
-    """Writes a draft of results, and describes the file that becomes of it."""
+def write_results(results: Iterable[pa.Table], schema: pa.Schema, folder: str, name: str) -> bytes:
+    """Writes a draft of results block by block, and describes the file that becomes of it."""
     drafts = Path(folder) / _DRAFTS
     os.makedirs(drafts, exist_ok=True)
     draft = drafts / f"{name}.{uuid4().hex}"
-    pq.write_table(results, draft)
+    with pq.ParquetWriter(draft, schema) as writer:
+        for block in results:
+            writer.write_table(block)
     found = draft.stat()
     described = {"name": name, "draft": draft.name, "size": found.st_size, "modified": found.st_mtime_ns // 1_000_000}
     return json.dumps(described).encode()
