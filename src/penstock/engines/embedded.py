@@ -127,29 +127,33 @@ class EmbeddedEngine:
 
     def advance(self) -> pa.Table:
         """Closes the instants that no stream can still add to, and returns their changes."""
-        return together(self.advance_in_blocks(), self.query.schema)
+        return self._step(self._next_watermark())
 
     def advance_in_blocks(self) -> Iterator[pa.Table]:
-        """Closes the instants that no stream can still add to, and yields their changes block by block.
+        """Closes the same instants as `advance`, and yields their changes block by block.
 
         The step is complete, and the next may begin, when all blocks have been taken.
         """
+        return self._step_in_blocks(self._next_watermark())
+
+    def finish(self) -> pa.Table:
+        """Closes all instants up to the horizon: by default the largest timestamp of the query's own streams."""
+        return self._step(max(self._until, self._end()))
+
+    def finish_in_blocks(self) -> Iterator[pa.Table]:
+        """Closes all instants up to the horizon, and yields their changes block by block."""
+        return self._step_in_blocks(max(self._until, self._end()))
+
+    def _next_watermark(self) -> int:
+        """Returns the first instant that some stream can still add to."""
         ingests = [ingest for name, ingest in self.streams.items() if name not in self._ended]
         if any(ingest.progress.newest == NEVER for ingest in ingests):
-            return self._step(self._until)
+            return self._until
         watermark = min((i.progress.newest - i.definition.delay for i in ingests), default=self._until)
         if self._own <= self._ended:
             # Streams of punctuations may outlast the query's own: they close no instant past the horizon.
             watermark = min(watermark, self._end())
-        return self._step(max(self._until, watermark))
-
-    def finish(self) -> pa.Table:
-        """Closes all instants up to the horizon: by default the largest timestamp of the query's own streams."""
-        return together(self.finish_in_blocks(), self.query.schema)
-
-    def finish_in_blocks(self) -> Iterator[pa.Table]:
-        """Closes all instants up to the horizon, and yields their changes block by block."""
-        return self._step(max(self._until, self._end()))
+        return max(self._until, watermark)
 
     def _end(self) -> int:
         """Returns the first instant past the horizon; its default is known when the query's own streams have ended."""
@@ -209,7 +213,10 @@ class EmbeddedEngine:
     def schema(self) -> pa.Schema:
         return result_schema(self.query.schema)
 
-    def _step(self, until: int) -> Iterator[pa.Table]:
+    def _step(self, until: int) -> pa.Table:
+        return together(self._step_in_blocks(until), self.query.schema)
+
+    def _step_in_blocks(self, until: int) -> Iterator[pa.Table]:
         self._until = until
         self._steps += 1
         if until > 0:
