@@ -22,7 +22,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.algebra.relations import Query, StreamKind, streams, walk_relations
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import Ending
-from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.engines.exchange import RoutedBatch, exchanges, table_batches
 from penstock.engines.ingest import Ingest
 from penstock.engines.lateness import NEVER, Progress
@@ -41,7 +41,6 @@ from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
 from penstock.operators.windows.stubs import SharedStores
-from penstock.plan.buckets import Constant
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.inputs import Input, inputs
@@ -49,9 +48,6 @@ from penstock.retention.sweep import RowCodeOwner, sweep
 from penstock.synopsis.deltas import Deltas, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
-
-#: Operators that keep less than their windows hold.
-_FORGETTING = PurgingJoin | PurgingSemiJoin | PurgingAntiJoin | Ending | Constant
 
 
 class EmbeddedEngine:
@@ -166,7 +162,7 @@ class EmbeddedEngine:
     def forgets(self) -> bool:
         """Returns whether operators purge rows: then rows in flight could outnumber those that are kept."""
         nodes = (node for fragment in self.plan.fragments for node in walk_relations(fragment.root))
-        return any(isinstance(node, _FORGETTING) for node in nodes)
+        return any(isinstance(node, Ending) or (isinstance(node, PhysicalJoin) and node.purges) for node in nodes)
 
     @property
     def watermark(self) -> int:
