@@ -62,6 +62,8 @@ def join_retention(
     match node:
         case PhysicalJoin(buckets=(_, *_)):
             return None  # buckets are few as they are
+        case PhysicalJoin(stateless=int()):
+            return None  # it keeps nothing that changes
         case PhysicalJoin(JoinKind.JOIN):
             plain = _with_own_equalities(node)
             return plain, _of_join(plain, catalog, spill)

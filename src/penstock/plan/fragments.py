@@ -129,7 +129,7 @@ def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: b
     """
     relation = folded(narrowed(relation))
     counted = with_constant_synopses(relation, catalog)
-    purging = with_stateless_inputs(with_purging(counted, catalog, spill))
+    purging = with_purging(with_stateless_inputs(counted), catalog, spill)
     return with_endings(purging, catalog, certain=spill and not emits)
 
 

@@ -25,7 +25,7 @@ def with_stateless_inputs(relation: Relation) -> Relation:
     """The physical relation whose joins with tables keep nothing of the other input.
 
     >>> from penstock.algebra.expressions import Column
-    >>> from penstock.algebra.relations import Output, Stream
+    >>> from penstock.algebra.relations import Output, Stream, Table
     >>> from penstock.types import BIGINT
     >>> ts, f = Column("s", "ts", BIGINT), Column("k", "f", BIGINT)
     >>> scan = Scan(Stream("s", "s", (ts,), ts), Unbounded(), (), (Output(ts, ts),))
