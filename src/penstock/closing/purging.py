@@ -116,9 +116,10 @@ def _made(
     monitors: tuple[Monitor, ...],
     retentions: tuple[Retention, ...],
 ) -> JoinRetention:
-    times = certain_times(inputs) if inputs.spill else set()
+    times = certain_times(inputs) if forgets else set()
     probable = tuple(rule for rule in rules if _is_probable(rule, times)) if inputs.spill else ()
-    return JoinRetention(rules, tuple(inputs.evidence), tuple(sorted(forgets)), monitors, probable, retentions)
+    ordered = tuple(sorted(times, key=lambda time: (time.target, time.source)))
+    return JoinRetention(rules, tuple(inputs.evidence), tuple(sorted(forgets)), monitors, probable, retentions, ordered)
 
 
 def _retention(inputs: JoinInputs, found: Found, number: int) -> Retention:
