@@ -232,7 +232,10 @@ def test_without_until_done_new_files_are_awaited(auction: Penstock) -> None:
     results = running.results()
     first = next(results)
     assert first is not None
-    assert first.rows.num_rows == 3
+    assert (first.rows.num_rows, first.ends_step) == (3, False)
+    end = next(results)
+    assert end is not None
+    assert (end.rows.num_rows, end.ends_step) == (0, True)
     assert [next(results), next(results)] == [None, None]
 
 
