@@ -36,7 +36,7 @@ class Nulls(Enum):
     NONE = "none"
     #: They come all the time, and no punctuation has one.
     OPEN = "open"
-    #: (NULL, g) is closed with g, which rises; NULL alone comes in the first epochs only and is closed after them.
+    #: They come with a g that rises, and punctuations close (NULL, g), but never NULL alone.
     CLOSED = "closed"
 
 
@@ -51,13 +51,8 @@ def _declarations(nulls: Nulls) -> list[Declaration]:
     for stream in "abc":
         texts = [
             "UNIQUE (id)",
-            "PUNCTUATED BY (k) WHEN ends = 1",
             "PUNCTUATED BY (k, g) WHEN ends >= 1",
-            "PUNCTUATED BY (s) WHEN ends = 1",
             "PUNCTUATED BY (s, g) WHEN ends >= 1",
-            "PUNCTUATED BY (k) FROM z (k)",
-            "PUNCTUATED BY (s) FROM z (s)",
-            "PUNCTUATED BY (k) WHEN ends = 1 LIFESPAN 3000 MICROSECONDS",
             "FOREIGN KEY (k) REFERENCES p (k) WITHIN 2 ROWS",
             "FOREIGN KEY (k) REFERENCES p (k) WITHIN 1500 MICROSECONDS",
             "FOREIGN KEY (s) REFERENCES p (s) WITHIN 2 ROWS",
@@ -66,7 +61,17 @@ def _declarations(nulls: Nulls) -> list[Declaration]:
             "ORDERED BY k WITHIN 7000 MICROSECONDS",
             "ORDERED BY id WITHIN 0 ROWS",
         ]
+        if nulls is not Nulls.CLOSED:
+            texts += [
+                "PUNCTUATED BY (k) WHEN ends = 1",
+                "PUNCTUATED BY (s) WHEN ends = 1",
+                "PUNCTUATED BY (k) FROM z (k)",
+                "PUNCTUATED BY (s) FROM z (s)",
+                "PUNCTUATED BY (k) WHEN ends = 1 LIFESPAN 3000 MICROSECONDS",
+            ]
         if nulls is not Nulls.OPEN:
+            texts += ["CLUSTERED BY (k, g) WITHIN 60 ROWS", "CLUSTERED BY (s, g) WITHIN 8000 MICROSECONDS"]
+        if nulls is Nulls.NONE:
             texts += [
                 "CLUSTERED BY (k) WITHIN 60 ROWS",
                 "CLUSTERED BY (k) WITHIN 8000 MICROSECONDS",
@@ -122,11 +127,9 @@ def data(epochs: int, nulls: Nulls) -> Data:
             rows["z"].append(_row(random, epoch - 6, 0, epoch * EPOCH + random.randrange(EPOCH)))
     found: Data = {}
     for name, mine in rows.items():
-        mine.sort(key=_time)
-        for number, row in enumerate(mine):
+        mine.sort(key=lambda row: _time(row) + (random.randrange(DELAY) if name == "c" else 0))
+        for number, row in enumerate(sorted(mine, key=_time)):
             row["id"] = number
-        if name == "c":
-            mine.sort(key=lambda row: _time(row) + random.randrange(DELAY))
         found[name] = [tuple(row[column] for column in NAMES) for row in mine]
     return found
 
@@ -141,14 +144,18 @@ def _events(random: Random, stream: str, epoch: int, nulls: Nulls) -> list[dict[
     start = epoch * EPOCH
     found = []
     for _ in range(3):
-        key: int | None = max(0, epoch - random.randrange(3))
-        if nulls is Nulls.OPEN and random.random() < 0.1:
-            key = None
-        found.append(_row(random, key, random.randrange(2), start + random.randrange(EPOCH)))
+        born = max(0, epoch - random.randrange(3))
+        at = start + random.randrange(EPOCH)
+        if nulls is Nulls.NONE or random.random() < 0.9:
+            found.append(_row(random, born, random.randrange(2), at))
+        else:
+            found.append(_row(random, None, random.randrange(2) if nulls is Nulls.OPEN else born, at))
     closed = epoch - (5 if stream == "c" else 4)
     if closed >= 0:
         at = start + random.randrange(EPOCH - 100)
         found += [_row(random, closed, 0, at, ends=2), _row(random, closed, 1, at + 1 + random.randrange(99), ends=1)]
+        if nulls is Nulls.CLOSED:
+            found.append(_row(random, None, closed, at, ends=2))
     return found
 
 

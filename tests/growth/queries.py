@@ -109,7 +109,7 @@ class _Writer:
 
     def _from(self, most: int = 4, subqueries: bool = True) -> _From:
         random = self.random
-        count = min(most, random.choice((1, 1, 2, 2, 2, 3, 3, 4)))
+        count = min(most, random.choice((1, 1, 2, 2, 2, 2, 3, 3, 4)))
         windows = random.choice((0.0, 0.0, 0.5, 1.0))
         made = _From([], [], [])
         for _ in range(count):
