@@ -22,9 +22,9 @@ from penstock.synopsis import firsts, punctuated, recent
 from penstock.synopsis.dictionary import Dictionary
 from tests.engines.comparing import table
 
-#: Below these sizes nothing is looked through, because it is not worth while; here it is.
+#: Sizes up to which something is kept, or not examined because it is not worth while; and up to which groups always are.
 _SIZES: tuple[tuple[Any, str, Any], ...] = (
-    (ending, "FEW_GROUPS", 8),
+    (ending, "FEW_GROUPS", 1 << 30),
     (evidence_purge, "FEW", 8),
     (punctuation_purge, "FEW", 8),
     (firsts, "FEW", 8),
@@ -165,8 +165,8 @@ def _growths(early: Sequence[Held], late: Sequence[Held]) -> Iterator[Growth]:
             yield Growth(f"words of {name}", *room)
 
 
-#: Arrays whose entries are free places, or say where those of others are.
-_DERIVED = (".free", "heads", "links")
+#: Arrays of free places, of places of entries in others, and of queues that move through theirs.
+_DERIVED = (".free", "heads", "links", ".waiting", ".runs")
 
 
 def _most(helds: Sequence[Held], count: Callable[[Held], int]) -> int:
