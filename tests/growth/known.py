@@ -80,6 +80,19 @@ def _band_then_punctuation(query: Growing, verdict: Verdict) -> bool:
     return bool(_BAND.search(query.select)) and any(_leaning(verdict, _JOINS, "PUNCTUATED", "TIMESTAMP"))
 
 
+def _filtered_partitions(query: Growing, verdict: Verdict) -> bool:
+    return any("PARTITION BY k" in text for text in (query.select, *query.views))
+
+
+def _computed_of_tables(query: Growing, verdict: Verdict) -> bool:
+    return any(re.search(r"\(SELECT [^()]*(\([^()]*\))?[^()]* FROM t[ )]", text) for text in (query.select, *query.views))
+
+
+def _schemes_that_groups_do_not_need(query: Growing, verdict: Verdict) -> bool:
+    schemes = sum(one.text.startswith("PUNCTUATED") and "LIFESPAN" not in one.text for one in query.chosen)
+    return any(_leaning(verdict, _GROUPS, "PUNCTUATED")) and any(_leaning(verdict, _JOINS)) and schemes > 2
+
+
 KNOWN = (
     Known(
         "a NULL in a punctuated column is never closed",
@@ -123,5 +136,21 @@ KNOWN = (
         _band_then_punctuation,
         "SELECT m.ts FROM b l, b m, a r WHERE m.ts > l.ts AND m.ts < l.ts + 1500 AND r.k = m.k",
         ("a: PUNCTUATED BY (k) WHEN ends = 1", "b: PUNCTUATED BY (k) WHEN ends = 1"),
+    ),
+    Known(
+        "a window keeps partitions that a condition on their columns rules out",
+        _filtered_partitions,
+        "SELECT x FROM a [PARTITION BY k ROWS 3] WHERE k IN (1, 2)",
+    ),
+    Known(
+        "a stream that is joined with something computed of tables is kept",
+        _computed_of_tables,
+        "SELECT d.y FROM (SELECT DISTINCT y FROM t) d, a WHERE a.y = d.y",
+    ),
+    Known(
+        "groups over a join keep closed values of a scheme that their end does not need",
+        _schemes_that_groups_do_not_need,
+        "SELECT DISTINCT b.k, b.s FROM c, b WHERE b.s = c.s",
+        ("b: PUNCTUATED BY (k) FROM z (k)", "b: PUNCTUATED BY (s) FROM z (s)", "c: PUNCTUATED BY (s) FROM z (s)"),
     ),
 )

@@ -1,7 +1,7 @@
 """What a run keeps: rows, interned values and the used entries of all arrays, early and late in one run.
 
 A run of 4 N rows has a run of N rows in it, so one run tells both: the most that is kept in the steps before row N is
-compared with the most in the steps before row 4 N.
+compared with the most in the steps before row 4 N. In between, before 2 N and 3 N, what grows shows as well.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ Batches = Sequence[tuple[str, pa.RecordBatch]]
 
 
 def steps_of(
-    streams: Sequence[StreamDef], data: Mapping[str, Sequence[Sequence[Any]]], time: str, every: int
+    streams: Sequence[StreamDef], data: Mapping[str, Sequence[Sequence[Any]]], every: int
 ) -> list[Batches]:
     """The rows of so many microseconds by step, in the order of their arrival. A late one comes with those before it."""
     found: dict[int, list[tuple[str, pa.RecordBatch]]] = {}
@@ -97,7 +98,7 @@ def steps_of(
         rows = data.get(stream.name, ())
         if not rows:
             continue
-        place = [attribute.name for attribute in stream.attributes if not attribute.virtual].index(time)
+        place = [attribute.name for attribute in stream.attributes if not attribute.virtual].index(stream.timestamp)
         arrived = np.maximum.accumulate(np.array([row[place] for row in rows])) // every
         batch = table(stream, rows).combine_chunks().to_batches()[0]
         numbers, starts = np.unique(arrived, return_index=True)
@@ -119,19 +120,16 @@ class Growth:
         return f"{self.what}: {self.early} -> {self.late}"
 
 
+#: Steps at the end of each quarter of a run that are compared.
+SEEN = 5
+
+
 def run_growth(
-    script: Script,
-    steps: Sequence[Batches],
-    tables: Mapping[str, pa.Table],
-    cells: int,
-    early: slice,
-    late: slice,
-    *,
-    small: bool = True,
+    script: Script, steps: Sequence[Batches], tables: Mapping[str, pa.Table], cells: int, *, small: bool = True
 ) -> list[Growth]:
-    """What grows between two parts of a run, or is left at its end."""
-    first, last = range(len(steps))[early], range(len(steps))[late]
-    sampled: dict[int, Held] = {}
+    """What grows from quarter to quarter of a run."""
+    quarters: list[list[Held]] = [[], [], [], []]
+    ends = [len(steps) * number // 4 for number in (1, 2, 3, 4)]
     with small_sizes() if small else swept():
         engine = EmbeddedEngine(script.queries[0], script.catalog, tables, cells)
         for number, batches in enumerate(steps):
@@ -139,35 +137,39 @@ def run_growth(
                 if name in engine.streams:
                     engine.push(name, batch)
             engine.advance()
-            if number in first or number in last:
-                sampled[number] = held(engine)
+            for quarter, end in zip(quarters, ends, strict=True):
+                if end - SEEN <= number < end:
+                    quarter.append(held(engine))
         engine.finish()
-        end = held(engine)
-    return list(_growths([sampled[number] for number in first], [*(sampled[number] for number in last), end]))
+        quarters[-1].append(held(engine))
+    return list(_growths(quarters))
 
 
-def _growths(early: Sequence[Held], late: Sequence[Held]) -> Iterator[Growth]:
-    """Noise is less than 45 rows and 6%; a leak of an entry per 50 rows of input is 90 between N and 4 N.
+def _growths(quarters: Sequence[Sequence[Held]]) -> Iterator[Growth]:
+    """Noise is less than 40 rows and 6%, or falls again; a leak of an entry per 50 rows of input is 80 from N to 4 N.
 
     Arrays have as many used entries as were ever used at once, which varies more, and as much room as a power of two.
     """
-    rows = _most(early, lambda each: sum(each.rows.values())), _most(late, lambda each: sum(each.rows.values()))
-    values = _most(early, lambda each: each.values), _most(late, lambda each: each.values)
-    for what, (before, after) in (("rows", rows), ("values in the dictionary", values)):
-        if after > 1.06 * before + 45:
-            yield Growth(what, before, after)
-    for name in dict.fromkeys(name for each in late for name in each.used):
-        used = [_most(part, lambda each: each.used.get(name, 0)) for part in (early, late)]  # noqa: B023
-        if used[1] > 1.3 * used[0] + 60 and not name.endswith(_DERIVED):
-            yield Growth(f"used entries of {name}", *used)
-        room = [_most(part, lambda each: each.room.get(name, 0)) for part in (early, late)]  # noqa: B023
-        if room[1] >= 3 * max(room[0], 2048):
-            yield Growth(f"words of {name}", *room)
+    yield from _grown("rows", _most(quarters, lambda each: sum(each.rows.values())), 1.06, 40)
+    yield from _grown("values in the dictionary", _most(quarters, lambda each: each.values), 1.06, 40)
+    for name in dict.fromkeys(name for quarter in quarters for each in quarter for name in each.used):
+        if not name.endswith(_DERIVED):
+            used = _most(quarters, lambda each: each.used.get(name, 0))  # noqa: B023
+            yield from _grown(f"used entries of {name}", used, 1.3, 60)
+        room = _most(quarters, lambda each: each.room.get(name, 0))  # noqa: B023
+        if room[-1] >= 3 * max(room[0], 2048):
+            yield Growth(f"words of {name}", room[0], room[-1])
+
+
+def _grown(what: str, most: Sequence[int], factor: float, more: int) -> Iterator[Growth]:
+    """What grows does so in every quarter."""
+    if most[-1] > factor * most[0] + more and all(before < after for before, after in pairwise(most)):
+        yield Growth(what, most[0], most[-1])
 
 
 #: Arrays of free places, of places of entries in others, and of queues that move through theirs.
 _DERIVED = (".free", "heads", "links", ".waiting", ".runs")
 
 
-def _most(helds: Sequence[Held], count: Callable[[Held], int]) -> int:
-    return max(map(count, helds))
+def _most(quarters: Sequence[Sequence[Held]], count: Callable[[Held], int]) -> list[int]:
+    return [max(map(count, quarter)) for quarter in quarters]

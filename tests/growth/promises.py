@@ -18,9 +18,6 @@ from tests.growth.process import EPOCH, TABLE, Data, Declaration, Nulls, data, d
 EPOCHS = 320
 #: Epochs per step: rows are forgotten between steps, so there are many.
 STEP = 8
-#: After a warm-up of an eighth, the steps up to N, and as many up to 4 N.
-EARLY = slice(EPOCHS // STEP // 8, EPOCHS // STEP // 4)
-LATE = slice(-(EPOCHS // STEP // 8), None)
 
 
 def bound(chosen: Sequence[Declaration], select: str, views: Sequence[str] = ()) -> Script:
@@ -42,12 +39,12 @@ def growth_of(script: Script, nulls: Nulls, cells: int) -> list[Growth]:
 
 
 def growth_over(script: Script, steps: Sequence[Batches], cells: int, *, small: bool = True) -> list[Growth]:
-    return run_growth(script, steps, _tables(script), cells, EARLY, LATE, small=small)
+    return run_growth(script, steps, _tables(script), cells, small=small)
 
 
 def steps_over(rows: Data) -> Sequence[Batches]:
     """The steps of other rows of the same streams."""
-    return steps_of(bind_text(ddl(())).checked().catalog.streams, rows, "ts", STEP * EPOCH)
+    return steps_of(bind_text(ddl(())).checked().catalog.streams, rows, STEP * EPOCH)
 
 
 @cache

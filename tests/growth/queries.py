@@ -17,6 +17,7 @@ WINDOWS = (
     " [ROWS 30]",
     " [PARTITION BY y ROWS 3]",
     " [PARTITION BY g, y ROWS 2]",
+    " [PARTITION BY k ROWS 2]",
     " [NOW]",
 )
 BUCKETS = (
@@ -26,6 +27,13 @@ BUCKETS = (
     "{0}.ts",
     "CAST({0}.ts AS DOUBLE)",
     "({0}.ts + 500) / 4000",
+)
+TABLES = ("t", "t", "t", "(SELECT DISTINCT y FROM t)", "(SELECT y, COUNT(*) AS n FROM t GROUP BY y)")
+SCALARS = (
+    "SELECT MIN(y) FROM t",
+    "SELECT COUNT(*) FROM b [ROWS 2]",
+    "SELECT MAX(y) - 3 FROM a [RANGE 2000 MICROSECONDS]",
+    "SELECT MAX(y) - 3 FROM b",
 )
 
 
@@ -123,7 +131,9 @@ class _Writer:
         if self._chance(0.1):
             alias = self._alias()
             made.where.append(f"{alias}.y = {random.choice(made.aliases)}.y")
-            made.sources.append(f"t {alias}")
+            made.sources.append(f"{random.choice(TABLES)} {alias}")
+        if self._chance(0.03):
+            made.where.append(f"{random.choice(made.aliases)}.y > ({random.choice(SCALARS)})")
         if self._chance(0.3):
             made.where.append(self._filter(random.choice(made.aliases)))
         if subqueries and self._chance(0.3 if count < 3 else 0.1):
@@ -174,12 +184,17 @@ class _Writer:
                 f"{alias}.s LIKE '%7'",
                 f"({alias}.y = 1 OR {alias}.g = 0)",
                 f"{alias}.k % 3 = 0",
+                f"{alias}.k IN (3, 7)",
+                f"{alias}.k BETWEEN 2 AND 5",
+                f"{alias}.x > 1000 AND {alias}.w <> 'w'",
             )
         )
 
     def _subquery(self, outer: str) -> str:
         random = self.random
         negated = random.choice(("", "NOT "))
+        if self._chance(0.08):
+            return f"{outer}.y {negated}IN (SELECT y FROM t WHERE y IS NOT NULL)"
         inner = self._inner(outer)
         if isinstance(inner, str):
             return f"{negated}EXISTS ({inner})"

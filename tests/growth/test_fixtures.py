@@ -1,0 +1,28 @@
+"""What golden files, examples and docs call safe is flat on data that keeps what they declare."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engines.comparing import table
+from tests.growth.fixtures import Fixture, NoData, fixture_data, fixtures, table_data
+from tests.growth.measuring import run_growth, steps_of
+from tests.growth.promises import EPOCHS, STEP, is_promised, verdict_of
+
+FIXTURES = {fixture.name: fixture for fixture in fixtures()}
+SAFE = [name for name, fixture in FIXTURES.items() if is_promised(verdict_of(fixture.script))]
+
+
+@pytest.mark.parametrize("name", SAFE)
+def test_a_safe_fixture_is_flat(name: str) -> None:
+    fixture = FIXTURES[name]
+    script = fixture.script
+    try:
+        epoch, data = fixture_data(script, EPOCHS)
+    except NoData as reason:
+        pytest.skip(str(reason))
+    steps = steps_of(script.catalog.streams, data, STEP * epoch)
+    tables = {definition.name: table(definition, table_data(definition)) for definition in script.catalog.tables}
+    for cells in (1, 3):
+        grown = run_growth(script, steps, tables, cells)
+        assert not grown, f"in {cells} cells of\n{fixture.text}\ngrew: {'; '.join(map(str, grown))}"
