@@ -95,8 +95,7 @@ def _of_document(path: Path) -> Iterator[Fixture]:
             declared |= new
             for number, query in enumerate(queries):
                 text = "\n;\n".join([*declared.values(), query])
-                for each in _of_file(f"{path.stem}:{block.line}.{number}", text):
-                    yield each
+                yield from _of_file(f"{path.stem}:{block.line}.{number}", text)
 
 
 class NoData(Exception):
@@ -268,9 +267,7 @@ def _plain(random: Random, attribute: Attribute, number: int) -> Any:
 
 
 def _check(catalog: Catalog, data: Data) -> None:
-    streams = {
-        stream.name: [_named(stream, row) for row in data[stream.name]] for stream in catalog.streams
-    }
+    streams = {stream.name: [_named(stream, row) for row in data[stream.name]] for stream in catalog.streams}
     for stream in catalog.streams:
         for each in stream.constraints:
             if isinstance(each, Punctuated | Rated) or isinstance(getattr(each, "within", None), Inferred):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from penstock.register import Verdict
 from penstock.register.states import Holder, State
@@ -17,7 +18,7 @@ from tests.growth.queries import Growing
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A shape, by a test of a query and its verdict, and the least query of it with what is declared of which stream."""
+    """A shape, by a test of a query and its verdict, and its least query, with what is declared of which stream."""
 
     name: str
     applies: Callable[[Growing, Verdict], bool]
@@ -47,6 +48,15 @@ def _leaning(verdict: Verdict, holders: tuple[Holder, ...], *words: str) -> Iter
             yield state
 
 
+def _leaning_at_all(verdict: Verdict, word: str) -> bool:
+    return any(_leaning(verdict, _JOINS, word))
+
+
+def _declaring(query: Growing, word: str) -> set[str]:
+    """The streams of which such a thing is declared."""
+    return {one.stream for one in query.chosen if one.text.startswith(word) and "LIFESPAN" not in one.text}
+
+
 def _null_is_punctuated(query: Growing, verdict: Verdict) -> bool:
     return query.nulls is not Nulls.NONE and any(_leaning(verdict, _GROUPS, "PUNCTUATED"))
 
@@ -58,13 +68,13 @@ def _null_beside_a_key(query: Growing, verdict: Verdict) -> bool:
 def _band_without_equality(query: Growing, verdict: Verdict) -> bool:
     """A time range between two inputs, one of which has a [RANGE], that are equal in no column."""
     return "[RANGE" in query.select and any(
-        not re.search(rf"\b(?:{a}\.\w+ = {b}|{b}\.\w+ = {a})\.", query.select)
-        for a, b in _BAND.findall(query.select)
+        not re.search(rf"\b(?:{a}\.\w+ = {b}|{b}\.\w+ = {a})\.", query.select) for a, b in _BAND.findall(query.select)
     )
 
 
 def _punctuation_that_refers(query: Growing, verdict: Verdict) -> bool:
-    return any(_leaning(verdict, _JOINS, "PUNCTUATED")) and any(_leaning(verdict, _JOINS, "FOREIGN KEY"))
+    referring, punctuated = (_declaring(query, word) for word in ("FOREIGN KEY", "PUNCTUATED"))
+    return bool(referring & punctuated) and any(map(partial(_leaning_at_all, verdict), ("FOREIGN KEY", "PUNCTUATED")))
 
 
 def _two_schemes_of_a_column(query: Growing, verdict: Verdict) -> bool:
@@ -85,7 +95,9 @@ def _filtered_partitions(query: Growing, verdict: Verdict) -> bool:
 
 
 def _computed_of_tables(query: Growing, verdict: Verdict) -> bool:
-    return any(re.search(r"\(SELECT [^()]*(\([^()]*\))?[^()]* FROM t[ )]", text) for text in (query.select, *query.views))
+    return any(
+        re.search(r"\(SELECT [^()]*(\([^()]*\))?[^()]* FROM t[ )]", text) for text in (query.select, *query.views)
+    )
 
 
 def _schemes_that_groups_do_not_need(query: Growing, verdict: Verdict) -> bool:

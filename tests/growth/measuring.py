@@ -23,7 +23,7 @@ from penstock.synopsis import firsts, punctuated, recent
 from penstock.synopsis.dictionary import Dictionary
 from tests.engines.comparing import table
 
-#: Sizes up to which something is kept, or not examined because it is not worth while; and up to which groups always are.
+#: Sizes up to which something is kept, or not worth while to examine; and up to which groups always are.
 _SIZES: tuple[tuple[Any, str, Any], ...] = (
     (ending, "FEW_GROUPS", 1 << 30),
     (evidence_purge, "FEW", 8),
@@ -89,10 +89,8 @@ def held(engine: EmbeddedEngine) -> Held:
 Batches = Sequence[tuple[str, pa.RecordBatch]]
 
 
-def steps_of(
-    streams: Sequence[StreamDef], data: Mapping[str, Sequence[Sequence[Any]]], every: int
-) -> list[Batches]:
-    """The rows of so many microseconds by step, in the order of their arrival. A late one comes with those before it."""
+def steps_of(streams: Sequence[StreamDef], data: Mapping[str, Sequence[Sequence[Any]]], every: int) -> list[Batches]:
+    """The rows of so many microseconds by step, in the order of arrival; late ones come with those before them."""
     found: dict[int, list[tuple[str, pa.RecordBatch]]] = {}
     for stream in streams:
         rows = data.get(stream.name, ())
@@ -115,6 +113,11 @@ class Growth:
     what: str
     early: int
     late: int
+
+    @property
+    def is_sure(self) -> bool:
+        """What is examined when there is twice as much of it, and in bulk, may be found to be so many times as much."""
+        return self.late > 2.5 * self.early + 40
 
     def __str__(self) -> str:
         return f"{self.what}: {self.early} -> {self.late}"
@@ -146,7 +149,7 @@ def run_growth(
 
 
 def _growths(quarters: Sequence[Sequence[Held]]) -> Iterator[Growth]:
-    """Noise is less than 40 rows and 6%, or falls again; a leak of an entry per 50 rows of input is 80 from N to 4 N.
+    """What may be growth: a leak of an entry per 50 rows of input is 80 rows from N to 4 N; noise is less, or falls.
 
     Arrays have as many used entries as were ever used at once, which varies more, and as much room as a power of two.
     """

@@ -306,7 +306,8 @@ class _Writer:
     def _grouping(self, key: str) -> str:
         made = self._from(2)
         alias = self.random.choice(made.aliases)
-        return f"SELECT {alias}.{key} AS {key}, COUNT(*) AS n, MAX({alias}.ts) AS last {made.text()} GROUP BY {alias}.{key}"
+        grouped = f"{made.text()} GROUP BY {alias}.{key}"
+        return f"SELECT {alias}.{key} AS {key}, COUNT(*) AS n, MAX({alias}.ts) AS last {grouped}"
 
     def _over_derived(self) -> str:
         """A join with a grouped or distinct subquery."""

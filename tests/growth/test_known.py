@@ -8,7 +8,9 @@ from tests.growth.known import KNOWN, Known
 from tests.growth.promises import bound, growth_of, is_promised, verdict_of
 
 
-@pytest.mark.parametrize("known", [pytest.param(k, id=k.name, marks=pytest.mark.xfail(strict=True, reason=k.name)) for k in KNOWN])
+@pytest.mark.parametrize(
+    "known", [pytest.param(k, id=k.name, marks=pytest.mark.xfail(strict=True, reason=k.name)) for k in KNOWN]
+)
 def test_a_known_shape_is_flat(known: Known) -> None:
     script = bound(known.declarations, known.select)
     if is_promised(verdict_of(script)):

@@ -5,6 +5,7 @@ What still grows is marked; whoever mends it removes the mark.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import pytest
@@ -13,7 +14,7 @@ from penstock.plan.exploited import unused_proof
 from penstock.synopsis import punctuated
 from tests.growth.measuring import Batches
 from tests.growth.process import Declaration, Nulls, Row, data
-from tests.growth.promises import EPOCHS, bound, growth_of, growth_over, is_promised, steps_over, verdict_of
+from tests.growth.promises import bound, growth_of, growth_over, is_promised, steps_over, verdict_of
 
 each_number_of_cells = pytest.mark.parametrize("cells", [1, 3])
 
@@ -24,9 +25,9 @@ def declared(*texts: str) -> list[Declaration]:
 
 
 @cache
-def with_null_punctuations() -> list[Batches]:
+def with_null_punctuations(epochs: int) -> Sequence[Batches]:
     """Some keys are NULL, and so is that of every fifth punctuation: who takes it as one leaves later NULLs out."""
-    return list(steps_over({name: list(map(_null_closes, rows)) for name, rows in data(EPOCHS, Nulls.OPEN).items()}))
+    return steps_over({name: list(map(_null_closes, rows)) for name, rows in data(epochs, Nulls.OPEN).items()})
 
 
 def _null_closes(row: Row) -> Row:
@@ -51,7 +52,7 @@ def test_a_null_in_a_punctuated_column_is_closed_or_the_verdict_says_so(name: st
     schemes = declared("a: PUNCTUATED BY (k) WHEN ends = 1", "b: PUNCTUATED BY (k) WHEN ends = 1")
     script = bound(schemes, NULLS[name])
     if is_promised(verdict_of(script)):
-        assert not growth_over(script, with_null_punctuations(), cells)
+        assert not growth_over(script, with_null_punctuations, cells)
 
 
 @pytest.mark.parametrize("name", NULLS)
@@ -84,9 +85,7 @@ def test_rows_after_those_of_a_window_go_with_them(name: str, cells: int) -> Non
 @pytest.mark.parametrize("within", ["2000 MICROSECONDS", "20 ROWS"])
 @each_number_of_cells
 def test_punctuations_of_a_stream_that_refers_to_another_go(within: str, cells: int) -> None:
-    said = declared(
-        "a: PUNCTUATED BY (k) WHEN ends = 1", f"a: FOREIGN KEY (k) REFERENCES p (k) WITHIN {within}"
-    )
+    said = declared("a: PUNCTUATED BY (k) WHEN ends = 1", f"a: FOREIGN KEY (k) REFERENCES p (k) WITHIN {within}")
     script = bound(said, "SELECT a.x FROM a, p WHERE a.k = p.k")
     assert is_promised(verdict_of(script))
     assert not growth_of(script, Nulls.NONE, cells)
@@ -134,5 +133,5 @@ def test_strings_that_guards_remember_are_part_of_the_bound(name: str) -> None:
     said = verdict_of(script).explanation()
     room = punctuated.ROOM
     if str(room) not in said and f"{room:,}" not in said:
-        steps = steps_over(data(EPOCHS, Nulls.NONE))
-        assert not [each for each in growth_over(script, steps, 1, small=False) if "dictionary" in each.what]
+        grown = growth_of(script, Nulls.NONE, 1, small=False)
+        assert not [each for each in grown if "dictionary" in each.what]
