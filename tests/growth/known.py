@@ -102,7 +102,12 @@ def _computed_of_tables(query: Growing, verdict: Verdict) -> bool:
 
 def _schemes_that_groups_do_not_need(query: Growing, verdict: Verdict) -> bool:
     schemes = sum(one.text.startswith("PUNCTUATED") and "LIFESPAN" not in one.text for one in query.chosen)
-    return any(_leaning(verdict, _GROUPS, "PUNCTUATED")) and any(_leaning(verdict, _JOINS)) and schemes > 2
+    return schemes > 2 and any(_leaning(verdict, _GROUPS)) and any(_leaning(verdict, _JOINS))
+
+
+def _keys_of_a_finite_column(query: Growing, verdict: Verdict) -> bool:
+    finite = any(re.search(r"\.k (IN \(\d|BETWEEN \d)", text) for text in (query.select, *query.views))
+    return finite and bool(_declaring(query, "UNIQUE (k)")) and any(_leaning(verdict, _JOINS))
 
 
 KNOWN = (
@@ -164,5 +169,11 @@ KNOWN = (
         _schemes_that_groups_do_not_need,
         "SELECT DISTINCT b.k, b.s FROM c, b WHERE b.s = c.s",
         ("b: PUNCTUATED BY (k) FROM z (k)", "b: PUNCTUATED BY (s) FROM z (s)", "c: PUNCTUATED BY (s) FROM z (s)"),
+    ),
+    Known(
+        "a self-join that a finite column bounds remembers all keys of a unique column",
+        _keys_of_a_finite_column,
+        "SELECT l.k FROM p l, p [RANGE 3000 MICROSECONDS] r WHERE r.k = l.k AND l.k IN (3, 7)",
+        ("p: UNIQUE (k)",),
     ),
 )

@@ -13,7 +13,24 @@ FIXTURES = {fixture.name: fixture for fixture in fixtures()}
 SAFE = [name for name, fixture in FIXTURES.items() if is_promised(verdict_of(fixture.script))]
 
 
-@pytest.mark.parametrize("name", SAFE)
+#: Of the shapes in `known.py`.
+GROWING = {
+    "windows: a partitioned window over few values": "partitions that a condition rules out are kept",
+    "push_selections: A selection never passes a window": "partitions that a condition rules out are kept",
+    "push_selections: Not if it tells apart what Distinct takes for alike: a power of -0.0 and one of 0.0": (
+        "a stream that is joined with something computed of tables is kept"
+    ),
+}
+each_safe_fixture = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=GROWING[name])) if name in GROWING else name
+        for name in SAFE
+    ],
+)
+
+
+@each_safe_fixture
 def test_a_safe_fixture_is_flat(name: str) -> None:
     script = FIXTURES[name].script
     try:
@@ -25,3 +42,7 @@ def test_a_safe_fixture_is_flat(name: str) -> None:
     for cells in (1, 3):
         grown = growth_over(script, lambda epochs: steps[: epochs // STEP], cells, tables)
         assert not grown, f"in {cells} cells of\n{FIXTURES[name].text}\ngrew: {'; '.join(map(str, grown))}"
+
+
+def test_there_are_fixtures_that_are_known_to_grow() -> None:
+    assert set(GROWING) <= set(SAFE)
