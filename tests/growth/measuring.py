@@ -145,10 +145,10 @@ def run_growth(
                     quarter.append(held(engine))
         engine.finish()
         quarters[-1].append(held(engine))
-    return list(_growths(quarters))
+    return list(growths(quarters))
 
 
-def _growths(quarters: Sequence[Sequence[Held]]) -> Iterator[Growth]:
+def growths(quarters: Sequence[Sequence[Held]]) -> Iterator[Growth]:
     """What may be growth: a leak of an entry per 50 rows of input is 80 rows from N to 4 N; noise is less, or falls.
 
     Arrays have as many used entries as were ever used at once, which varies more, and as much room as a power of two.
