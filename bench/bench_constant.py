@@ -16,8 +16,8 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 
+from penstock.algebra.physical import physical
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.plan.physical import physical
 from penstock.sql import bind_text
 
 ROWS = int(os.environ.get("ROWS", "100000000"))

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.plan.constraint_report import OnDisk
 from penstock.plan.forgetting import Forgetting
-from penstock.plan.watched import OnDisk
 from penstock.sql import bind_text
 from penstock.workloads.constraints import Graph, Tables
 

@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[1]
 HOUSE = ROOT / "src" / "penstock"
 
 LANGUAGE = ("masking", "errors", "effort", "types", "algebra", "catalog", "sql")
+#: What is worked out of a query before it runs.
+DERIVED = ("closing", "register", "elimination", "plan")
 
 #: Each room, and those that it may import besides itself.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
@@ -26,24 +28,24 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "algebra": ("errors", "effort", "types"),
     "catalog": ("masking", "errors", "types", "algebra"),
     "sql": ("errors", "effort", "types", "algebra", "catalog"),
-    "register": ("errors", "effort", "types", "algebra", "catalog"),
-    "elimination": ("errors", "effort", "types", "algebra", "catalog", "register"),
-    "plan": ("errors", "effort", "types", "algebra", "catalog", "register", "elimination"),
+    "closing": ("errors", "effort", "types", "algebra", "catalog"),
+    "register": ("errors", "effort", "types", "algebra", "catalog", "closing"),
+    "elimination": ("errors", "effort", "types", "algebra", "catalog", "closing", "register"),
+    "plan": ("errors", "effort", "types", "algebra", "catalog", "closing", "register", "elimination"),
     "kernels": (),
     "synopsis": ("errors", "types", "kernels"),
-    "operators": ("errors", "types", "algebra", "plan", "kernels", "synopsis"),
+    "retention": ("errors", "types", "algebra", "closing", "plan", "kernels", "synopsis"),
+    "operators": ("errors", "types", "algebra", "closing", "plan", "kernels", "synopsis", "retention"),
     "adaptive": ("errors", "types", "algebra", "catalog", "plan", "kernels", "synopsis", "operators"),
-    "engines": (*LANGUAGE, "register", "elimination", "plan", "kernels", "synopsis", "operators", "adaptive"),
-    "profiling": (*LANGUAGE, "register", "kernels", "synopsis", "engines"),
-    "monitor": (*LANGUAGE, "register", "plan", "operators", "adaptive", "engines"),
-    "verdicts": (*LANGUAGE, "register", "engines"),
-    "session": (*LANGUAGE, "register", "elimination", "plan", "engines", "monitor"),
+    "engines": (*LANGUAGE, *DERIVED, "kernels", "synopsis", "retention", "operators", "adaptive"),
+    "profiling": (*LANGUAGE, "closing", "register", "kernels", "synopsis", "engines"),
+    "monitor": (*LANGUAGE, "closing", "register", "plan", "operators", "adaptive", "engines"),
+    "verdicts": (*LANGUAGE, "closing", "register", "engines"),
+    "session": (*LANGUAGE, *DERIVED, "engines", "monitor"),
     "workloads": LANGUAGE,
     "cli": (
         *LANGUAGE,
-        "register",
-        "elimination",
-        "plan",
+        *DERIVED,
         "engines",
         "profiling",
         "monitor",
@@ -52,7 +54,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "__init__",
     ),
     # What `import penstock` offers.
-    "__init__": (*LANGUAGE, "register", "plan", "verdicts", "session"),
+    "__init__": (*LANGUAGE, "closing", "register", "plan", "verdicts", "session"),
 }
 
 #: Libraries from outside, and the only rooms that may import them.
@@ -60,7 +62,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "sqlglot": ("sql",),
     "numba": ("kernels",),
     "llvmlite": ("kernels",),
-    "numpy": ("kernels", "synopsis", "operators", "adaptive", "engines", "profiling", "workloads"),
+    "numpy": ("kernels", "synopsis", "retention", "operators", "adaptive", "engines", "profiling", "workloads"),
     "pyarrow": ("synopsis", "operators", "engines", "profiling", "workloads"),
     "pyspark": ("engines", "workloads"),
 }

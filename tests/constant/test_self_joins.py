@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Join, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.plan.exploited import unused_proof
 from penstock.plan.fragments import plan
-from penstock.plan.physical import Scan
 from penstock.register.verdict import check_query
 from tests.constant.self_joins import DDL, folding_cases
 from tests.engines.comparing import bound, embedded, expected

@@ -103,7 +103,7 @@ def rows(folder: Path, query: str, count: int) -> list[Holdings]:
     """What is held at every tenth of a run of so many rows."""
     session, found = Session(), list[Holdings]()
 
-    def watched() -> Iterator[pa.RecordBatch]:
+    def reports() -> Iterator[pa.RecordBatch]:
         done = 0
         for batch in batches(count):
             yield batch
@@ -111,9 +111,9 @@ def rows(folder: Path, query: str, count: int) -> list[Holdings]:
                 found.append(held(folder))
             done += batch.num_rows
 
-    session.stream("s", watched(), timestamp="ts")
+    session.stream("s", reports(), timestamp="ts")
     session.stream("t", batches(count), timestamp="ts")
-    session.stream("p", watched(), timestamp="ts", constraints=["PUNCTUATED BY (name) WHEN is_last"])
+    session.stream("p", reports(), timestamp="ts", constraints=["PUNCTUATED BY (name) WHEN is_last"])
     for _ in session.query(WINDOWS[query]).run():
         pass
     return found

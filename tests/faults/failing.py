@@ -64,7 +64,7 @@ class Operations:
         self.copy: Callable[[bool], None] | None = None
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def reports(self) -> Iterator[None]:
         """Inside of it operations count."""
         before, self._is_watched = self._is_watched, True
         try:

@@ -178,7 +178,7 @@ class SimulatedSpark:
         vars(work).update(run=new_run(str(self.folder)), out=self.out, spill=spill)
         self.workers = [self._new_process() for _ in range(2)]
         self.processors = [CellProcessor(work, level) for level in range(work.addresses.levels)]
-        with self.operations.watched():
+        with self.operations.reports():
             Residences(work.run).clear_others()
         results = Results(self.out, self.log)
         try:
@@ -186,7 +186,7 @@ class SimulatedSpark:
                 self.batch = number
                 self.operations.copy = None
                 rows, states = self._micro_batch(work, self.batches[number])
-                with self.operations.watched():
+                with self.operations.reports():
                     self.operations.passing("the state is committed")
                     results.commit([row["data"] for row in rows if row["data"] is not None], number)
                     self.operations.passing("the results are committed")
@@ -236,7 +236,7 @@ class SimulatedSpark:
 
             self.operations.copy = run_copy
             try:
-                with self.operations.watched():
+                with self.operations.reports():
                     done = self._attempt(worker, level, key, rows, before)
                 return won[0] if won else done
             except Died:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from penstock.algebra.expressions import Column
 from penstock.algebra.functions import AggregateFunction, aggregate_type
-from penstock.operators.aggregate import AggregateOperator, AggregationSpec
+from penstock.operators.groups.aggregate import AggregateOperator, AggregationSpec
 from penstock.synopsis.codes import decode_column
 from penstock.synopsis.deltas import Deltas, is_null, no_deltas
 from penstock.synopsis.dictionary import Dictionary

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.algebra.relations import Range
-from penstock.operators.aggregate import AggregateOperator, AggregationSpec
-from penstock.operators.panes import PartialAggregates
+from penstock.operators.groups.aggregate import AggregateOperator, AggregationSpec
+from penstock.operators.groups.panes import PartialAggregates
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Memory

@@ -29,14 +29,7 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
-from penstock.errors import PenstockError
-from penstock.profiling import arrivals, candidates, profiler
-from penstock.profiling.arrivals import Profiled
-from penstock.profiling.ddl import profile_ddl
-from penstock.profiling.findings import SHARES, Finding, Ks, Profile
-from penstock.profiling.profiler import profile
-from penstock.profiling.telling import declared as checked
-from penstock.register.kconstraints import (
+from penstock.closing.kconstraints import (
     ClusteredArrival,
     Extent,
     JoinQuery,
@@ -46,6 +39,13 @@ from penstock.register.kconstraints import (
     Stream,
     Time,
 )
+from penstock.errors import PenstockError
+from penstock.profiling import arrivals, candidates, profiler
+from penstock.profiling.arrivals import Profiled
+from penstock.profiling.ddl import profile_ddl
+from penstock.profiling.findings import SHARES, Finding, Ks, Profile
+from penstock.profiling.profiler import profile
+from penstock.profiling.telling import declared as checked
 from penstock.sql import bind_text
 from penstock.synopsis.codes import arrow_type
 from penstock.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal

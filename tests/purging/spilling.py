@@ -7,9 +7,9 @@ from random import Random
 
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
+from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.plan.forgetting import Forgetting
 from penstock.plan.fragments import plan
-from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from tests.purging.cases import (
     COLUMNS,
     Declared,

@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 
 from penstock.algebra.relations import Relation
+from penstock.closing.rules import ByLifespan, ByNo
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators.purge import Purge
-from penstock.plan.rules import ByLifespan, ByNo
+from penstock.retention.purge import Purge
 from penstock.sql import bind_text
 from tests.engines.comparing import batch, comparable, logged
 from tests.reference.interpreter import run
@@ -52,7 +52,7 @@ class Steps:
         (purge,) = self._purges
         number, operand = self._input(occurrence)
         store = purge._core.inputs[number].store
-        slots = np.flatnonzero(purge._core.lives(number)[: store.capacity])
+        slots = np.flatnonzero(purge._core.visibility(number)[: store.capacity])
         slots = slots[np.argsort(store.starts[slots], kind="stable")]
         return [tuple(row[: len(operand.schema)]) for row in store.rows[slots].tolist()]
 
@@ -60,7 +60,7 @@ class Steps:
         """How many rows of an input have come, and not yet entered its window."""
         (purge,) = self._purges
         number, _ = self._input(occurrence)
-        return len(purge._core.inputs[number].store) - int(np.count_nonzero(purge._core.lives(number)))
+        return len(purge._core.inputs[number].store) - int(np.count_nonzero(purge._core.visibility(number)))
 
     def _input(self, occurrence: str) -> tuple[int, Relation]:
         (purge,) = self._purges
@@ -71,14 +71,14 @@ class Steps:
         (purge,) = self._purges
         for number, rule in enumerate(purge.node.rules):
             if isinstance(rule, ByNo) and purge.node.operands[rule.target].schema[0].scope == occurrence:
-                return sorted(map(tuple, purge._knows.evidence[number].entries().keys.tolist()))
+                return sorted(map(tuple, purge._closing.evidence[number].entries().keys.tolist()))
         raise AssertionError(occurrence)
 
     def punctuations(self) -> int:
         """How many punctuations are kept that hold for a while."""
         (purge,) = self._purges
         rules = [n for n, rule in enumerate(purge.node.rules) if isinstance(rule, ByLifespan)]
-        return sum(len(purge._knows.evidence[n]) for n in rules)
+        return sum(len(purge._closing.evidence[n]) for n in rules)
 
     def expected(self) -> Counter[tuple[object, ...]]:
         """What the reference has given by now."""

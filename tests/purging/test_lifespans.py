@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from penstock.operators import evidence_purge
+from penstock.retention import evidence_purge
 from tests.engines.comparing import embedded, expected
 from tests.engines.restarting import restarted
 from tests.purging.cases import COLUMNS, data_case, join_edges, join_select, punctuated_for

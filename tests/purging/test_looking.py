@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from penstock.kernels.pointers import address
-from penstock.operators.purge import Purge
-from penstock.operators.rows import Rows
+from penstock.retention.purge import Purge
+from penstock.retention.rows import Rows
 from tests.engines.comparing import embedded
 from tests.purging.cases import COUNTED, PARTITIONED, SLIDING, purging_case
 from tests.seeds import seeds
@@ -36,14 +36,14 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def checked(self: Purge) -> None:
         purge(self)
-        lives = {number: self._core.lives(number).copy() for number in self._windows}
-        self._todo.look_at_all()
+        visibility = {number: self._core.visibility(number).copy() for number in self._windows}
+        self._queue.examine_all()
         purge(self)
-        alive = {number: np.flatnonzero(own) for number, own in lives.items()}
+        alive = {number: np.flatnonzero(own) for number, own in visibility.items()}
         followed = _followed(self, alive)
         assert not any(map(len, followed.values())), (followed, self.node.rules)
-        for number, before in lives.items():
-            gone = np.flatnonzero(before != self._core.lives(number))
+        for number, before in visibility.items():
+            gone = np.flatnonzero(before != self._core.visibility(number))
             assert not len(gone), (number, self._core.inputs[number].store.rows[gone].tolist(), self.node.rules)
             counts.append(int(np.count_nonzero(before)))
 

@@ -105,7 +105,7 @@ def test_rows_go_by_a_k_that_is_found(kind: str) -> None:
 def test_a_k_above_the_threshold_is_shown_and_not_used(kind: str) -> None:
     data = MAKES[kind](1500, lambda n: 60)
     done = run(ddl(kind, "INFERRED (w 200, threshold 30)"), QUERY, data, 20_000)
-    told = [each for _, watched in done.steps for each in watched]
+    told = [each for _, reports in done.steps for each in reports]
     assert any(each.k is not None for each in told)
     assert not any(each.used for each in told)
     assert done.log == joined(data)
@@ -114,7 +114,7 @@ def test_a_k_above_the_threshold_is_shown_and_not_used(kind: str) -> None:
 @pytest.mark.parametrize("kind", DDL)
 def test_a_monitor_s_own_memory_is_bounded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.synopsis.firsts.FEW", 16)
-    monkeypatch.setattr("penstock.operators.evidence_purge.FEW", 16)
+    monkeypatch.setattr("penstock.retention.evidence_purge.FEW", 16)
     data = MAKES[kind](3000, lambda n: 10)
     done = run(
         ddl(kind, "INFERRED (w 50, threshold 40)"),

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from penstock.operators.no_components import NoComponents
+from penstock.retention.no_components import NoComponents
 from tests.engines.comparing import Log, bound, embedded, expected
 from tests.generators import Case
 from tests.purging.varying import Data, Run, run
@@ -47,8 +47,8 @@ def chosen(done: Run) -> bool:
 
 @pytest.mark.parametrize(("k", "is_kept"), [(3, False), (2000, True)])
 def test_what_is_smaller_is_chosen(k: int, is_kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.operators.evidence_purge.FEW", 64)
-    monkeypatch.setattr("penstock.operators.no_components.FEW_KEYS", 64)
+    monkeypatch.setattr("penstock.retention.evidence_purge.FEW", 64)
+    monkeypatch.setattr("penstock.retention.no_components.FEW_KEYS", 64)
     monkeypatch.setattr("penstock.synopsis.firsts.FEW", 64)
     data = followed(4000)
     done = run(ddl(k), QUERY, data, 200_000)
@@ -66,8 +66,8 @@ def test_what_is_smaller_is_chosen(k: int, is_kept: bool, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_answer_is_the_reference_s(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.operators.no_components.PANE", 1 + seed % 3)
-    monkeypatch.setattr("penstock.operators.evidence_purge.FEW", 2)
+    monkeypatch.setattr("penstock.retention.no_components.PANE", 1 + seed % 3)
+    monkeypatch.setattr("penstock.retention.evidence_purge.FEW", 2)
     random = Random(seed)
     k = random.choice((0, 2, 50))
     data = {

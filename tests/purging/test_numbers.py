@@ -9,7 +9,7 @@ import pytest
 
 from penstock import check
 from penstock.catalog import Clustered, Constraint, Ordered, Reference, WithinRows
-from penstock.register.declarations import constraint_text
+from penstock.closing.declarations import constraint_text
 from tests.profiling import definitions
 from tests.purging.stored import Steps
 from tests.seeds import seeds

@@ -10,11 +10,11 @@ import pytest
 from penstock import check
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
+from penstock.closing.group_closers import Ending
+from penstock.closing.rules import PurgingAntiJoin, PurgingSemiJoin
 from penstock.operators import machine
-from penstock.plan.ends import Ending
 from penstock.plan.exploited import unused_proof
 from penstock.plan.fragments import plan
-from penstock.plan.rules import PurgingAntiJoin, PurgingSemiJoin
 from tests.engines.comparing import bound, embedded, expected
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended

@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators import evidence_purge, machine
+from penstock.operators import machine
+from penstock.retention import evidence_purge
 from penstock.synopsis import recent
 from tests.engines.comparing import Log, batch, bound, embedded, expected, logged
 from tests.engines.restarting import restarted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.operators import evidence_purge, punctuation_purge
+from penstock.retention import evidence_purge, punctuation_purge
 from tests.engines.comparing import bound, expected
 from tests.generators import Case
 from tests.purging.stepping import most_kept

@@ -9,7 +9,7 @@ import pytest
 
 from penstock import check
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators import punctuation_purge
+from penstock.retention import punctuation_purge
 from tests.engines.comparing import batch, bound
 from tests.generators import Case
 from tests.purging.stored import Steps

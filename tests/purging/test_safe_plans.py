@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Join, walk_relations
 from penstock.algebra.rewrites import normalise
+from penstock.closing.purging import always_forgets
+from penstock.closing.rules import PurgingJoin
 from penstock.plan.fragments import plan
-from penstock.plan.physical import Scan
-from penstock.plan.purging import always_forgets
-from penstock.plan.rules import PurgingJoin
 from penstock.sql import bind_text
 
 Edge = tuple[int, str, int, str]

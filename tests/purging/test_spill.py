@@ -10,8 +10,8 @@ import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.spark.work import make_work
+from penstock.plan.constraint_report import OnDisk
 from penstock.plan.forgetting import Forgetting
-from penstock.plan.watched import OnDisk
 from penstock.synopsis import spilled
 from penstock.synopsis.dictionary import Dictionary
 from tests.engines.comparing import Log, batches, bound, expected, logged
@@ -92,7 +92,7 @@ def test_nothing_is_lost_and_no_more_is_kept(kind: str, within: str) -> None:
     spilt = run(ddl(kind, within), QUERY, data, 20_000, restarts=True, forgetting=SPILL)
     assert joined(data) - without.log
     assert spilt.log == joined(data)
-    assert all(each.false_negatives == 0 for _, watched in spilt.steps for each in watched)
+    assert all(each.false_negatives == 0 for _, reports in spilt.steps for each in reports)
     last = spilt.on_disk[-1]
     assert last.brought_back > 0
     assert (last.rows > 0) == (last.bytes > 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from penstock.operators import purge
+from penstock.retention import purge
 from tests.purging.stored import Steps
 
 DDL = """

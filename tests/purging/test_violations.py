@@ -8,7 +8,7 @@ import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.errors import PenstockError
-from penstock.plan.watched import together
+from penstock.plan.constraint_report import together
 from penstock.sql import bind_text
 from tests.engines.comparing import Log, batches, expected, logged
 from tests.profiling import definitions
@@ -25,8 +25,8 @@ def required(kind: str, data: Data, in_time: bool) -> list[int]:
 
 def told(done: Run) -> tuple[int, float]:
     """Rows that broke the one constraint, and results that may be missing, at the end."""
-    (watched,) = together(done.steps[-1][1])
-    return watched.broken, watched.false_negatives
+    (reports,) = together(done.steps[-1][1])
+    return reports.broken, reports.false_negatives
 
 
 @pytest.mark.parametrize("kind", DDL)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.operators import evidence_purge, no_components
-from penstock.operators.no_components import NoComponents
+from penstock.retention import evidence_purge, no_components
+from penstock.retention.no_components import NoComponents
 from tests.purging.stored import Steps
 
 ALLOWED = " ALLOW UNBOUNDED"

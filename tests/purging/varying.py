@@ -12,8 +12,8 @@ from random import Random
 
 from penstock.catalog import StreamDef
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.plan.constraint_report import ConstraintReport, OnDisk
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.watched import OnDisk, Watched
 from penstock.sql import bind_text
 from tests.engines.comparing import Log, batch, logged
 from tests.engines.restarting import Pages, restart
@@ -61,7 +61,7 @@ def _apart(rows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 class Run:
     log: Log = field(default_factory=Log)
     #: After each step, the watermark and what the monitors say, of all cells.
-    steps: list[tuple[int, list[Watched]]] = field(default_factory=list)
+    steps: list[tuple[int, list[ConstraintReport]]] = field(default_factory=list)
     state_rows: list[int] = field(default_factory=list)
     on_disk: list[OnDisk] = field(default_factory=list)
 

@@ -2,7 +2,7 @@
 
 import re
 
-from penstock.register.declarations import RESERVED, name_text
+from penstock.closing.declarations import RESERVED, name_text
 from penstock.sql import bind_text
 from penstock.sql.statements import DIALECT
 

@@ -24,7 +24,7 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
-from penstock.register.declarations import constraint_text
+from penstock.closing.declarations import constraint_text
 from penstock.sql import bind_text
 from penstock.sql.formatting import format_text
 from penstock.types import (

@@ -14,7 +14,7 @@ from math import ceil
 
 from penstock.cli.printing import say
 from penstock.masking import printable
-from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
+from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 
 _SECONDS_BETWEEN = 0.2
 _BAR_WIDTH = 30
@@ -32,7 +32,7 @@ class Counts:
     violations: int = 0
     given_up: int = 0
     #: What monitors say of constraints.
-    constraints: list[Watched] = field(default_factory=list)
+    constraints: list[ConstraintReport] = field(default_factory=list)
     watermark: int = 0
     state_rows: int = 0
     state_bytes: int = 0
@@ -71,10 +71,10 @@ class Counts:
         return f"{self.rows_in:,} rows, {rate:,.0f}/s, watermark {self.watermark}, {state}, late {self.late_rows:,}"
 
 
-def _broken(watched: Watched) -> str:
-    rows = "1 row" if watched.broken == 1 else f"{watched.broken:,} rows"
-    said = f"{rows} broke {watched.constraint}" if watched.violations else f"{watched.constraint} was followed too late"
-    missing = ceil(watched.false_negatives)
+def _broken(report: ConstraintReport) -> str:
+    rows = "1 row" if report.broken == 1 else f"{report.broken:,} rows"
+    said = f"{rows} broke {report.constraint}" if report.violations else f"{report.constraint} was followed too late"
+    missing = ceil(report.false_negatives)
     results = "1 result" if missing == 1 else f"{missing:,} results"
     return f"{said}; about {results} may be missing" if missing else said
 

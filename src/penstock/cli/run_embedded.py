@@ -17,7 +17,7 @@ from penstock.engines.csv_files import finish_blocks
 from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
 from penstock.engines.sinks import Sink, open_sink
 from penstock.errors import PenstockError
-from penstock.plan.watched import NOTHING_ON_DISK, strongest
+from penstock.plan.constraint_report import NOTHING_ON_DISK, strongest
 from penstock.sql import Script
 
 _POLL_SECONDS = 0.5

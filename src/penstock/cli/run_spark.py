@@ -27,7 +27,7 @@ from penstock.engines.spark.query import RunningQuery, start
 from penstock.engines.spark.reports import SparkDied
 from penstock.engines.spark.session import spark_session, stderr_to
 from penstock.errors import PenstockError
-from penstock.plan.watched import NOTHING_ON_DISK, strongest
+from penstock.plan.constraint_report import NOTHING_ON_DISK, strongest
 from penstock.sql import Script
 
 _POLL_SECONDS = 0.5

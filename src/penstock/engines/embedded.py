@@ -19,8 +19,11 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from penstock.algebra.physical import Received, Scan
 from penstock.algebra.relations import Query, StreamKind, Table, streams, walk_relations
 from penstock.catalog import Catalog, TableDef
+from penstock.closing.group_closers import Ending
+from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import NEVER, Progress
 from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
@@ -30,15 +33,12 @@ from penstock.engines.routing import Router
 from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
-from penstock.operators.stubs import SharedStores
-from penstock.operators.sweep import RowsHolder, sweep
+from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.buckets import Constant
-from penstock.plan.ends import Ending
+from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Leaf, Plan
-from penstock.plan.physical import Received, Scan
-from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
-from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
+from penstock.retention.sweep import RowCodeOwner, sweep
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -156,7 +156,7 @@ class EmbeddedEngine:
             for cell, machine in enumerate(machines):
                 yield from machine_metrics(made, machine, cell)
 
-    def constraints(self) -> list[Watched]:
+    def constraints(self) -> list[ConstraintReport]:
         """What monitors say of constraints."""
         made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
         return constraints_of(self._operator_metrics(made))
@@ -230,7 +230,7 @@ class EmbeddedEngine:
     def _mark(self, deltas: Deltas, leaf: Leaf, marks: Marks) -> None:
         taken = self._stores.sharing.taken(leaf) if isinstance(leaf, Scan) else leaf
         assert taken is not None, "rows do not come through this leaf"
-        RowsHolder(lambda column: deltas.rows[:, column], taken.schema).mark(marks)
+        RowCodeOwner(lambda column: deltas.rows[:, column], taken.schema).mark(marks)
 
     def _step_cell(self, fragment: Fragment, cell: int, machine: Machine, until: int, arrivals: Ints) -> Deltas:
         boxes = self._mail[fragment.number][cell]

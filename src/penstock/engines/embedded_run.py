@@ -24,7 +24,7 @@ from penstock.engines.planning import plan_of, read_by
 from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
 from penstock.errors import PenstockError
 from penstock.kernels.jit import compiling
-from penstock.operators.stubs import SharedStores
+from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
 from penstock.plan.sharing import sharing

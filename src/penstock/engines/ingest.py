@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.expressions import Column, columns
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema, Stream
 from penstock.catalog import StreamDef
 from penstock.engines.lateness import LAST_INSTANT, Progress, on_time
@@ -20,7 +21,6 @@ from penstock.errors import PenstockError
 from penstock.operators.projection import projection
 from penstock.operators.scalars import compile_predicate
 from penstock.plan.fragments import Fragment, Plan, Route
-from penstock.plan.physical import Scan
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
 from penstock.synopsis.codes import Nulls, encode_column
 from penstock.synopsis.deltas import Deltas, assemble

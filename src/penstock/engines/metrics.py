@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Table
 from penstock.operators.machine import Machine
-from penstock.plan.physical import Scan
-from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched, strongest, together
+from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
 
 #: Stands for an operator: what the values of a dictionary take.
 DICTIONARY = "dictionary"
@@ -39,7 +39,7 @@ class OperatorMetrics:
     #: Rows that it has dropped since the start, because they waited too long for a punctuation.
     given_up: int = 0
     #: What its monitors say of constraints.
-    constraints: tuple[Watched, ...] = ()
+    constraints: tuple[ConstraintReport, ...] = ()
     #: What it has put on disk.
     on_disk: OnDisk = NOTHING_ON_DISK
 
@@ -61,7 +61,7 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             machine.state_bytes(gauge),
             violations=gauge.violations(),
             given_up=gauge.given_up_rows(),
-            constraints=tuple(gauge.watched()),
+            constraints=tuple(gauge.reports()),
             on_disk=gauge.spilled(),
         )
 
@@ -76,12 +76,12 @@ def _occurrence(relation: Relation) -> str | None:
     return None
 
 
-def constraints_of(metrics: Iterable[OperatorMetrics]) -> list[Watched]:
+def constraints_of(metrics: Iterable[OperatorMetrics]) -> list[ConstraintReport]:
     """What the monitors of a step say of each constraint, all cells together. Of several joins one speaks for it."""
-    joins: dict[tuple[str, int | None, str], list[Watched]] = {}
+    joins: dict[tuple[str, int | None, str], list[ConstraintReport]] = {}
     for line in metrics:
         joins.setdefault((line.query, line.fragment, line.operator), []).extend(line.constraints)
-    return strongest(each for watched in joins.values() for each in together(watched))
+    return strongest(each for reports in joins.values() for each in together(reports))
 
 
 def metrics_lines(metrics: Iterable[OperatorMetrics]) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Query, Table
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
-from penstock.plan.physical import Scan
 
 
 def plan_of(query: Query, catalog: Catalog, cells: int = 1, forgetting: Forgetting = EAGER) -> Plan:

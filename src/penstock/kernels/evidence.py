@@ -13,7 +13,7 @@ from penstock.kernels.jit import lean
 from penstock.kernels.pointers import peek, prefetch
 
 Ints = NDArray[np.int64]
-Halves = NDArray[np.int32]
+Int32s = NDArray[np.int32]
 
 
 @lean
@@ -201,7 +201,7 @@ def holds(keys: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: i
 
 @lean
 def mark_rows(
-    keys: Ints, hashes: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int, marks: Halves, as_what: int
+    keys: Ints, hashes: Ints, rows: Ints, columns: Ints, heads: int, mask: int, links: int, marks: Int32s, as_what: int
 ) -> None:
     """Marks the slots of an indexed store's rows that have one of these keys in its columns, if not as more."""
     for i in range(len(keys)):

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from penstock.kernels.jit import lean
 
 Ints = NDArray[np.int64]
-Halves = NDArray[np.int32]
+Int32s = NDArray[np.int32]
 
 #: In place of a slot.
 HOLE = -1
 
 
 @lean
-def put(slots: Ints, right: int, lines: Halves, places: Halves) -> None:
+def put(slots: Ints, right: int, lines: Int32s, places: Int32s) -> None:
     """Puts slots into lines, from one on."""
     for i in range(len(slots)):
         lines[right + i] = slots[i]
@@ -23,7 +23,7 @@ def put(slots: Ints, right: int, lines: Halves, places: Halves) -> None:
 
 
 @lean
-def leave(lines: Halves, left: int, right: int, times: Ints, until: int, goers: Ints) -> tuple[int, int]:
+def leave(lines: Int32s, left: int, right: int, times: Ints, until: int, goers: Ints) -> tuple[int, int]:
     """The slots from a line on whose times, which never decrease, are before `until`.
 
     Gives how many there are, and the line behind them.
@@ -41,14 +41,14 @@ def leave(lines: Halves, left: int, right: int, times: Ints, until: int, goers: 
 
 
 @lean
-def dig(slots: Ints, places: Halves, lines: Halves) -> None:
+def dig(slots: Ints, places: Int32s, lines: Int32s) -> None:
     """Leaves a hole at the place of each slot."""
     for i in range(len(slots)):
         lines[places[slots[i]]] = HOLE
 
 
 @lean
-def close_up(lines: Halves, left: int, places: Halves) -> int:
+def close_up(lines: Int32s, left: int, places: Int32s) -> int:
     """Moves the slots from `left` on to the start, without the holes between them. Gives how many there are."""
     count = 0
     for i in range(left, len(lines)):

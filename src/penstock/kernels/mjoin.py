@@ -28,7 +28,7 @@ from penstock.kernels.jit import kernel, lean
 from penstock.kernels.pointers import peek, peek_half, poke_half, prefetch
 
 Ints = NDArray[np.int64]
-Halves = NDArray[np.int32]
+Int32s = NDArray[np.int32]
 
 #: Columns of the table of inputs: addresses of rows and lives, words per row; the address of the null words of rows
 #: (0: no row has a NULL), and how many words are from those of one row to those of the next.
@@ -85,7 +85,7 @@ def number_events(ts: Ints, signs: Ints, nexts: Ints, ends: Ints, numbers: Ints,
 
 
 @lean
-def admit(lives: Halves, slots: Ints, signs: Ints, numbers: Ints, since: Ints) -> None:
+def admit(visibility: Int32s, slots: Ints, signs: Ints, numbers: Ints, since: Ints) -> None:
     """Notes in the lives of an input's rows which events see them. Numbers of events are from 1, and below 2^28.
 
     `since` has of events by which rows go the numbers of those by which they came.
@@ -93,11 +93,11 @@ def admit(lives: Halves, slots: Ints, signs: Ints, numbers: Ints, since: Ints) -
     for i in range(len(slots)):
         life = numbers[i] << EVENT_SHIFT
         if signs[i] > 0:
-            lives[slots[i]] = life | PRESENT
+            visibility[slots[i]] = life | PRESENT
         else:
-            before = lives[slots[i]]
+            before = visibility[slots[i]]
             since[numbers[i]] = before >> EVENT_SHIFT
-            lives[slots[i]] = life | GOES | (before & (PRESENT | JOINED))
+            visibility[slots[i]] = life | GOES | (before & (PRESENT | JOINED))
 
 
 @lean
@@ -128,10 +128,10 @@ def ask_for_first(found: Ints, hashes: Ints, inputs: Ints, target: int, indexes:
 
 
 @lean
-def settle(lives: Halves, slots: Ints, signs: Ints) -> None:
+def settle(visibility: Int32s, slots: Ints, signs: Ints) -> None:
     """Ends the step: rows that came are there from now on."""
     for i in range(len(slots)):
-        lives[slots[i]] = lives[slots[i]] & (PRESENT | JOINED) if signs[i] > 0 else ABSENT
+        visibility[slots[i]] = visibility[slots[i]] & (PRESENT | JOINED) if signs[i] > 0 else ABSENT
 
 
 @kernel

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from penstock.kernels.jit import PLAIN, kernel
 
 Ints = NDArray[np.int64]
-Halves = NDArray[np.int32]
+Int32s = NDArray[np.int32]
 
 
-def address(array: Ints | Halves) -> int:
+def address(array: Ints | Int32s) -> int:
     """The address of an array's first word, or half of a word."""
     assert array.dtype in (np.int64, np.int32) and array.flags.c_contiguous and array.flags.writeable
     where: int = array.__array_interface__["data"][0] if PLAIN else _address(array)
@@ -31,7 +31,7 @@ def address(array: Ints | Halves) -> int:
 
 
 @kernel
-def _address(array: Ints | Halves) -> int:
+def _address(array: Ints | Int32s) -> int:
     """Compiled, since that takes a tenth of the time, and a step asks for many."""
     return array.ctypes.data
 

@@ -54,7 +54,7 @@ NEVER = (1 << 63) - 1
 #: What a row waits for: how many hashes of values, and of each clock the value that it has to reach. Where an input is
 #: closed by its key, the row with that key, else -1.
 WATCHED, KEYED, FIRST_CLOCK = range(3)
-#: In place of how long rows are in a window: for ever, and until something else happens than time.
+#: In place of how long rows are in a window: indefinitely, and until something else happens than time.
 ALWAYS, NOT_KNOWN = -1, -2
 #: Rows that are looked at for one row before it is left alone for a while.
 EFFORT = 4096
@@ -116,7 +116,7 @@ class Scratch(NamedTuple):
     path: Ints
     key: Ints
     waits: Ints
-    watched: Ints
+    reports: Ints
 
 
 #: As many things a row watches for at most, beside clocks.
@@ -223,13 +223,13 @@ def _wait_for(clock: int, value: int, waits: Ints) -> None:
 @lean
 def _watch(rule: int, count: int, room: Scratch) -> bool:
     """Notes that something of the key's values is waited for, if there is room for that."""
-    key, waits, watched = room.key, room.waits, room.watched
-    if waits[WATCHED] == len(watched):
+    key, waits, reports = room.key, room.waits, room.reports
+    if waits[WATCHED] == len(reports):
         return False
     for c in range(count, 0, -1):
         key[0, c] = key[0, c - 1]
     key[0, 0] = rule
-    watched[waits[WATCHED]] = prefix_hash(key, 0, count + 1)
+    reports[waits[WATCHED]] = prefix_hash(key, 0, count + 1)
     waits[WATCHED] += 1
     return True
 
@@ -442,7 +442,7 @@ def _examine(
         for clock in range(clocks):
             poke(wakes[inputs[i]] + 8 * (slots[i] * clocks + clock), room.waits[FIRST_CLOCK + clock])
         for w in range(room.waits[WATCHED]):
-            watches[0, watching], watches[1, watching] = i, room.watched[w]
+            watches[0, watching], watches[1, watching] = i, room.reports[w]
             watching += 1
     return goers, watching
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.kernels.bags import place
-from penstock.operators.events import Events
 from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.events import Events
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from penstock.algebra.relations import Relation
+from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.explain import operator_name
-from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Memory
 
@@ -35,7 +35,7 @@ class Gauge:
     #: What counts the rows that it dropped because they waited too long.
     given_up: list[Callable[[], int]] = field(default_factory=list)
     #: What says how well constraints are kept.
-    monitors: list[Callable[[], list[Watched]]] = field(default_factory=list)
+    monitors: list[Callable[[], list[ConstraintReport]]] = field(default_factory=list)
     #: What counts the rows that it has put on disk.
     on_disk: list[Callable[[], OnDisk]] = field(default_factory=list)
 
@@ -54,7 +54,7 @@ class Gauge:
     def given_up_rows(self) -> int:
         return sum(count() for count in self.given_up)
 
-    def watched(self) -> list[Watched]:
+    def reports(self) -> list[ConstraintReport]:
         return [each for monitors in self.monitors for each in monitors()]
 
     def spilled(self) -> OnDisk:

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
+from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.relations import Join, Project, Relation, Select, StreamKind
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
 from penstock.operators.gauges import Gauge
 from penstock.operators.netting import deleted, inserted, netted
-from penstock.operators.reorder import Reorder
 from penstock.operators.rstream import RelationStream
-from penstock.operators.stubs import SharedStores
+from penstock.operators.windows.reorder import Reorder
+from penstock.operators.windows.stubs import SharedStores
+from penstock.plan.constraint_report import NOTHING_ON_DISK, OnDisk
 from penstock.plan.fragments import Fragment, Leaf, Plan
-from penstock.plan.physical import Keep, Scan
-from penstock.plan.watched import NOTHING_ON_DISK, OnDisk
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
@@ -46,8 +46,8 @@ class Machine:
         self._kind = plan.kind
         #: Whether its changes are net as they are.
         self._is_net = plan.comes_once
-        only_coming = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
-        coming = root_join(fragment.root) if only_coming else None
+        insert_only = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
+        coming = root_join(fragment.root) if insert_only else None
         self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting, spill)
         self._root = self._builder.deltas(fragment.root)
         self._spills = [purge.spill for purge in self._builder.purges if purge.spill is not None]
@@ -70,7 +70,7 @@ class Machine:
             gauge.begin()
         for spill in self._spills:
             spill.begin_step()
-        forgets = self._builder.purges or self._builder.slims
+        forgets = self._builder.purges or self._builder.purges_within_step
         parts = self._parts(inputs, until) if forgets else [(inputs, until)]
         results = []
         for number, (part, end) in enumerate(parts):

@@ -24,6 +24,7 @@ from penstock.algebra.expressions import (
     columns,
     conjunction,
 )
+from penstock.algebra.physical import Keep, Scan, WholeAntiJoin, physical
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
@@ -40,6 +41,8 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
+from penstock.closing.blocks import Block, Operand, block_of
+from penstock.closing.contents import content
 from penstock.plan.buckets import (
     Buckets,
     Constant,
@@ -52,16 +55,13 @@ from penstock.plan.buckets import (
     Space,
     has_totals,
 )
-from penstock.plan.outcomes import Told, told
 from penstock.plan.overflow import KnownEnds
-from penstock.plan.physical import Keep, Scan, WholeAntiJoin, physical
+from penstock.plan.predicate_outcomes import Told, told
 from penstock.register import arithmetic
 from penstock.register.arithmetic import Attribute, Comparison, Corner, Edge, Kept, Op, Synopsis
 from penstock.register.arithmetic import Side as Of
 from penstock.register.arithmetic.closure import ZERO, Closure
-from penstock.register.blocks import Block, Operand, block_of
 from penstock.register.constant_synopses import NARROW, ConstantSynopses
-from penstock.register.contents import content
 from penstock.register.joins import JoinContext, constant_synopses
 from penstock.types import BOOLEAN, Kind, Type, decimal
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
 from penstock.algebra.relations import (
     Aggregation,
@@ -19,14 +20,13 @@ from penstock.algebra.relations import (
     Table,
     walk_relations,
 )
+from penstock.closing.bounds import counted
+from penstock.closing.group_closers import Ending, InTime, Seen
+from penstock.closing.rules import ByNo, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
-from penstock.plan.ends import Ending, InTime, Seen
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
-from penstock.plan.passing import PassingAntiJoin, PassingJoin, PassingSemiJoin
-from penstock.plan.physical import Keep, Received, Scan
-from penstock.plan.rules import ByNo, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
-from penstock.register.bounds import counted
+from penstock.plan.stateless_input import PassingAntiJoin, PassingJoin, PassingSemiJoin
 
 
 def operator_name(relation: Relation, number: int) -> str:
@@ -180,8 +180,8 @@ def _operator_text(relation: Relation) -> str:
             return f"{_operator_text(plain(relation.left, relation.right, relation.on))}, forgets rows of {names}"
         case PurgingJoin(operands, forgets=forgets):
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
-            watched = "".join(f", watches {monitor.constraint}" for monitor in relation.monitors if monitor.varies)
-            return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}{watched}{_noes(relation)}"
+            monitored = "".join(f", watches {monitor.constraint}" for monitor in relation.monitors if monitor.varies)
+            return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}{monitored}{_noes(relation)}"
         case PassingJoin(operands, on, passing):
             return f"{_operator_text(Join(operands, on))}, keeps nothing of {_names(operands[passing])}"
         case PassingSemiJoin(left, right, on, passing):

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, IsNull, Not, substitute
 from penstock.algebra.relations import Distinct, Join, Output, Project, Relation, Select, rewrite_relation
 from penstock.algebra.rewrites import normal_form
+from penstock.closing.blocks import Block, Operand, block_of
 from penstock.plan.overflow import KnownEnds
 from penstock.register.arithmetic.folding import Homomorphism, homomorphism
-from penstock.register.blocks import Block, Operand, block_of
 from penstock.register.joins import JoinContext, constant_synopses
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
+from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import (
     Aggregate,
@@ -33,22 +34,21 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
+from penstock.closing.group_closers import AfterPunctuation, Ending
+from penstock.closing.groups import emitting, with_endings
+from penstock.closing.join_variables import is_monotone, join_variables
+from penstock.closing.purging import with_purging
+from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.effort import answering, nesting, spend
 from penstock.plan.buckets import Constant, ConstantJoin, has_totals
 from penstock.plan.constant_synopses import with_constant_synopses
-from penstock.plan.ending import emitting, with_endings
-from penstock.plan.ends import AfterPunctuation, Ending
 from penstock.plan.folding import folded
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
-from penstock.plan.joins import is_monotone, join_variables
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.narrowing import narrowed
 from penstock.plan.panes import Panes, in_panes
-from penstock.plan.passing import with_passing
-from penstock.plan.physical import Keep, Received, Scan
-from penstock.plan.purging import with_purging
-from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.plan.stateless_input import with_passing
 
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
 Dimension = tuple[Expr, ...] | None

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import Column
+from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import Relation, walk_relations
 from penstock.catalog import Catalog, OnViolation, Punctuated, StreamDef
-from penstock.plan.ends import Ending
-from penstock.plan.evidence import of_fixed, values_of
-from penstock.plan.physical import Scan
-from penstock.plan.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
-from penstock.register.declarations import constraint_text
+from penstock.closing.declarations import constraint_text
+from penstock.closing.evidence import of_fixed, values_of
+from penstock.closing.group_closers import Ending
+from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 
 
 @dataclass(frozen=True, slots=True)

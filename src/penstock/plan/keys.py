@@ -1,4 +1,4 @@
-"""Keys: which columns name one row of a relation for ever, by what streams and tables declare UNIQUE.
+"""Keys: which columns name one row of a relation indefinitely, by what streams and tables declare UNIQUE.
 
 A window holds a stream's row from one instant to another and never again. So a row that a key names comes once and goes
 once, and so does a combination of such rows, which is there while all of them are. Two things follow. A key decides
@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns
+from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.relations import AntiJoin, Distinct, Join, Output, Project, Relation, Select, SemiJoin, Table
 from penstock.catalog import Catalog, StreamDef, TableDef, Unique
-from penstock.plan.physical import Keep, Scan
 
 Columns = frozenset[Column]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from penstock.algebra.relations import Relation, Select, SetOp, SetOperator, rewrite_relation, walk_relations
 from penstock.algebra.rewrites import normal_form
-from penstock.register.finite import finite, renamed, truths
+from penstock.closing.finite import finite, renamed, truths
 
 
 def narrowed(relation: Relation) -> Relation:

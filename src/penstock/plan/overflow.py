@@ -12,7 +12,7 @@ from itertools import product
 from penstock.algebra.expressions import Arithmetic, Cast, Column, Expr, Literal, Negate, Operator
 from penstock.algebra.relations import Relation
 from penstock.algebra.rewrites.normalise_predicates import FURTHEST, declared_times
-from penstock.register.finite import intervals
+from penstock.closing.finite import intervals
 from penstock.types import BIGINT, BIGINT_RANGE, INT, INT_RANGE, Kind
 
 #: The least and the greatest value.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import require
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregate, Range, Relation, Schema, WindowSpec
-from penstock.plan.physical import Scan
 
 #: A window whose range has more slides than these has rows that are often alone in their panes: then rows are stored.
 MOST_SLIDES = 1000

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column, Expr, substitute
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import (
     AntiJoin,
     Join,
@@ -22,12 +23,11 @@ from penstock.algebra.relations import (
     SemiJoin,
     Unbounded,
 )
+from penstock.closing.rules import PurgingJoin
 from penstock.plan.buckets import ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.fragments import Plan, Route
 from penstock.plan.panes import Panes
-from penstock.plan.passing import PassingAntiJoin, PassingJoin, PassingSemiJoin
-from penstock.plan.physical import Scan
-from penstock.plan.rules import PurgingJoin
+from penstock.plan.stateless_input import PassingAntiJoin, PassingJoin, PassingSemiJoin
 
 
 def same_rows(route: Route) -> Hashable:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from penstock.catalog import Reference, WithinRows, WithinTime
+from penstock.closing.declarations import constraint_text, name_text, within_text
 from penstock.profiling.findings import SHARES, Finding, Ks, Profile, StreamProfile
 from penstock.profiling.telling import Holds, Unit, declared, holding, like, nearly_holding
-from penstock.register.declarations import constraint_text, name_text, within_text
 from penstock.sql.formatting import connector_text
 from penstock.types import SECOND, UNITS, duration_text
 

@@ -46,14 +46,14 @@ class Observer:
         self._unknown: list[Names] = []
         self._first = self._last = 0
         declared = [c.columns for c in self.definition.constraints if isinstance(c, Unique | Clustered)]
-        self.look_at((name,) for name in self._numbers if name != time)
-        self.look_at(names for names in declared if self._numbers.keys() >= set(names))
+        self.examine((name,) for name in self._numbers if name != time)
+        self.examine(names for names in declared if self._numbers.keys() >= set(names))
 
     def type_of(self, name: str) -> Type | None:
         """The type of a column that is looked at."""
         return self.attributes[self._numbers[name]].type if name in self._numbers else None
 
-    def look_at(self, sets: Iterable[Names]) -> None:
+    def examine(self, sets: Iterable[Names]) -> None:
         """Looks also for keys and clusters of these columns, from the first row on."""
         for names in sets:
             if names not in self._clusters:

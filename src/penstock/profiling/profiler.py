@@ -111,7 +111,7 @@ class Profiler:
             if parts:
                 sampled = together(parts)
                 columns += columns_of(number, observer.attributes, sampled)
-                observer.look_at(keys_of_two(observer.attributes, sampled))
+                observer.examine(keys_of_two(observer.attributes, sampled))
         times = {number: stream.definition.timestamp for number, stream in enumerate(self._streams)}
         self._links = Links(self._observers, [*self._declared(), *references(columns, times)])
         for rows in sample:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from penstock.algebra.printing import Json
 from penstock.catalog import Clustered, Ordered, Reference
+from penstock.closing.declarations import constraint_text
 from penstock.profiling.findings import SHARES, Finding, Ks, Profile, StreamProfile
 from penstock.profiling.telling import declared, holding, nearly_holding
-from penstock.register.declarations import constraint_text
 
 
 def profile_json(profile: Profile) -> dict[str, Json]:

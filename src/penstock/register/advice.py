@@ -42,12 +42,12 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
+from penstock.closing.blocks import block_of
+from penstock.closing.contents import appends_only
+from penstock.closing.finite import truths
+from penstock.closing.join_graphs import tells_more
 from penstock.effort import OutOfEffort, spend
-from penstock.register.blocks import block_of
 from penstock.register.cheapest_sets import Exhausted, cheapest_sets, shrunk
-from penstock.register.contents import appends_only
-from penstock.register.finite import truths
-from penstock.register.join_graphs import tells_more
 from penstock.register.memo import Memo
 from penstock.register.states import Holder, State
 from penstock.register.steps import Action, AddTimeRange, Declare, MakeDistinct, SetWindow, Step

@@ -19,16 +19,16 @@ from penstock.algebra.predicates import Bound as BoundView
 from penstock.algebra.predicates import Difference, Equality, View, classify
 from penstock.algebra.printing import window_text
 from penstock.algebra.relations import Relation
+from penstock.closing.blocks import Block, Operand
+from penstock.closing.bounds import NONE, Bound, Kind, entries
+from penstock.closing.finite import Finite, finite, intervals
+from penstock.closing.proof import Proof
 from penstock.register import arithmetic
 from penstock.register.arithmetic import Attribute, Comparison, Condition, Constant, Domain, Op, Opaque, Query
 from penstock.register.arithmetic.closure import Closure, close
 from penstock.register.arithmetic.folding import fold
 from penstock.register.arithmetic.judge import findings
 from penstock.register.arithmetic.synopsis import synopsis
-from penstock.register.blocks import Block, Operand
-from penstock.register.bounds import NONE, Bound, Kind, entries
-from penstock.register.finite import Finite, finite, intervals
-from penstock.register.proof import Proof
 from penstock.types import BOOLEAN
 from penstock.types import Kind as TypeKind
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from penstock.algebra.printing import window_text
 from penstock.algebra.relations import Query
+from penstock.closing.declarations import name_text
 from penstock.errors import Origin, Span
-from penstock.register.declarations import name_text
 from penstock.register.steps import Action, AddTimeRange, Declare, MakeDistinct, SetWindow, Step
 
 #: A stream, perhaps its alias, and a window in brackets.

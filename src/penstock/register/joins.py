@@ -34,14 +34,14 @@ from penstock.algebra.relations import (
     Window,
 )
 from penstock.catalog import Catalog
-from penstock.register.blocks import Block, Operand, block_of, flat_block
-from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness
-from penstock.register.closing import Purging
+from penstock.closing import Purging
+from penstock.closing.blocks import Block, Operand, block_of, flat_block
+from penstock.closing.bounds import UNBOUNDED, Bound, Kind, badness
+from penstock.closing.contents import appends_only, content, unique_keys
+from penstock.closing.join_graphs import BlockAnalysis, analyse_block, known_constraints, tells_more
+from penstock.closing.proof import Proof
 from penstock.register.constant_synopses import ConstantSynopses, Needs
-from penstock.register.contents import appends_only, content, unique_keys
-from penstock.register.join_graphs import BlockAnalysis, analyse_block, known_constraints, tells_more
 from penstock.register.memo import Memo
-from penstock.register.proof import Proof
 from penstock.register.states import Holder, State, Theory
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from penstock.register.closing import Purging
+    from penstock.closing import Purging
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.algebra.expressions import Column
-from penstock.register.bounds import Bound
-from penstock.register.proof import Proof
+from penstock.closing.bounds import Bound
+from penstock.closing.proof import Proof
 
 
 class Theory(Enum):

@@ -20,7 +20,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog, Clustered, Constraint, Punctuated, Reference, StreamDef, Unique
-from penstock.register.declarations import constraint_text, name_text
+from penstock.closing.declarations import constraint_text, name_text
 from penstock.types import BIGINT, HOUR, INTERVAL, TIMESTAMP, TimeUnit
 
 #: To declare anything costs less than to change the answer.

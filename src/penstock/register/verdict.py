@@ -14,12 +14,12 @@ from typing import TypeVar
 from penstock.algebra.relations import Query, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
+from penstock.closing.bounds import UNBOUNDED, Bound, plus
+from penstock.closing.finite import contradicts, truths
+from penstock.closing.proof import Proof
 from penstock.effort import STEPS, OutOfEffort, TooDeep, answering, limit, limited, nesting
 from penstock.errors import Origin, PenstockError
 from penstock.register.advice import Advice, advice
-from penstock.register.bounds import UNBOUNDED, Bound, plus
-from penstock.register.finite import contradicts, truths
-from penstock.register.proof import Proof
 from penstock.register.states import Holder, State, Theory
 from penstock.register.steps import Action
 from penstock.register.windows import states
@@ -149,7 +149,7 @@ class Verdict:
 
 
 def check_query(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
-    """May this query run for ever? Where that takes more steps than an answer may take, it is not shown that it may."""
+    """Is the state of this query bounded? Where the answer takes more steps than it may, that counts as no."""
     try:
         found = judged(query, catalog)
     except (OutOfEffort, TooDeep) as reason:

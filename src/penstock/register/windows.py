@@ -32,9 +32,9 @@ from penstock.algebra.relations import (
     outermost_groups,
 )
 from penstock.catalog import Catalog
-from penstock.register.bounds import UNBOUNDED, Bound, Kind, badness, entries, least, plus, times
-from penstock.register.closing import Ending, by_punctuations, ending, shows_ends
-from penstock.register.contents import (
+from penstock.closing import Ending, by_punctuations, ending, shows_ends
+from penstock.closing.bounds import UNBOUNDED, Bound, Kind, badness, entries, least, plus, times
+from penstock.closing.contents import (
     appends_only,
     content,
     groups,
@@ -45,10 +45,10 @@ from penstock.register.contents import (
     values,
     window_rows,
 )
-from penstock.register.finite import contradicts, count, finite, truths
+from penstock.closing.finite import contradicts, count, finite, truths
+from penstock.closing.proof import Proof
 from penstock.register.joins import JoinContext, join_states
 from penstock.register.memo import Memo
-from penstock.register.proof import Proof
 from penstock.register.states import ALL_THEORIES, Holder, State, Theory
 
 

@@ -37,12 +37,12 @@ from penstock.algebra.relations import (
 )
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
+from penstock.closing import Purging, solutions
+from penstock.closing.blocks import Block, Operand, block_of, flat_block
+from penstock.closing.contents import appends_only
+from penstock.closing.finite import truths
 from penstock.register import arithmetic
-from penstock.register.blocks import Block, Operand, block_of, flat_block
-from penstock.register.closing import Purging, solutions
 from penstock.register.constant_synopses import ConstantSynopses, Needs
-from penstock.register.contents import appends_only
-from penstock.register.finite import truths
 from penstock.register.states import Holder, State
 from penstock.register.witness_rows import Combination, RowMaker, WitnessRow, from_zero, is_seen, plain
 from penstock.register.witness_values import changing_extreme, moving_value
@@ -65,8 +65,8 @@ class Witness:
         names = ", ".join(dict.fromkeys(column.name for column in state.columns)) or "values"
         of = f" of {state.stream}" if state.stream else ""
         if state.holder in _JOINS:
-            return f"let N rows{of} come, each with its own {names}: a partner of any of them may come next"
-        return f"let N rows come, each with its own {names}: the next may be like any of them"
+            return f"suppose N rows{of} arrive, each with its own {names}: a partner of any of them may arrive next"
+        return f"suppose N rows arrive, each with its own {names}: the next may be like any of them"
 
     def rows(self, size: int, asked: int | None = None) -> tuple[WitnessRow, ...]:
         """The rows in the order of their arrival; none where predicates are out of the theories' sight.

@@ -16,7 +16,7 @@ from typing import Any
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, IsNull, Or, Value
 from penstock.algebra.predicates import Bound, Difference, Equality, View, classify
 from penstock.algebra.relations import Stream
-from penstock.register.finite import intervals
+from penstock.closing.finite import intervals
 from penstock.types import Kind, Type
 
 

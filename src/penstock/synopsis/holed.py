@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.kernels.holes import HOLE, close_up, dig, leave, put
-from penstock.synopsis.memory import Halves, Ints, Memory
-from penstock.synopsis.store import HalvesBySlot, RowStore
+from penstock.synopsis.memory import Int32s, Ints, Memory
+from penstock.synopsis.store import Int32BySlot, RowStore
 
 #: The registers: places from the first up to the second one are the queue; how many slots are there.
 _LEFT, _RIGHT, _COUNT = range(3)
@@ -22,7 +22,7 @@ class HoledQueue:
     def __init__(self, memory: Memory, name: str, store: RowStore) -> None:
         self._memory, self._name = memory, name
         self._registers = memory.array(f"{name}.holed", 3)[:3]
-        self._places = HalvesBySlot(memory, f"{name}.places", store)
+        self._places = Int32BySlot(memory, f"{name}.places", store)
 
     def __len__(self) -> int:
         return int(self._registers[_COUNT])
@@ -66,7 +66,7 @@ class HoledQueue:
         self._registers[:] = 0
         self.push(held[np.argsort(keys[held], kind="stable")])
 
-    def _make_room(self, count: int) -> Halves:
+    def _make_room(self, count: int) -> Int32s:
         """The lines, with room for so many more behind."""
         left, right = self._registers[:2].tolist()
         lines = self._lines(0)
@@ -77,6 +77,6 @@ class HoledQueue:
             right = len(self)
         return self._lines(right + count)
 
-    def _lines(self, count: int) -> Halves:
+    def _lines(self, count: int) -> Int32s:
         """By place a slot, or a hole."""
         return self._memory.array(f"{self._name}.lines", (count + 1) // 2).view(np.int32)

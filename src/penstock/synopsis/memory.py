@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from penstock.kernels.checksums import page_sums
 
 Ints = NDArray[np.int64]
-Halves = NDArray[np.int32]
+Int32s = NDArray[np.int32]
 
 #: How many times larger an array of this process is reserved than it is, and the words that are reserved at least: it
 #: then grows in place. The system gives memory when it is touched, so what is only reserved costs nothing.
@@ -63,7 +63,7 @@ class Memory:
             entry.data = self._grown(name, entry.data, rows)
         return entry.data[:, 0] if width is None else entry.data
 
-    def halves(self, name: str, count: int) -> Halves:
+    def halves(self, name: str, count: int) -> Int32s:
         """An array of half words, from -2^31 up to 2^31."""
         return self.array(name, (count + 1) // 2).view(np.int32)[:count]
 

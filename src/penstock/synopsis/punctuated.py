@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.ruling_out import FOR_EVER, PLACES, TAKEN, VALUE, link_lines, rule_out
+from penstock.kernels.rejection import FOR_EVER, PLACES, TAKEN, VALUE, link_lines, rule_out
 from penstock.synopsis.memory import Ints, Memory
 
 #: So many values are remembered; at first there are fewer places.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.kernels.rows import scatter
-from penstock.synopsis.memory import Halves, Ints, Memory
+from penstock.synopsis.memory import Int32s, Ints, Memory
 
 
 class BySlot:
@@ -25,14 +25,14 @@ class BySlot:
         return self._array
 
 
-class HalvesBySlot:
+class Int32BySlot:
     """The same of half words."""
 
     def __init__(self, memory: Memory, name: str, store: RowStore) -> None:
         self._memory, self._name, self._store = memory, name, store
         self._capacity = -1
 
-    def array(self) -> Halves:
+    def array(self) -> Int32s:
         if self._capacity != (capacity := self._store.capacity):
             self._capacity, self._array = capacity, self._memory.halves(self._name, capacity)
         return self._array

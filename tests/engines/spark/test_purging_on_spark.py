@@ -125,9 +125,9 @@ def test_rows_that_break_a_reference_are_told_to_the_driver(spark: SparkSession,
     running.await_done()
     progress = running.progress()
     assert progress is not None
-    (watched,) = progress.constraints
-    assert watched.constraint == "bid: FOREIGN KEY (auction) REFERENCES item (id) WITHIN 0 ROWS"
-    assert watched.broken == 4
+    (reports,) = progress.constraints
+    assert reports.constraint == "bid: FOREIGN KEY (auction) REFERENCES item (id) WITHIN 0 ROWS"
+    assert reports.broken == 4
 
 
 def test_such_a_row_may_stop_the_query(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from penstock.register.kconstraints import (
+from penstock.closing.kconstraints import (
     Clock,
     ClusteredArrival,
     Column,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from penstock.register.kconstraints import After, Analysis, Component, Handling, JoinQuery, Lapse, Passed, Rows, Stored
-from penstock.register.kconstraints.handling import (
+from penstock.closing.kconstraints import After, Component, JoinQuery, Lapse, Passed, Rows
+from tests.reference.kconstraints import Analysis, Handling, Stored
+from tests.reference.kconstraints.handling import (
     ChainedPurge,
     ChildOverdue,
     DropAfter,
@@ -40,7 +41,7 @@ class Machine:
         self.expire()
         checks = self.handlings[event.stream].own_checks
         fits = all(event.values[left] == event.values[right] for left, right in checks)
-        if not event.passes() or not fits or not self.lives(event):
+        if not event.passes() or not fits or not self.visibility(event):
             self.to_no(event)
         else:
             new = Counter(self.results_with(event))
@@ -72,14 +73,14 @@ class Machine:
 
         yield from extend((row,), [name for name in self.graph.names if name != row.stream])
 
-    def lives(self, row: Row) -> bool:
+    def visibility(self, row: Row) -> bool:
         return in_window(self.query.stream(row.stream), self.past, row, self.past[-1].at)
 
     def expire(self) -> None:
         for name in self.graph.names:
             if any(isinstance(move, Expire) for move in self.handlings[name].moves):
                 for row in self.stored(name):
-                    if row in self.stored(name) and not self.lives(row):
+                    if row in self.stored(name) and not self.visibility(row):
                         self.drop(row)
                         for result in self.results_with(row):
                             self.relation[result] -= 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
 
-from penstock.register.kconstraints import (
+from penstock.closing.kconstraints import (
     ClusteredArrival,
     Column,
     Extent,
@@ -244,7 +244,7 @@ def _leader(query: JoinQuery, column: Column) -> Column:
 
 def is_over(query: JoinQuery, steps: Sequence[object], past: Past, event: Event) -> bool:
     """Whether a wait without open steps, counted from the arrival of a row, is over."""
-    from penstock.register.kconstraints import After, Lapse
+    from penstock.closing.kconstraints import After, Lapse
 
     place = max(index for index, other in enumerate(past) if other is event)
     moment = event.at

@@ -8,8 +8,7 @@ from random import Random
 
 import pytest
 
-from penstock.register.kconstraints import (
-    Analysis,
+from penstock.closing.kconstraints import (
     Bound,
     Bounded,
     ClusteredArrival,
@@ -21,8 +20,8 @@ from penstock.register.kconstraints import (
     Rate,
     Rids,
     Stream,
-    analyse,
 )
+from tests.reference.kconstraints import Analysis, analyse
 from tests.register.kconstraints.cases import random_input, random_query
 from tests.register.kconstraints.model import Event, is_over, needed, results
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from penstock.register.punctuation import Attribute, Difference, Equality, Finite, JoinQuery, Scheme, Stream
+from penstock.closing.punctuation import Attribute, Difference, Equality, Finite, JoinQuery, Scheme, Stream
 
 Values = dict[str, Any]
 

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     Attribute,
     Join,
     Leaf,
@@ -18,13 +18,12 @@ from penstock.register.punctuation import (
     Scheme,
     Statistics,
     cheapest_plan,
-    check,
     check_plan,
-    is_safe,
     rows_held,
     safe_plans,
     waiting_time,
 )
+from tests.reference.punctuation import check, is_safe
 from tests.register.punctuation.futures import Instance, Values, holds, random_instance
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     AtMost,
     Attribute,
     Between,
@@ -16,15 +16,11 @@ from penstock.register.punctuation import (
     OneOf,
     Punctuation,
     Purgeable,
-    PurgeRecipe,
     Row,
     SameAs,
     Scheme,
-    chained_purge,
-    check,
-    recipe,
-    rules_out,
 )
+from tests.reference.punctuation import PurgeRecipe, chained_purge, check, recipe, rules_out
 from tests.register.punctuation.futures import (
     Instance,
     Values,

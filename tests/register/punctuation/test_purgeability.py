@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from penstock.register.punctuation import (
+from penstock.closing.punctuation import (
     Attribute,
     Difference,
     Equality,
@@ -16,11 +16,8 @@ from penstock.register.punctuation import (
     Purgeable,
     Scheme,
     Stream,
-    check,
-    is_safe,
-    purgeability,
-    purgeable_streams,
 )
+from tests.reference.punctuation import check, is_safe, purgeability, purgeable_streams
 from tests.register.punctuation.futures import (
     Instance,
     Punctuated,

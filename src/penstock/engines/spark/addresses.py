@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from itertools import count
 
+from penstock.algebra.physical import Received
 from penstock.plan.fragments import Plan
-from penstock.plan.physical import Received
 
 #: The address of what leaves the last operator.
 OUT = -1

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
 from penstock.engines.spark.clock import Clock
 from penstock.operators.machine import Machine
-from penstock.plan.watched import NOTHING_ON_DISK, OnDisk, Watched
+from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 
 _NOTES = "penstock"
 
@@ -52,7 +52,7 @@ class QueryProgress:
     #: Rows that were left out because a punctuation had ruled them out.
     violations: int = 0
     #: What monitors say of constraints.
-    constraints: tuple[Watched, ...] = ()
+    constraints: tuple[ConstraintReport, ...] = ()
     #: Rows that were dropped because they waited too long for a punctuation.
     given_up: int = 0
     #: What is put on disk.
@@ -130,11 +130,11 @@ class History:
         rows = sum(line["state_rows"] for line in lines if line["operator"] != DICTIONARY)
         size = sum(line["state_bytes"] for line in lines)
         violations = sum(line["violations"] for line in lines)
-        watched = tuple(constraints_of(_operator_metrics(batch, line) for line in lines))
+        reports = tuple(constraints_of(_operator_metrics(batch, line) for line in lines))
         given_up = sum(line["given_up"] for line in lines)
         on_disk = sum((OnDisk(**line["on_disk"]) for line in lines), NOTHING_ON_DISK)
         speed = report.rows_per_second
-        return QueryProgress(batch, speed, watermark, rows, size, streams, violations, watched, given_up, on_disk)
+        return QueryProgress(batch, speed, watermark, rows, size, streams, violations, reports, given_up, on_disk)
 
     def metrics(self) -> list[OperatorMetrics]:
         """What every operator and stream did in each micro-batch."""
@@ -156,9 +156,9 @@ class _Report:
 
 
 def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
-    watched = tuple(Watched(**each) for each in line["constraints"])
+    reports = tuple(ConstraintReport(**each) for each in line["constraints"])
     on_disk = OnDisk(**line["on_disk"])
-    return OperatorMetrics(**{**line, "step": batch, "constraints": watched, "on_disk": on_disk})
+    return OperatorMetrics(**{**line, "step": batch, "constraints": reports, "on_disk": on_disk})
 
 
 def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from penstock.algebra.physical import Received, Scan
 from penstock.algebra.relations import Query, Schema, Table, streams
 from penstock.algebra.zones import DEFAULT
 from penstock.catalog import Catalog, StreamDef, TableDef
@@ -21,7 +22,6 @@ from penstock.engines.spark.residence import new_run
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan, Route
-from penstock.plan.physical import Received, Scan
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble
 from penstock.synopsis.dictionary import Dictionary

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.algebra.expressions import Column, Expr
+from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -22,24 +23,23 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
+from penstock.closing.group_closers import Ending
 from penstock.kernels import counting
 from penstock.operators.bag import Bag
 from penstock.operators.building.groups import build_aggregate, build_counting, build_ending
 from penstock.operators.building.joins import build_join, build_semi_join
 from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured
 from penstock.operators.building.windows import build_arrivals, build_window
-from penstock.operators.counting import FUNCTIONS
 from penstock.operators.gauges import Gauges
+from penstock.operators.groups.counting import FUNCTIONS
 from penstock.operators.projection import projection
-from penstock.operators.purge import Purge
-from penstock.operators.reorder import Reorder
 from penstock.operators.scalars import compile_predicate
-from penstock.operators.stubs import SharedStores, SharedWindow
-from penstock.operators.sweep import Holder, RowsHolder
-from penstock.plan.ends import Ending
+from penstock.operators.windows.reorder import Reorder
+from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment
-from penstock.plan.physical import Keep, Received, Scan
+from penstock.retention.purge import Purge
+from penstock.retention.sweep import Holder, RowCodeOwner
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Memory
@@ -54,7 +54,7 @@ class Builder:
         fragment: Fragment,
         memory: Memory,
         dictionary: Dictionary,
-        only_coming: Join | None,
+        insert_only: Join | None,
         shared: SharedStores | None,
         forgetting: Forgetting = EAGER,
         spill: Path | None = None,
@@ -66,7 +66,7 @@ class Builder:
         self.spill = spill
         self.routes, self.shares = fragment.routes, fragment.shares
         #: The join of whose results nobody wants to know when they go.
-        self.only_coming = only_coming
+        self.insert_only = insert_only
         self.leaves = [route.leaf for route in fragment.routes]
         self.guards = fragment.guards
         #: What comes through leaves that are built, by their numbers.
@@ -80,7 +80,7 @@ class Builder:
         self.gauges = Gauges()
         self.purges: list[Purge] = []
         #: Whether something else forgets rows within a step.
-        self.slims = False
+        self.purges_within_step = False
 
     def end_step(self) -> None:
         for store in self.stores:
@@ -88,7 +88,7 @@ class Builder:
 
     def add_rstream(self, store: RowStore, ticks: Reorder, schema: Schema) -> None:
         """RSTREAM keeps the relation once more, at the root."""
-        self.holders.append(RowsHolder(store.held_column, schema))
+        self.holders.append(RowCodeOwner(store.held_column, schema))
         root = self.gauges.all[0]
         root.arrays += ["rstream", "ticks"]
         root.counts += [store.__len__, ticks.__len__]
@@ -166,7 +166,7 @@ class Builder:
         return name
 
     def keeps(self, store: RowStore, schema: Schema) -> None:
-        self.holders.append(RowsHolder(store.held_column, schema))
+        self.holders.append(RowCodeOwner(store.held_column, schema))
         self.gauges.top.counts.append(store.__len__)
 
     def leaf(self, relation: Relation) -> int:

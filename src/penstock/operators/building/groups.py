@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
+from penstock.closing.group_closers import Ending, EndingValues, Seen
+from penstock.closing.join_variables import is_monotone
 from penstock.kernels import counting
 from penstock.kernels.aggregation import ORDERED
 from penstock.kernels.sets import first_equals
-from penstock.operators.aggregate import AggregateOperator, AggregationSpec, DistinctValues, InputShape, own_keys
 from penstock.operators.building.joins import build_totals
 from penstock.operators.building.nodes import DeltaNode, Step, measured
 from penstock.operators.building.windows import build_unordered
-from penstock.operators.counting import FUNCTIONS, CountingOperator
-from penstock.operators.ending import Endings
-from penstock.operators.panes import PartialAggregates
+from penstock.operators.groups.aggregate import AggregateOperator, AggregationSpec, DistinctValues, InputShape, own_keys
+from penstock.operators.groups.counting import FUNCTIONS, CountingOperator
+from penstock.operators.groups.ending import Endings
+from penstock.operators.groups.panes import PartialAggregates
+from penstock.operators.joins.bucket_totals import Summed
 from penstock.operators.projection import Projection, projection
-from penstock.operators.sweep import RowsHolder
-from penstock.operators.totals import Summed
 from penstock.plan.buckets import Constant, has_totals
-from penstock.plan.ends import Ending, EndingValues, Seen
-from penstock.plan.joins import is_monotone
 from penstock.plan.panes import Panes
+from penstock.retention.sweep import RowCodeOwner
 from penstock.synopsis.deltas import Deltas, row_width
 from penstock.synopsis.memory import Ints
 from penstock.types import Type
@@ -193,6 +193,6 @@ def build_counting(build: Builder, function: int, sides: tuple[Relation, ...]) -
     nodes = [build.deltas(side) for side in sides]
     width = row_width(len(sides[0].schema))
     operator = CountingOperator(build.memory, build.name("count"), width, function)
-    build.holders.append(RowsHolder(operator.held_column, sides[0].schema))
+    build.holders.append(RowCodeOwner(operator.held_column, sides[0].schema))
     build.gauges.top.counts.append(operator.state_rows)
     return operator, lambda step: operator.step([node(step) for node in nodes])

@@ -9,34 +9,35 @@ from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import AntiJoin, Join, Relation, Rows, Schema, SemiJoin
+from penstock.closing.join_variables import is_monotone, join_variables
+from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
+from penstock.closing.rules import ByKey, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, once
-from penstock.operators.building.windows import build_arrivals, build_forgetting
-from penstock.operators.constant_join import (
+from penstock.operators.building.windows import build_arrivals, build_purgeable
+from penstock.operators.joins.bucket_join import (
     BucketInputs,
     ConstantJoinOperator,
     ConstantSemiJoinOperator,
     recipe_of,
     skyline_of,
 )
-from penstock.operators.doors import Doors
-from penstock.operators.events import Events
-from penstock.operators.forgetting_windows import RecallingWindow
-from penstock.operators.join import JoinCore, JoinInput, JoinOperator, SemiJoinOperator
-from penstock.operators.passing import PassingInput, joined, matched, shown
-from penstock.operators.purge import Purge, looked_up
+from penstock.operators.joins.bucket_totals import BucketTotals, Summed
+from penstock.operators.joins.mjoin import JoinCore, JoinOperator, SemiJoinOperator
+from penstock.operators.joins.stateless_input import PassingInput, joined, matched, shown
+from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
-from penstock.operators.spill import with_leaving
-from penstock.operators.stretches import Stretches
-from penstock.operators.totals import BucketTotals, Summed
 from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
-from penstock.plan.joins import is_monotone, join_variables
-from penstock.plan.monitors import Monitor, OfCluster, OfOrder, OfReference
-from penstock.plan.passing import Passing, PassingAntiJoin, PassingJoin, PassingSemiJoin
-from penstock.plan.physical import Scan
-from penstock.plan.rules import ByKey, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.plan.stateless_input import Passing, PassingAntiJoin, PassingJoin, PassingSemiJoin
+from penstock.retention.admission import Admission
+from penstock.retention.purge import Purge, looked_up
+from penstock.retention.spill import with_leaving
+from penstock.retention.windows import RecallableWindow
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import Deltas, row_width
+from penstock.synopsis.events import Events
+from penstock.synopsis.indexed_inputs import JoinInput
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
 
@@ -53,36 +54,46 @@ def build_join(build: Builder, join: Join, columns: Schema) -> DeltaNode:
     if isinstance(join, PassingJoin):
         return _passing_join(build, join, columns)
     parts = [build.events(operand) for operand in join.operands]
-    core = _core(build, join, columns, parts, only_coming=join is build.only_coming)
+    core = _core(build, join, columns, parts, insert_only=join is build.insert_only)
     operator = JoinOperator(core)
     return lambda step: operator.step([part.events(step) for part in parts])
 
 
 def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNode:
-    windows = {number: _ForgettingInput(build, node.operands[number]) for number in node.forgets}
+    windows = {number: _PurgeableInput(build, node.operands[number]) for number in node.forgets}
     parts = [
         windows[number].stored if number in windows else build.events(operand)
         for number, operand in enumerate(node.operands)
     ]
-    only_coming = node is build.only_coming
-    core = _core(build, node, columns, parts, only_coming=only_coming, looked_up=looked_up(node))
+    insert_only = node is build.insert_only
+    core = _core(build, node, columns, parts, insert_only=insert_only, looked_up=looked_up(node))
     evidence = [build.deltas(scan) for scan in node.evidence]
     forgetting = {number: own.window for number, own in windows.items()}
-    retracts = not only_coming and not is_monotone(node)
+    retracts = not insert_only and not is_monotone(node)
     copies = [_copies(build, node, monitor) for monitor in node.monitors]
     name = build.name("purge")
     purge = Purge(
-        build.memory, name, node, core, forgetting, retracts, build.dictionary, copies, build.forgetting, build.spill
+        build.memory,
+        name,
+        node,
+        core,
+        core.paths,
+        forgetting,
+        retracts,
+        build.dictionary,
+        copies,
+        build.forgetting,
+        build.spill,
     )
     # What a row joins may be on disk: then all rows are let in. So they are where each counts.
     guarded = [number for number, own in windows.items() if purge.spill is None and not own.counts]
-    doors = Doors(node, core, guarded)
+    admission = Admission(node, core, guarded)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
     build.gauges.top.ruled_out.append(purge.ruled_out.count)
-    build.gauges.top.given_up.append(purge.giving_up.count)
-    build.gauges.top.monitors.append(purge.watched)
+    build.gauges.top.given_up.append(purge.wait_timeout.count)
+    build.gauges.top.monitors.append(purge.reports)
     _measure_disk(build, purge)
 
     def join(step: Step) -> Deltas:
@@ -90,9 +101,9 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         came = {number: part.events(step) for number, part in enumerate(parts) if number not in windows}
         purge.learn([rows(step) for rows in evidence], {**arrived, **came}, step.until)
         entered = {}
-        for number in doors.order:
+        for number in admission.order:
             if number in windows:
-                came[number] = windows[number].step(step, doors.let_in(number, arrived[number]))
+                came[number] = windows[number].step(step, admission.admit_rows(number, arrived[number]))
             entered[number] = core.enter(number, purge.ruled_out.allowed(number, came[number]))
         events = [entered[number] for number in range(len(parts))]
         for number, leaving in purge.bring_back(events, step.until).items():
@@ -100,7 +111,7 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
             events[number] = core.follow(number, with_leaving(events[number], leaving))
         purge.wake(events)
         found, times, signs, rows = core.step(events)
-        results = Deltas(times, signs, rows).take(purge.giving_up.in_time(found, times))
+        results = Deltas(times, signs, rows).take(purge.wait_timeout.in_time(found, times))
         purge.gave(int((signs > 0).sum()))
         purge.step([came[number] for number in range(len(parts))], events, found)
         return results.in_order()
@@ -128,7 +139,7 @@ def _copies(build: Builder, node: PurgingJoin, monitor: Monitor) -> int:
 def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> DeltaNode:
     """A join of buckets: of inputs that have some no row is stored but one of each."""
     nodes, parts, synopses = _bucket_inputs(build, node, node.operands, node.buckets)
-    core = _core(build, node, columns, parts, only_coming=node is build.only_coming)
+    core = _core(build, node, columns, parts, insert_only=node is build.insert_only)
     operator = ConstantJoinOperator(BucketInputs(core, synopses))
     return lambda step: operator.step([changes(step) for changes in nodes])
 
@@ -173,7 +184,7 @@ def _bucket_inputs(
         synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(kept))
         build.keeps(synopsis.store, schema)
         build.stores.append(synopsis.store)
-        build.slims |= kept.space is not None
+        build.purges_within_step |= kept.space is not None
         synopses.append(synopsis)
         parts.append(Stored(schema, synopsis.store, _no_events))
     return nodes, parts, synopses
@@ -183,7 +194,7 @@ def _stretched(build: Builder, node: DeltaNode, schema: Schema, kept: Buckets, p
     """Rows with the columns that are found in tables. `parts` will hold these when the first row comes."""
     if not kept.stretches:
         return node
-    stretches = Stretches(kept.stretches, schema, build.dictionary)
+    stretches = TableIntervals(kept.stretches, schema, build.dictionary)
 
     def stretched(step: Step) -> Deltas:
         tables = {stretch.table: parts[stretch.table] for stretch in kept.stretches}
@@ -200,14 +211,14 @@ def _no_events(step: Step) -> Events:
     raise AssertionError("rows that are not kept have no events of their own")
 
 
-class _ForgettingInput:
+class _PurgeableInput:
     """A window of one reader, who may forget its rows, or not let them in."""
 
     def __init__(self, build: Builder, scan: Relation) -> None:
         assert isinstance(scan, Scan)
         with build.gauges.building(scan) as self._gauge:
             self.arrivals = build_arrivals(build, scan)
-            self.window = build_forgetting(build, scan)
+            self.window = build_purgeable(build, scan)
             #: Whether rows that are not let in would be missing in the window's count.
             self.counts = isinstance(scan.spec, Rows)
             build.stores.append(self.window.store)
@@ -223,7 +234,7 @@ class _ForgettingInput:
 class _Settled:
     """The left window of a semi-join: a row that it forgets is counted no more."""
 
-    def __init__(self, window: RecallingWindow, operator: SemiJoinOperator) -> None:
+    def __init__(self, window: RecallableWindow, operator: SemiJoinOperator) -> None:
         self.store, self.step, self.oldest = window.store, window.step, window.oldest
         self._window, self._operator = window, operator
 
@@ -240,22 +251,24 @@ class _Settled:
 def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJoin) -> DeltaNode:
     """Rows of both sides go when they match nothing new, and a left row as soon as it has a match, which it keeps."""
     node = relation.join
-    windows = [_ForgettingInput(build, operand) for operand in node.operands]
+    windows = [_PurgeableInput(build, operand) for operand in node.operands]
     core = _core(build, node, (), [own.stored for own in windows], looked_up=looked_up(node))
     evidence = [build.deltas(scan) for scan in node.evidence]
     wants_match = isinstance(relation, SemiJoin)
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
-    left, right = (cast(RecallingWindow, own.window) for own in windows)
+    left, right = (cast(RecallableWindow, own.window) for own in windows)
     forgetting = {0: _Settled(left, operator), 1: right}
     name = build.name("purge")
     settings = (build.forgetting, build.spill)
-    purge = Purge(build.memory, name, node, core, forgetting, False, build.dictionary, (), *settings, once=(0,))
+    purge = Purge(
+        build.memory, name, node, core, core.paths, forgetting, False, build.dictionary, (), *settings, once=(0,)
+    )
     _measure_disk(build, purge)
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
     build.gauges.top.ruled_out.append(purge.ruled_out.count)
-    build.gauges.top.given_up.append(purge.giving_up.count)
+    build.gauges.top.given_up.append(purge.wait_timeout.count)
 
     def semi_join(step: Step) -> Deltas:
         purge.learn([rows(step) for rows in evidence], {}, step.until)
@@ -265,7 +278,7 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
         purge.bring_back(entered, step.until)
         purge.wake(entered)
         found, times, signs, _ = core.step(entered)
-        kept = purge.giving_up.in_time(found, times)
+        kept = purge.wait_timeout.in_time(found, times)
         shown = operator.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
         purge.step(came, entered, found[kept])
         return shown
@@ -336,7 +349,7 @@ def _passing_inputs(build: Builder, node: Passing) -> tuple[DeltaNode, list[Stor
         if number == node.passing:
             changes.append(build.deltas(below))
         parts.append(passing if number == node.passing else build.events(below))
-    build.slims = True
+    build.purges_within_step = True
     return changes[0], parts, store
 
 
@@ -346,7 +359,7 @@ def _core(
     columns: Schema,
     parts: Sequence[Stored],
     *,
-    only_coming: bool = False,
+    insert_only: bool = False,
     looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
 ) -> JoinCore:
     inputs = []
@@ -364,7 +377,7 @@ def _core(
     rules = join.rules if isinstance(join, PurgingJoin) else ()
     keys = [(rule.target, rule.variables) for rule in rules if isinstance(rule, ByKey)]
     core = partial(JoinCore, build.memory, name, tuple(inputs), test, shown)
-    return core(only_coming=only_coming, looked_up=looked_up, keys=keys)
+    return core(insert_only=insert_only, looked_up=looked_up, keys=keys)
 
 
 def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:

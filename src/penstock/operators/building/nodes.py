@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from penstock.algebra.relations import Schema
-from penstock.operators.events import Events
 from penstock.operators.gauges import Gauge
 from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.events import Events
 from penstock.synopsis.store import RowStore
 
 

@@ -6,18 +6,19 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import PartitionRows
 from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured, once
-from penstock.operators.events import Events
-from penstock.operators.forgetting_windows import ForgettingWindow, forgetting_window
-from penstock.operators.guards import Guards
-from penstock.operators.reorder import Reorder
-from penstock.operators.stubs import SharedStores, SharedWindow
-from penstock.operators.sweep import RowsHolder
-from penstock.operators.windows import WindowOperator, window_operator
-from penstock.plan.physical import Scan
+from penstock.operators.windows.purgeable import purgeable_window
+from penstock.operators.windows.reorder import Reorder
+from penstock.operators.windows.stubs import SharedStores, SharedWindow
+from penstock.operators.windows.windows import window_operator
 from penstock.plan.sharing import SharedScan, same_rows
+from penstock.retention.guards import Guards
+from penstock.retention.sweep import RowCodeOwner
+from penstock.retention.windows import PurgeableWindow, WindowOperator
 from penstock.synopsis.deltas import no_deltas, row_width
+from penstock.synopsis.events import Events
 
 if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
@@ -49,7 +50,7 @@ def _guarded(build: Builder, number: int, scan: Scan, arrivals: DeltaNode) -> De
 
 def build_reorder(build: Builder, scan: Scan) -> Reorder:
     reorder = Reorder(build.memory, build.name("input"), row_width(len(scan.schema)))
-    build.holders.append(RowsHolder(reorder.held_column, scan.schema))
+    build.holders.append(RowCodeOwner(reorder.held_column, scan.schema))
     build.gauges.top.counts.append(reorder.__len__)
     return reorder
 
@@ -110,10 +111,10 @@ def build_operator(build: Builder, scan: Scan) -> WindowOperator:
     return window
 
 
-def build_forgetting(build: Builder, scan: Scan) -> ForgettingWindow:
+def build_purgeable(build: Builder, scan: Scan) -> PurgeableWindow:
     """A window of one reader, who may forget its rows."""
     columns = len(scan.schema)
-    window = forgetting_window(scan.spec, build.memory, build.name("window"), columns, row_width(columns))
+    window = purgeable_window(scan.spec, build.memory, build.name("window"), columns, row_width(columns))
     build.keeps(window.store, scan.schema)
     return window
 

@@ -20,13 +20,13 @@ from typing import Any
 from penstock.algebra.relations import Query, streams
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
+from penstock.closing.bounds import UNBOUNDED
+from penstock.closing.proof import Proof
 from penstock.engines.spark.lint.analysed import ARRIVAL, read_plan
 from penstock.engines.spark.lint.remedies import Remedies
 from penstock.engines.spark.lint.trees import analysed_plan
 from penstock.errors import PenstockError
 from penstock.register import State, Theory, Verdict
-from penstock.register.bounds import UNBOUNDED
-from penstock.register.proof import Proof
 from penstock.register.states import Holder
 from penstock.register.windows import states
 

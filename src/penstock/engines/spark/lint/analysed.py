@@ -35,10 +35,10 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Attribute, Catalog, StreamDef, TableDef
+from penstock.closing.finite import count
 from penstock.engines.spark.lint.expressions import bucket, event_window, expression, type_of
 from penstock.engines.spark.lint.trees import Tree, tree
 from penstock.errors import PenstockError
-from penstock.register.finite import count
 from penstock.types import BIGINT, TIMESTAMP, Type
 
 #: The column that tells when a row of a source without a watermark came.

@@ -1,0 +1,138 @@
+"""The question: which values are asked about, and a block with them as a query of the theory.
+
+An operand of the block is a stream of the theory, and so are the values that are asked about, if there are any: it is
+equal to the operands on some columns, and ahead of others by at most a stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.algebra.expressions import Column, Comparator, Expr, In, Literal
+from penstock.algebra.predicates import Bound as BoundView
+from penstock.algebra.predicates import Difference as DifferenceView
+from penstock.algebra.predicates import Equality as EqualityView
+from penstock.algebra.predicates import classify
+from penstock.closing.blocks import Block, compares_units, window_differences
+from penstock.closing.monotone_buckets import closable
+from penstock.closing.punctuation import Attribute, Difference, Equality, Finite, JoinQuery, Stream
+from penstock.effort import spend
+from penstock.types import BOOLEAN
+
+#: The stream of the values that are asked about.
+ASKED = "asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The values that are asked about: of columns, and the ends of stretches of columns' values, with their lengths."""
+
+    equal: frozenset[Column]
+    upto: Mapping[Column, int]
+    #: Whether they are values of a row that was there, or any.
+    seen: bool
+
+    @property
+    def identity(self) -> Hashable:
+        return self.equal, frozenset(self.upto.items()), self.seen
+
+    def through(self, values: Mapping[Column, Expr]) -> Asked:
+        """The same question of a relation below, in its own columns."""
+        plain, stretches = closable(values[column] for column in self.equal if column in values)
+        for column, width in self.upto.items():
+            _, deeper = closable([values[column]] if column in values else [])
+            stretches |= {c: w + width for c, w in deeper.items()}
+        return Asked(plain, stretches, self.seen)
+
+
+NOTHING = Asked(frozenset(), {}, seen=False)
+
+
+class AskedBlock:
+    """A block and the values that are asked about."""
+
+    def __init__(self, block: Block, asked: Asked = NOTHING) -> None:
+        self.block = block
+        self.asked = asked
+        self.owner = {column: operand.name for operand in block.operands for column in operand.relation.schema}
+        spend(4 * (len(self.owner) + len(block.predicates)))  # all that follows from them is worked out once more
+        found = [view for view in map(classify, block.predicates) if view is not None]
+        self.views = [view for view in found if not compares_units(view, block.operands)]
+
+    def attribute(self, column: Column) -> Attribute:
+        return Attribute(self.owner[column], str(column))
+
+    def seen(self) -> frozenset[Column]:
+        """The columns whose values are known to have been there: equal to those that are asked about, or constant."""
+        known = set(self.asked.equal)
+        known |= {view.column for view in self.views if isinstance(view, BoundView) and view.op is Comparator.EQ}
+        pairs = [view for view in self.views if isinstance(view, EqualityView)]
+        leaders = {self.leader_of(column) for column in known}
+        equal = (c for pair in pairs if self.leader_of(pair.left) in leaders for c in (pair.left, pair.right))
+        return frozenset(known.union(equal))
+
+    def joining(self) -> frozenset[Column]:
+        pairs = [view for view in self.views if isinstance(view, EqualityView | DifferenceView)]
+        return frozenset(column for pair in pairs for column in (pair.left, pair.right)) | self.asked.equal
+
+    @cached_property
+    def leader_of(self) -> Callable[[Column], object]:
+        """What is the same for columns that are equal."""
+        leaders: dict[Column, Column] = {}
+
+        def leader(column: Column) -> Column:
+            found = column
+            while found in leaders:
+                found = leaders[found]
+            while column != found:  # the way is shorter the next time
+                leaders[column], column = found, leaders[column]
+            return found
+
+        for view in self.views:
+            if isinstance(view, EqualityView) and leader(view.left) != leader(view.right):
+                leaders[leader(view.left)] = leader(view.right)
+        return leader
+
+    def join_query(self) -> JoinQuery:
+        spend(len(self.views) + len(self.owner))
+        equalities: list[Equality] = []
+        differences: list[Difference] = []
+        finite: list[Finite] = []
+        for view in self.views:
+            match view:
+                case EqualityView(left, right) if left in self.owner and right in self.owner:
+                    equalities.append(Equality(self.attribute(left), self.attribute(right)))
+                case DifferenceView(left, right, op, constant) if left in self.owner and right in self.owner:
+                    differences += _differences(self.attribute(left), self.attribute(right), op, constant)
+                case BoundView(column, op, int(value)) if column in self.owner and column.type != BOOLEAN:
+                    differences += _differences(self.attribute(column), None, op, value)
+                case BoundView(column, Comparator.EQ, value) if column in self.owner:
+                    finite.append(Finite(self.attribute(column), frozenset({value})))
+        for predicate in self.block.predicates:
+            match predicate:
+                case In(Column() as column, options) if column in self.owner and not column.type.is_integer:
+                    literals = [o.value for o in options if isinstance(o, Literal)]
+                    if len(literals) == len(options):
+                        finite.append(Finite(self.attribute(column), frozenset(literals)))
+        for later, earlier, width in window_differences(self.block):
+            differences.append(Difference(self.attribute(later), self.attribute(earlier), width))
+        streams = [Stream(o.name, tuple(map(str, o.relation.schema))) for o in self.block.operands]
+        equal = [column for column in self.asked.equal if column in self.owner]
+        upto = {column: width for column, width in self.asked.upto.items() if column in self.owner}
+        streams.append(Stream(ASKED, tuple({str(column) for column in (*equal, *upto)})))
+        equalities += [Equality(Attribute(ASKED, str(column)), self.attribute(column)) for column in equal]
+        differences += [
+            Difference(self.attribute(column), Attribute(ASKED, str(column)), width)
+            for column, width in upto.items()
+            if column not in equal
+        ]
+        return JoinQuery(tuple(streams), tuple(equalities), tuple(differences), tuple(finite))
+
+
+def _differences(left: Attribute, right: Attribute | None, op: Comparator, value: int) -> Iterator[Difference]:
+    if op in (Comparator.LT, Comparator.LE, Comparator.EQ):
+        yield Difference(left, right, value - (op is Comparator.LT))
+    if op in (Comparator.GT, Comparator.GE, Comparator.EQ):
+        yield Difference(right, left, -value - (op is Comparator.GT))

@@ -1,0 +1,88 @@
+"""What is known of joins and of relations below them: variables, and whether rows only ever come."""
+
+from __future__ import annotations
+
+from penstock.algebra.expressions import Column, Comparator, Compare
+from penstock.algebra.physical import Keep, Received, Scan
+from penstock.algebra.relations import (
+    Distinct,
+    Join,
+    Project,
+    Relation,
+    Select,
+    SemiJoin,
+    SetOp,
+    SetOperator,
+    Table,
+    Unbounded,
+)
+from penstock.closing.group_closers import Ending
+from penstock.effort import once, spend
+
+
+def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
+    """The classes of columns that a join's equalities make equal: of each input one column, or None.
+
+    An input with two columns in one class keeps the first; their equality stays a predicate.
+    """
+    return list(_join_variables(join))
+
+
+@once
+def _join_variables(join: Join) -> tuple[tuple[Column | None, ...], ...]:
+    owner = {column: number for number, operand in enumerate(join.operands) for column in operand.schema}
+    places = {column: place for place, column in enumerate(join.schema)}
+    found = []
+    for same in _join_classes(join):
+        spend(len(join.operands))
+        own: dict[int, Column] = {}
+        for column in sorted(same, key=lambda column: places[column]):
+            own.setdefault(owner[column], column)
+        found.append(tuple(map(own.get, range(len(join.operands)))))
+    return tuple(found)
+
+
+def join_classes(join: Join) -> list[set[Column]]:
+    """The classes of columns that a join's equalities make equal, in the order of their first columns."""
+    return [set(same) for same in _join_classes(join)]
+
+
+@once
+def _join_classes(join: Join) -> tuple[frozenset[Column], ...]:
+    of: dict[Column, set[Column]] = {}
+    for expr in join.on:
+        if isinstance(expr, Compare) and expr.op is Comparator.EQ:
+            left, right = expr.left, expr.right
+            if isinstance(left, Column) and isinstance(right, Column):
+                one, other = of.setdefault(left, {left}), of.setdefault(right, {right})
+                if one is not other:
+                    fewer, more = sorted((one, other), key=len)
+                    more |= fewer
+                    of.update(dict.fromkeys(fewer, more))
+    places = {column: place for place, column in enumerate(join.schema)}
+    first = {id(same): min(map(places.__getitem__, same)) for same in of.values()}
+    classes = {id(same): same for same in of.values()}
+    return tuple(frozenset(classes[each]) for each in sorted(classes, key=first.__getitem__))
+
+
+def inputs_with_variables(join: Join) -> list[set[int]]:
+    """Of each variable the inputs that have it."""
+    return [{n for n, column in enumerate(columns) if column is not None} for columns in join_variables(join)]
+
+
+def is_monotone(relation: Relation) -> bool:
+    """Whether rows only ever come: then nothing can go at the instant at which its equal comes."""
+    match relation:
+        case Scan(spec=Unbounded()) | Table():
+            return True
+        case Received():
+            return relation.is_monotone
+        case Join(operands):
+            return all(map(is_monotone, operands))
+        case Ending(emits=True):
+            return True
+        case Select() | Project() | Keep() | SemiJoin() | Distinct() | Ending():
+            return all(map(is_monotone, relation.inputs))
+        case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
+            return all(map(is_monotone, relation.inputs))
+    return False

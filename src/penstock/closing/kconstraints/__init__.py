@@ -1,0 +1,75 @@
+"""k-constraints on join graphs: which synopsis components a windowed stream join needs, and how large they get.
+
+The theory of thesis chapter 6 (k-Mon) and of its online appendix (000), over values of its own: streams, equality
+joins, and the constraints RIDS(k), CA(k) and OA(k), in rows or in time. `bounded_components` says of the Yes, No and
+Unknown component of a stream whether it is empty or bounded, with proof. What an unbounded component lacks, input that
+defeats every plan, and how rows are to be handled are oracles of the tests, in `tests/reference/kconstraints/`.
+
+Bids refer to items, and the item of a bid comes at most 100 items after the bid. Bidding ends an hour after its item:
+
+>>> bid = Stream("bid", ("auction", "price"), rate=Rate(most=1000))
+>>> item = Stream("item", ("id", "seller"), keys=(frozenset({"id"}),), rate=Rate(most=10, least=1))
+>>> join = Equality(Column("bid", "auction"), Column("item", "id"))
+>>> in_time = Rids("bid", ("auction",), "item", ("id",), Rows(100))
+>>> ends = Rids("item", ("id",), "bid", ("auction",), Time(3_600_000_000))
+>>> components = bounded_components(JoinQuery((bid, item), (join,), (in_time, ends)))
+>>> print(components("bid")[Component.UNKNOWN])
+the rows of bid that arrive during 100 rows of item: at most 101000
+>>> print(components("item")[Component.YES])
+the rows of item that arrive during 1 h: at most 36010
+>>> components("item")[Component.YES].proof.leans_on == (ends,)
+True
+
+Without the second constraint a bid for an item may come at any time, so that nothing bounds the items:
+
+>>> bounded_components(JoinQuery((bid, item), (join,), (in_time,)))("item") is None
+True
+"""
+
+from __future__ import annotations
+
+from penstock.closing.kconstraints.components import bounded_components
+from penstock.closing.kconstraints.streams import (
+    Clock,
+    ClusteredArrival,
+    Column,
+    Constraint,
+    Equality,
+    Extent,
+    JoinQuery,
+    OrderedArrival,
+    Output,
+    Rate,
+    Rids,
+    Rows,
+    Stream,
+    Time,
+)
+from penstock.closing.kconstraints.verdicts import Bound, Bounded, Component, Empty, Kind
+from penstock.closing.kconstraints.waits import After, Lapse, Passed
+
+__all__ = [
+    "After",
+    "Bound",
+    "Bounded",
+    "Clock",
+    "ClusteredArrival",
+    "Column",
+    "Component",
+    "Constraint",
+    "Empty",
+    "Equality",
+    "Extent",
+    "JoinQuery",
+    "Kind",
+    "Lapse",
+    "OrderedArrival",
+    "Output",
+    "Passed",
+    "Rate",
+    "Rids",
+    "Rows",
+    "Stream",
+    "Time",
+    "bounded_components",
+]

@@ -1,0 +1,85 @@
+"""What is found of a component that has a bound: it is empty, or bounded, with a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from penstock.closing.kconstraints.waits import Fact, Wait
+
+
+class Component(Enum):
+    """Definition 6.3.1: the rows that join with all of G_S(Q), those that never will, and the others."""
+
+    YES = "Yes"
+    NO = "No"
+    UNKNOWN = "Unknown"
+
+
+class Kind(Enum):
+    """How a component is bounded, best first."""
+
+    WINDOW = "window"
+    """The rows of its stream's window."""
+    K = "k"
+    """The rows that come during a wait that ends by itself, as long as streams go on."""
+    OPEN = "open"
+    """The rows that an ordered stream has not passed yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The rule, and the declarations that it leans on."""
+
+    rule: str
+    leans_on: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    proof: Proof
+
+    @property
+    def number(self) -> int:
+        return 0
+
+    def __str__(self) -> str:
+        return "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """As many rows as arrive on `counted` during the longest of the waits: at most `number`, if rates tell.
+
+    `counted` is the component's own stream, or another with a row for each row of it.
+    """
+
+    kind: Kind
+    counted: str
+    waits: tuple[Wait, ...]
+    number: int | None
+    proof: Proof
+
+    def __str__(self) -> str:
+        match self.kind:
+            case Kind.WINDOW:
+                words = f"the rows of {self.counted} in its window of {self.waits[0]}"
+            case Kind.K:
+                words = f"the rows of {self.counted} that arrive during {_or(self.waits)}"
+            case Kind.OPEN:
+                words = f"the rows of {self.counted} that wait for {_or(self.waits)}"
+        return words if self.number is None else f"{words}: at most {self.number}"
+
+
+Bound: TypeAlias = Empty | Bounded
+
+
+def _or(waits: Iterable[Wait]) -> str:
+    """
+    >>> _or([Wait(), Wait()])
+    'no time or no time, whichever is longer'
+    """
+    texts = [str(wait) for wait in waits]
+    return texts[0] if len(texts) == 1 else f"{' or '.join(texts)}, whichever is longer"

@@ -1,0 +1,125 @@
+"""How long a row must be kept: a wait is a chain of steps, counted from the row's arrival.
+
+A step ends after so many rows of a stream, after so much time, or when a stream that is ordered has passed a value. The
+first two end by themselves when streams go on. The third ends only if the stream gets there: such a wait is *open*, as
+is one for a punctuation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock.closing.kconstraints.streams import Column, Constraint, Extent, Rows, Time
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """Until that many more rows of a stream have come."""
+
+    stream: str
+    rows: int
+
+    def __str__(self) -> str:
+        return f"{self.rows} row{'' if self.rows == 1 else 's'} of {self.stream}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lapse:
+    """Until that much time has passed: while now <= arrival + microseconds."""
+
+    microseconds: int
+
+    def __str__(self) -> str:
+        return _time(self.microseconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Until the ordered column has passed the row's value, and by OA(k) no smaller value can follow."""
+
+    column: Column
+    within: Extent
+
+    def __str__(self) -> str:
+        return f"the passing of {self.column} (by {extent_words(self.within)})"
+
+
+Step: TypeAlias = After | Lapse | Passed
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOn:
+    """The declaration that a window is: a row leaves it after that many rows of the stream, or that time."""
+
+    stream: str
+    extent: Extent
+
+
+@dataclass(frozen=True, slots=True)
+class SameClock:
+    """Two time columns are equal: `later` comes within `delay` of the time that both tell, and so after `earlier`."""
+
+    earlier: Column
+    later: Column
+    delay: int
+
+
+#: What a proof leans on.
+Fact: TypeAlias = Constraint | WindowOn | SameClock
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The steps, one after the other; steps of no rows are left out, what they lean on is not.
+
+    A step of no time is one: until it is over, other rows of the same instant may come.
+    """
+
+    steps: tuple[Step, ...] = ()
+    leans_on: tuple[Fact, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        return not self.steps
+
+    @property
+    def is_open(self) -> bool:
+        return any(isinstance(step, Passed) for step in self.steps)
+
+    @property
+    def is_window(self) -> bool:
+        """Whether it is the stay in one window and nothing else."""
+        return len(self.leans_on) == 1 and isinstance(self.leans_on[0], WindowOn)
+
+    def then(self, step: Step, fact: Fact) -> Wait:
+        is_nothing = isinstance(step, After) and step.rows == 0
+        return Wait(self.steps if is_nothing else (*self.steps, step), (*self.leans_on, fact))
+
+    def __str__(self) -> str:
+        return ", then ".join(map(str, self.steps)) or "no time"
+
+
+def step_within(stream: str, extent: Extent) -> Step:
+    """The step that an extent is, where rows are counted on a stream."""
+    match extent:
+        case Rows(n):
+            return After(stream, n)
+        case Time(microseconds):
+            return Lapse(microseconds)
+
+
+def extent_words(extent: Extent) -> str:
+    match extent:
+        case Rows(n):
+            return f"{n} row{'' if n == 1 else 's'}"
+        case Time(microseconds):
+            return _time(microseconds)
+
+
+_UNITS = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1_000, "ms"), (1, "µs"))
+
+
+def _time(microseconds: int) -> str:
+    size, unit = next((pair for pair in _UNITS if microseconds % pair[0] == 0), _UNITS[-1])
+    return f"{microseconds // size} {unit}" if microseconds else "the same instant"

@@ -1,0 +1,96 @@
+"""Punctuation safety: may the state of a join be purged by the punctuations that its streams promise (004)?
+
+The theory works on values of its own. A `JoinQuery` has streams, equalities and differences of attributes; a `Scheme`
+says which punctuations a stream may have. A plan is safe iff each state of each of its joins is purgeable:
+
+>>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction",))
+>>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
+>>> closing = Scheme("bid", ("auction",))
+>>> plan = Join((Leaf("item"), Leaf("bid")))
+>>> for state in check_plan(query, [closing], plan).joins[0].states:
+...     print(state)
+item is purgeable; bid(auction) for auction = item.id
+bid is not purgeable; does not reach item
+
+Watermarks are order schemes. A time range bounds how far ahead partners may be:
+
+>>> a, b = Stream("a", ("ts",)), Stream("b", ("ts",))
+>>> a_ts, b_ts = Attribute("a", "ts"), Attribute("b", "ts")
+>>> timed = JoinQuery((a, b), differences=(Difference(a_ts, b_ts, 10), Difference(b_ts, a_ts, 5)))
+>>> watermarks = [Scheme("a", (), order="ts"), Scheme("b", (), order="ts")]
+>>> for state in check_plan(timed, watermarks, Join((Leaf("a"), Leaf("b")))).joins[0].states:
+...     print(state)
+a is purgeable; b(ts up to) for ts <= a.ts + 5
+b is purgeable; a(ts up to) for ts <= b.ts + 10
+
+An input defeats every plan of the query that is not safe:
+
+>>> found = witness(query, [closing], "bid", size=3)
+>>> print(*found.kept)
+bid(auction=1) bid(auction=2) bid(auction=3)
+>>> print(*found.futures[0])
+item(id=1)
+
+| file                    | idea                                                                          |
+| ----------------------- | ----------------------------------------------------------------------------- |
+| `query.py`              | the join query: streams, equalities, differences, finite attributes           |
+| `schemes.py`            | schemes and punctuations, by value and by order                               |
+| `join_classes.py`       | classes of equal attributes, the graph of the differences                     |
+| `forward_chaining.py`   | which streams a stream reaches                                                |
+| `purgeability.py`       | the verdict on one state, with its proof                                      |
+| `plans.py`              | safe trees of joins, and the cheapest                                         |
+| `plan_cost.py`          | rows held as the cost of a join                                               |
+| `witness.py`            | input that defeats every plan                                                 |
+
+The purge itself, smallest sets of schemes and the paper's graphs are oracles: `tests/reference/punctuation/`.
+"""
+
+from penstock.closing.punctuation.plan_cost import Statistics, rows_held, waiting_time
+from penstock.closing.punctuation.plans import Join, JoinCost, Leaf, Plan, cheapest_plan, check_plan, safe_plans
+from penstock.closing.punctuation.purgeability import (
+    AtMost,
+    Between,
+    Limit,
+    NotPurgeable,
+    OneOf,
+    Purgeability,
+    Purgeable,
+    SameAs,
+    Step,
+)
+from penstock.closing.punctuation.query import Attribute, Difference, Equality, Finite, JoinQuery, Stream
+from penstock.closing.punctuation.schemes import Punctuation, Scheme
+from penstock.closing.punctuation.witness import Row, Witness, witness
+
+__all__ = [
+    "AtMost",
+    "Attribute",
+    "Between",
+    "Difference",
+    "Equality",
+    "Finite",
+    "Join",
+    "JoinCost",
+    "JoinQuery",
+    "Leaf",
+    "Limit",
+    "NotPurgeable",
+    "OneOf",
+    "Plan",
+    "Punctuation",
+    "Purgeability",
+    "Purgeable",
+    "Row",
+    "SameAs",
+    "Scheme",
+    "Statistics",
+    "Step",
+    "Stream",
+    "Witness",
+    "cheapest_plan",
+    "check_plan",
+    "rows_held",
+    "safe_plans",
+    "waiting_time",
+    "witness",
+]

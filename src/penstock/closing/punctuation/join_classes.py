@@ -1,0 +1,193 @@
+"""Classes of join attributes: the transitive closure of the equalities, and the graph of the differences.
+
+Theorem 1 of 004 holds only if the predicates are closed: with a.x = b.x and b.x = c.x, punctuations of c on x help
+to purge a, although no predicate joins a and c. So the theory works on classes of attributes that are equal in every
+result.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.closing.punctuation.query import Attribute, Difference, JoinQuery
+from penstock.effort import spend
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """In every result, the class `target` has at most `bound` more than the class that the edge leaves."""
+
+    target: int
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class JoinClasses:
+    """The classes of a query, by number. Number 0 has no attribute: it is the constant 0."""
+
+    of: Mapping[Attribute, int]
+    members: tuple[tuple[Attribute, ...], ...]
+    by_stream: Mapping[str, tuple[int, ...]]
+    #: Of each stream, an attribute for each of its classes.
+    telling: Mapping[str, Mapping[int, Attribute]]
+    #: By class: what it bounds from above.
+    upward: tuple[tuple[Edge, ...], ...]
+    #: The same edges turned round: what the class is bounded by, from above.
+    downward: tuple[tuple[Edge, ...], ...]
+    #: Classes with few values, known beforehand.
+    finite: Mapping[int, frozenset[Hashable]]
+    #: A value for each ordered class that satisfies all differences, or None: then the query has no result.
+    solution: tuple[int, ...] | None
+
+    @property
+    def ordered(self) -> frozenset[int]:
+        return frozenset(n for n, edges in enumerate(self.upward) if edges or self.downward[n])
+
+
+ZERO = 0
+
+
+def join_classes(query: JoinQuery) -> JoinClasses:
+    """Union-find over the equalities.
+
+    >>> from penstock.closing.punctuation.query import Equality, Stream
+    >>> a, b, c = (Attribute(name, "x") for name in "abc")
+    >>> query = JoinQuery(tuple(Stream(name, ("x",)) for name in "abc"), (Equality(a, b), Equality(b, c)))
+    >>> [" = ".join(map(str, members)) for members in join_classes(query).members]
+    ['', 'a.x = b.x = c.x']
+    """
+    spend(sum(len(stream.attributes) for stream in query.streams) + len(query.equalities) + len(query.differences))
+    leader = _leaders(query)
+    numbers: dict[Attribute, int] = {}
+    of: dict[Attribute, int] = {}
+    members: list[list[Attribute]] = [[]]
+    for stream in query.streams:
+        for name in dict.fromkeys(stream.attributes):
+            attribute = Attribute(stream.name, name)
+            number = numbers.setdefault(leader(attribute), len(members))
+            if number == len(members):
+                members.append([])
+            members[number].append(attribute)
+            of[attribute] = number
+    by_stream = {s.name: tuple(sorted({of[Attribute(s.name, n)] for n in s.attributes})) for s in query.streams}
+    edges = list(_edges(query, of))
+    ordered = {n for source, edge in edges for n in (source, edge.target)}
+    finite = _finite(query, of)
+    # An ordered class knows its values by its bounds, so that they take part in the closure of the differences.
+    edges += [edge for n in ordered & finite.keys() for edge in _range(n, finite[n])]
+    finite = {n: values for n, values in finite.items() if n not in ordered}
+    upward = _adjacent(len(members), edges)
+    return JoinClasses(
+        of,
+        tuple(map(tuple, members)),
+        by_stream,
+        _telling(query, of),
+        upward,
+        _adjacent(len(members), [(edge.target, Edge(source, edge.bound)) for source, edge in edges]),
+        finite,
+        None if not all(finite.values()) else _solution(upward),
+    )
+
+
+def nearest(edges: tuple[tuple[Edge, ...], ...], start: int, stops: Container[int]) -> dict[int, int]:
+    """The stops that paths from `start` come to first, with the least sum of bounds on the way.
+
+    Bounds that lead through another stop follow from that stop's own, and are no news.
+    """
+    if start in stops:
+        return {start: 0}
+    best = {start: 0}
+    queue = deque([start])
+    while queue:
+        node = queue.popleft()
+        if node in stops:
+            continue
+        for edge in edges[node]:
+            bound = best[node] + edge.bound
+            if bound < best.get(edge.target, bound + 1):
+                best[edge.target] = bound
+                queue.append(edge.target)
+    return {node: bound for node, bound in best.items() if node in stops}
+
+
+def _telling(query: JoinQuery, of: Mapping[Attribute, int]) -> dict[str, dict[int, Attribute]]:
+    telling: dict[str, dict[int, Attribute]] = {}
+    for stream in query.streams:
+        first = telling[stream.name] = {}
+        for name in stream.attributes:
+            attribute = Attribute(stream.name, name)
+            first.setdefault(of[attribute], attribute)
+    return telling
+
+
+def _leaders(query: JoinQuery) -> _Find:
+    find = _Find({})
+    for equality in query.equalities:
+        find.unite(equality.left, equality.right)
+    return find
+
+
+@dataclass(slots=True)
+class _Find:
+    parents: dict[Attribute, Attribute]
+
+    def __call__(self, attribute: Attribute) -> Attribute:
+        while (parent := self.parents.get(attribute, attribute)) != attribute:
+            self.parents[attribute] = self.parents.get(parent, parent)
+            attribute = parent
+        return attribute
+
+    def unite(self, left: Attribute, right: Attribute) -> None:
+        self.parents[self(left)] = self(right)
+
+
+def _edges(query: JoinQuery, of: Mapping[Attribute, int]) -> Iterator[tuple[int, Edge]]:
+    for difference in query.differences:
+        match difference:
+            case Difference(left, right, bound):
+                yield of[right] if right else ZERO, Edge(of[left] if left else ZERO, bound)
+
+
+def _finite(query: JoinQuery, of: Mapping[Attribute, int]) -> dict[int, frozenset[Hashable]]:
+    finite: dict[int, frozenset[Hashable]] = {}
+    for each in query.finite:
+        number = of[each.attribute]
+        finite[number] = finite.get(number, each.values) & each.values
+    return finite
+
+
+def _range(number: int, values: frozenset[Hashable]) -> Iterator[tuple[int, Edge]]:
+    whole = [value for value in values if isinstance(value, int)]
+    if len(whole) != len(values):
+        raise ValueError("a difference of values that are no integers")
+    if not whole:
+        yield number, Edge(number, -1)  # no value at all: a contradiction
+    else:
+        yield ZERO, Edge(number, max(whole))
+        yield number, Edge(ZERO, -min(whole))
+
+
+def _adjacent(size: int, edges: Iterable[tuple[int, Edge]]) -> tuple[tuple[Edge, ...], ...]:
+    lists: list[list[Edge]] = [[] for _ in range(size)]
+    for source, edge in edges:
+        lists[source].append(edge)
+    return tuple(map(tuple, lists))
+
+
+def _solution(upward: tuple[tuple[Edge, ...], ...]) -> tuple[int, ...] | None:
+    """Bellman and Ford: shortest distances from a node before all others satisfy the differences; a negative cycle
+    is a contradiction. Shifted so that 0 is 0."""
+    distance = [0] * len(upward)
+    for _ in range(len(upward) + 1):
+        changed = False
+        spend(1 + sum(map(len, upward)) // 4)
+        for source, edges in enumerate(upward):
+            for edge in edges:
+                if distance[source] + edge.bound < distance[edge.target]:
+                    distance[edge.target] = distance[source] + edge.bound
+                    changed = True
+        if not changed:
+            return tuple(each - distance[ZERO] for each in distance)
+    return None

@@ -1,0 +1,232 @@
+"""Plans: trees of MJoins and binary joins, which of them are safe, and the cheapest safe one (004, 4.1.2 and 5.2).
+
+An input of a join may be a join itself. It has the attributes of all its streams, and their punctuations: where a safe
+join has purged its rows that a punctuation names, it may hand the punctuation on. (Not the end of a table: its rows
+stay for as long as others come.) A plan is safe iff each of its joins is, on its own streams with all predicates that
+the query implies on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, product
+
+from penstock.closing.punctuation.forward_chaining import Rules, reach, rules_of
+from penstock.closing.punctuation.join_classes import join_classes
+from penstock.closing.punctuation.purgeability import Purgeability, purgeability_by
+from penstock.closing.punctuation.query import JoinQuery
+from penstock.closing.punctuation.schemes import Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A stream."""
+
+    stream: str
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return (self.stream,)
+
+    def __str__(self) -> str:
+        return self.stream
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A join of two inputs or, an MJoin, of more."""
+
+    inputs: tuple[Plan, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.inputs) < 2 or len(set(self.streams)) != len(self.streams):
+            raise ValueError(f"no join: {self}")
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(stream for each in self.inputs for stream in each.streams)
+
+    def __str__(self) -> str:
+        return f"({' ⋈ '.join(map(str, self.inputs))})"
+
+
+Plan = Leaf | Join
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSafety:
+    """One join of a plan: whether the state of each of its inputs is purgeable."""
+
+    join: Join
+    states: tuple[Purgeability, ...]
+
+    @property
+    def safe(self) -> bool:
+        return all(state.bounded for state in self.states)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSafety:
+    """All joins of a plan, from the bottom up."""
+
+    joins: tuple[JoinSafety, ...]
+
+    @property
+    def safe(self) -> bool:
+        return all(join.safe for join in self.joins)
+
+
+#: The cost of one join: its inputs, each with the proof that its state is purgeable.
+JoinCost = Callable[[Join, Sequence[Purgeability]], float]
+
+
+def check_plan(query: JoinQuery, schemes: Iterable[Scheme], plan: Plan) -> PlanSafety:
+    """The safety of each join of a plan. Figure 7 of 004: joins of two are unsafe where the join of three is safe.
+
+    >>> from penstock.closing.punctuation.query import Attribute, Equality, Stream
+    >>> streams = Stream("s1", ("a", "b")), Stream("s2", ("b", "c")), Stream("s3", ("a", "c"))
+    >>> pairs = [("s1", "s2", "b"), ("s2", "s3", "c"), ("s3", "s1", "a")]
+    >>> query = JoinQuery(streams, tuple(Equality(Attribute(s, x), Attribute(t, x)) for s, t, x in pairs))
+    >>> schemes = [Scheme("s1", ("b",)), Scheme("s2", ("c",)), Scheme("s3", ("a",))]
+    >>> s1, s2, s3 = map(Leaf, query.names)
+    >>> check_plan(query, schemes, Join((s1, s2, s3))).safe, check_plan(query, schemes, Join((Join((s1, s2)), s3))).safe
+    (True, False)
+    """
+    rules = rules_of(join_classes(query), schemes)
+    return PlanSafety(tuple(JoinSafety(join, _states(rules, join)) for join in _joins(plan)))
+
+
+def safe_plans(query: JoinQuery, schemes: Iterable[Scheme]) -> Iterator[Plan]:
+    """All safe plans, the one MJoin over all streams first; inputs stand in the query's order.
+
+    Only safe joins are built upon, so a query with few safe joins has few plans to go through. There may be very many:
+    take as many as you like.
+    """
+    rules = rules_of(join_classes(query), schemes)
+    is_safe = _memory(rules)
+
+    def plans(streams: tuple[str, ...]) -> Iterator[Plan]:
+        if len(streams) == 1:
+            yield Leaf(streams[0])
+            return
+        for parts in _partitions(streams):
+            if is_safe(parts) and all(buildable(part) for part in parts):
+                yield from (Join(inputs) for inputs in product(*(tuple(plans(part)) for part in parts)))
+
+    @cache
+    def buildable(streams: tuple[str, ...]) -> bool:
+        return next(plans(streams), None) is not None
+
+    yield from plans(query.names)
+
+
+def cheapest_plan(query: JoinQuery, schemes: Iterable[Scheme], cost: JoinCost, most: int = 8) -> Plan | None:
+    """A safe plan of least cost, or None if the query is not safe.
+
+    Up to `most` streams all safe plans compete, by dynamic programming over sets of streams as in System R. Beyond,
+    inputs of the one MJoin are put together two at a time as long as that is safe and cheaper.
+    """
+    rules = rules_of(join_classes(query), schemes)
+    if len(query.names) <= most:
+        best = _cheapest(rules, cost, query.names)
+        return best and best[1]
+    return _grown(rules, cost, query.names)
+
+
+def _cheapest(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> tuple[float, Plan] | None:
+    is_safe = _memory(rules)
+
+    @cache
+    def best(streams: tuple[str, ...]) -> tuple[float, Plan] | None:
+        if len(streams) == 1:
+            return 0.0, Leaf(streams[0])
+        least: tuple[float, Plan] | None = None
+        for parts in _partitions(streams):
+            if is_safe(parts):
+                inputs = [each for part in parts if (each := best(part)) is not None]
+                if len(inputs) == len(parts):
+                    join = Join(tuple(plan for _, plan in inputs))
+                    total = cost(join, _states(rules, join)) + sum(below for below, _ in inputs)
+                    if least is None or total < least[0]:
+                        least = total, join
+        return least
+
+    return best(names)
+
+
+def _grown(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> Plan | None:
+    inputs: tuple[Plan, ...] = tuple(Leaf(name) for name in names)
+    if not _safe_join(rules, Join(inputs)):
+        return None
+    total, below, tries = cost(Join(inputs), _states(rules, Join(inputs))), 0.0, _TRIES
+    while len(inputs) > 2 and tries:
+        pairs = [pair for pair in map(Join, combinations(inputs, 2)) if _safe_join(rules, pair)]
+        moves = []
+        for price, pair in sorted(((cost(p, _states(rules, p)), p) for p in pairs), key=lambda move: move[0])[:tries]:
+            top = _put_together(inputs, pair)
+            if _safe_join(rules, top):
+                moves.append((below + price + cost(top, _states(rules, top)), below + price, top.inputs))
+        tries -= min(tries, len(pairs))
+        best = min(moves, key=lambda move: move[0], default=None)
+        if best is None or best[0] >= total:
+            break
+        total, below, inputs = best
+    return Join(inputs)
+
+
+def _put_together(inputs: tuple[Plan, ...], pair: Join) -> Join:
+    left, right = pair.inputs
+    return Join(tuple(pair if each is left else each for each in inputs if each is not right))
+
+
+#: Joins whose cost is looked at, beyond the streams for which all plans are.
+_TRIES = 32
+
+
+def _memory(rules: Rules) -> Callable[[tuple[tuple[str, ...], ...]], bool]:
+    @cache
+    def is_safe(parts: tuple[tuple[str, ...], ...]) -> bool:
+        return _is_safe(rules, parts)
+
+    return is_safe
+
+
+def _safe_join(rules: Rules, join: Join) -> bool:
+    return _is_safe(rules, tuple(each.streams for each in join.inputs))
+
+
+def _is_safe(rules: Rules, parts: tuple[tuple[str, ...], ...]) -> bool:
+    if rules.classes.solution is None:
+        return True
+    inputs = {stream: part for part in parts for stream in part}
+    growing = [part for part in parts if not rules.ended(part)]
+    return all(len(reach(rules, part, inputs).streams) == len(inputs) for part in growing)
+
+
+def _states(rules: Rules, join: Join) -> tuple[Purgeability, ...]:
+    inputs = {stream: each.streams for each in join.inputs for stream in each.streams}
+    return tuple(purgeability_by(rules, each.streams, inputs) for each in join.inputs)
+
+
+def _joins(plan: Plan) -> Iterator[Join]:
+    if isinstance(plan, Join):
+        for each in plan.inputs:
+            yield from _joins(each)
+        yield plan
+
+
+def _partitions(streams: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
+    """All ways to cut a set into two parts or more, from single streams to two big parts."""
+    yield from (parts for parts in sorted(_cut(streams), key=len, reverse=True) if len(parts) > 1)
+
+
+def _cut(streams: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
+    if not streams:
+        yield ()
+        return
+    first, rest = streams[:1], streams[1:]
+    for parts in _cut(rest):
+        yield (first, *parts)
+        yield from ((first + part, *parts[:i], *parts[i + 1 :]) for i, part in enumerate(parts))

@@ -1,0 +1,219 @@
+"""Which groups have ended, and when (`closing/group_closers.py`): each input is closed for their keys.
+
+Groups are looked through as a whole. Where they are just forgotten that is done when there are twice as many as were
+left the last time, so it costs a little per row, and at most half of what is kept has ended. Where they show when they
+close it is done whenever something may have closed some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from penstock.closing.group_closers import AfterInput, AfterJoin, AfterPunctuation, Ending, InTime, Seen
+from penstock.closing.rules import ByPunctuation, PurgingJoin
+from penstock.kernels.sets import among
+from penstock.operators.scalars import compile_scalar
+from penstock.retention.closing_state import without_nulls
+from penstock.retention.sweep import Holder, RowCodeOwner
+from penstock.synopsis.deltas import NEVER, Deltas, is_null, null_words, row_width
+from penstock.synopsis.dictionary import Dictionary
+from penstock.synopsis.evidence import MISSING, Evidence
+from penstock.synopsis.memory import Ints, Memory
+
+
+class Groups(Protocol):
+    """What keeps an entry per group."""
+
+    def state_rows(self) -> int: ...
+
+    def forget(self, closing: Callable[[Ints], Ints]) -> Deltas | None:
+        """Drops what has closed; `closing` says when, of keys that are followed by their null bits."""
+
+
+#: What no column counts beyond.
+_LAST = np.iinfo(np.int64).max
+
+#: So few groups are looked through in every step.
+FEW_GROUPS = 1024
+
+
+class Endings:
+    def __init__(self, memory: Memory, name: str, node: Ending, keys: int, dictionary: Dictionary) -> None:
+        self._node, self._keys, self._dictionary = node, keys, dictionary
+        #: How many groups were left when they were last looked through.
+        self._left = memory.array(f"{name}.left", 1)
+        #: By the ends that speak of values: those that do not come again, and since when.
+        self._closed = {
+            end: Evidence(memory, f"{name}.closed{number}", len(end.keys))
+            for number, end in enumerate((*node.all_closers(), *node.after_join))
+            if isinstance(end, AfterJoin) or (isinstance(end, AfterPunctuation) and end == end.told)
+        }
+        times = [end for end in node.all_closers() if isinstance(end, InTime)]
+        self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
+        #: The keys of a row that comes at the watermark, when groups were last looked through.
+        self._reached = memory.array(f"{name}.reached", len(times))[: len(times)]
+        self._follows = any(isinstance(end, AfterInput) for end in node.all_closers())
+        #: Whether a group may close when nothing else happens than that it comes, or time goes on a little.
+        self._is_always_due = any(isinstance(end, AfterInput | Seen) for end in node.all_closers())
+        self._rules = _rules_by_evidence(node)
+        #: By the ends by punctuations: values for which the join below gives no more results.
+        self._done = {end: Evidence(memory, f"{name}.done{n}", len(end.keys)) for n, end in enumerate(self._rules)}
+
+    def __len__(self) -> int:
+        return sum(map(len, (*self._closed.values(), *self._done.values())))
+
+    @property
+    def holders(self) -> list[Holder]:
+        """What holds codes of interned values."""
+        return [
+            RowCodeOwner(entries.store.held_column, tuple(self._node.schema[key] for key in end.keys))
+            for end, entries in (*self._closed.items(), *self._done.items())
+        ]
+
+    def learn(self, came: Sequence[Deltas], ended: Mapping[int, Ints]) -> None:
+        """Takes punctuations, and by the rules of the join below the values for which it gives no more results."""
+        for end, entries in self._closed.items():
+            if isinstance(end, AfterPunctuation):
+                ts, keys = without_nulls(came[end.evidence], entries.width)
+                entries.note(keys, ts)
+                for rule in self._rules[end]:
+                    done = ended.get(rule)
+                    # Of a punctuation that is forgotten here already nobody asks whether it is done.
+                    self._note_done(self._done[end], None if done is None else done[entries.words(done) != MISSING])
+            else:
+                self._note_done(entries, ended.get(end.rule))
+
+    def _note_done(self, entries: Evidence, keys: Ints | None) -> None:
+        if keys is not None:
+            entries.note(keys, np.zeros(len(keys), np.int64))
+
+    def forget(self, groups: Groups, until: int) -> Deltas | None:
+        """Lets the groups go that closed before `until`, and gives them, if that is due."""
+        if not self._is_due(until, groups.state_rows()):
+            return None
+        left: list[Ints] = []
+
+        def closing(keys: Ints) -> Ints:
+            closed = self._closing(keys, until, tuple(range(self._keys)), seen=True)
+            left.append(keys[closed == NEVER])
+            return closed
+
+        closed = groups.forget(closing)
+        self._left[0] = groups.state_rows()
+        needless = [(end, self._needless(end, left[0], until)) for end in self._closed]
+        for end, keys in needless:
+            self._closed[end].forget_keys(keys)
+            if end in self._done:
+                self._done[end].forget_keys(keys)
+        return closed
+
+    def _is_due(self, until: int, groups: int) -> bool:
+        """Whether groups are to be looked through."""
+        if self._node.emits:
+            reached = [self._value(end, np.array([until]))[0] for end in self._values]
+            passed = not np.array_equal(self._reached, reached)
+            self._reached[:] = reached
+            return bool(passed or self._is_always_due or len(self))
+        return groups <= FEW_GROUPS or groups >= 2 * int(self._left[0]) or len(self) >= groups
+
+    def _needless(self, end: AfterPunctuation | AfterJoin, left: Ints, until: int) -> Ints:
+        """The values that can have no more groups: all inputs are closed for them, or the join below is done with them.
+
+        That may be known sooner than that a group with these keys is closed by its own closers, which then needs them.
+        """
+        keys = self._closed[end].entries().keys
+        if isinstance(end, AfterJoin) or not len(keys):
+            return keys
+        rows = np.zeros((len(keys), self._keys + null_words(self._keys)), np.int64)
+        rows[:, end.keys] = keys
+        is_done = self._done[end].words(keys) != MISSING
+        if is_done.any():
+            is_done &= ~among(keys, np.ascontiguousarray(left[:, end.keys]))
+        is_done |= self._closing(rows, until, end.keys, seen=False) != NEVER
+        return np.ascontiguousarray(keys[is_done])
+
+    def _closing(self, keys: Ints, until: int, known: tuple[int, ...], seen: bool) -> Ints:
+        """When groups closed of whose keys some are `known`; if not `seen`, they may have no row yet."""
+        if self._node.after_join:
+            gone = np.zeros(len(keys), np.bool_)
+            for end in self._node.after_join:
+                gone |= self._noted(end, keys) != MISSING
+            return np.where(gone, until - 1, NEVER)
+        own = [self._closed_by_itself(number, keys, until, known) for number in range(len(self._node.closers))]
+        has_null = (keys[:, self._keys :] != 0).any(axis=1)
+        all_closed = np.zeros(len(keys), np.int64)
+        for closers, at in zip(self._node.closers, own, strict=True):
+            closed = at
+            for closer in closers:
+                if isinstance(closer, AfterInput):
+                    source = own[closer.source]
+                    closed = np.minimum(closed, np.where(source == NEVER, NEVER, source + closer.reach))
+                elif isinstance(closer, Seen) and seen:
+                    closed = np.where(has_null, closed, 0)
+            np.maximum(all_closed, closed, out=all_closed)
+        all_closed[all_closed >= until] = NEVER
+        return all_closed
+
+    def _closed_by_itself(self, number: int, keys: Ints, until: int, known: tuple[int, ...]) -> Ints:
+        """When an input was closed by its own times or punctuations."""
+        closed = np.full(len(keys), NEVER, np.int64)
+        for closer in self._node.closers[number]:
+            if isinstance(closer, InTime) and closer.key in known:
+                closed = np.minimum(closed, self._passed(closer, keys, until))
+            elif isinstance(closer, AfterPunctuation) and set(closer.keys) <= set(known):
+                noted = self._noted(closer.told, keys)
+                closed = np.minimum(closed, np.where(noted == MISSING, NEVER, noted + closer.reach))
+        return closed
+
+    def _noted(self, end: AfterPunctuation | AfterJoin, keys: Ints) -> Ints:
+        noted = self._closed[end].words(keys[:, end.keys])
+        for column in end.keys:
+            noted[is_null(keys, column, self._keys)] = MISSING
+        return noted
+
+    def _passed(self, end: InTime, keys: Ints, until: int) -> Ints:
+        """The last instant that has each key's value, if it is before `until`."""
+        values = keys[:, end.key]
+        over = (values < self._value(end, np.array([until]))[0]) & ~is_null(keys, end.key, self._keys)
+        found = np.full(len(keys), NEVER, np.int64)
+        if self._node.emits or self._follows:
+            wanted, inverse = np.unique(values[over], return_inverse=True)
+            found[over] = self._last_instants(end, wanted, until)[inverse]
+        else:
+            found[over] = until - 1
+        return found
+
+    def _last_instants(self, end: InTime, values: Ints, until: int) -> Ints:
+        """By bisection, since the value never falls as time goes on."""
+        low, high = np.zeros(len(values), np.int64), np.full(len(values), until, np.int64)
+        while np.any(high - low > 1):
+            middle = (low + high) // 2
+            is_later = self._value(end, middle) > values
+            high, low = np.where(is_later, middle, high), np.where(is_later, low, middle)
+        return low
+
+    def _value(self, end: InTime, instants: Ints) -> Ints:
+        """The least key of rows that come at some instants, or later."""
+        rows = np.zeros((len(instants), row_width(1)), np.int64)
+        rows[:, 0] = end.unit.least(np.minimum(instants, _LAST // end.unit.divisor))
+        codes, _ = self._values[end](rows, self._dictionary)
+        return np.asarray(codes, np.int64)
+
+
+def _rules_by_evidence(node: Ending) -> dict[AfterPunctuation | AfterJoin, list[int]]:
+    """Of each end by punctuations the rules of the join below that read the same ones."""
+    join = node.input.inputs[0] if len(node.input.inputs) == 1 else None
+    rules = join.rules if isinstance(join, PurgingJoin) else ()
+    read = [
+        (number, join.evidence[rule.evidence])
+        for number, rule in enumerate(rules)
+        if isinstance(rule, ByPunctuation) and isinstance(join, PurgingJoin)
+    ]
+    return {
+        end: [number for number, scan in read if scan == node.evidence[end.evidence]]
+        for end in node.all_closers()
+        if isinstance(end, AfterPunctuation) and end == end.told
+    }

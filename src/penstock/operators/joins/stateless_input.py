@@ -1,0 +1,62 @@
+"""Joins with tables: a row that comes meets the tables' rows, and is gone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.operators.joins.mjoin import JoinCore, SemiJoinOperator
+from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.events import Events
+from penstock.synopsis.memory import Ints
+from penstock.synopsis.store import RowStore
+
+
+class _Found(NamedTuple):
+    """Combinations: which of the changes each is of, the slots of its rows, its time and its row."""
+
+    by: Ints
+    slots: Ints
+    ts: Ints
+    rows: Ints
+
+
+class PassingInput:
+    """The input of a join whose rows are stored for the time of a step only. The others hold tables."""
+
+    def __init__(self, core: JoinCore, number: int, store: RowStore) -> None:
+        self._core, self._number, self._store = core, number, store
+
+    def join(self, changes: Deltas, tables: list[Events]) -> _Found:
+        """What changes find in tables, whose own rows may come in this step. Rows that go find what they found."""
+        own = self._store.put(np.ascontiguousarray(changes.rows), changes.ts)
+        came = Events(changes.ts, np.ones(len(own), np.int64), own)
+        events = [*tables[: self._number], came, *tables[self._number :]]
+        entered = [self._core.enter(number, each) for number, each in enumerate(events)]
+        slots, ts, _, rows = self._core.step(entered)
+        change = np.empty(self._store.capacity, np.int64)
+        change[own] = np.arange(len(own))
+        self._core.forget(self._number, entered[self._number].slots)
+        self._store.release(own)
+        self._store.end_step()
+        return _Found(change[slots[:, self._number]], slots, ts, rows)
+
+
+def joined(passing: PassingInput, changes: Deltas, tables: list[Events]) -> Deltas:
+    """Join: each combination as often as its row comes."""
+    found = passing.join(changes, tables)
+    return Deltas(found.ts, changes.weight[found.by], found.rows).in_order()
+
+
+def shown(passing: PassingInput, changes: Deltas, table: Events, wants_match: bool) -> Deltas:
+    """SemiJoin and AntiJoin: the changes that have a match in the table, or none."""
+    has_match = np.zeros(len(changes), np.bool_)
+    has_match[passing.join(changes, [table]).by] = True
+    return changes.take(has_match == wants_match)
+
+
+def matched(passing: PassingInput, changes: Deltas, table: Events, operator: SemiJoinOperator) -> Deltas:
+    """SemiJoin and AntiJoin of a table, of whose rows the changes are matches."""
+    found = passing.join(changes, [table])
+    return operator.shown(table, Events(found.ts, changes.weight[found.by], found.slots[:, 0]))

@@ -1,0 +1,170 @@
+"""seq-window: streams to relations (thesis 2.1.2, table 2.1).
+
+A window takes a stream's rows in the order of (ts, arrival) and gives events: each row comes at one instant and goes at
+another. Rows are stored until they have gone, for whoever joins them.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from penstock.algebra.relations import PartitionRows, Range, Rows, Unbounded, WindowSpec
+from penstock.kernels.partitions import slide_partitions
+from penstock.retention.windows import WindowOperator
+from penstock.synopsis.deltas import null_masks, null_words
+from penstock.synopsis.events import Events, in_time
+from penstock.synopsis.index import Index
+from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.queue import SlotQueue
+from penstock.synopsis.store import BySlot, RowStore
+
+
+class Queue(Protocol):
+    """Slots in the order in which they were put."""
+
+    def push(self, slots: Ints) -> None: ...
+
+    def take(self, times: Ints, until: int) -> Ints: ...
+
+
+Q = TypeVar("Q", bound=Queue)
+
+
+def window_operator(
+    spec: WindowSpec, memory: Memory, name: str, columns: int, width: int, by: tuple[int, ...] = ()
+) -> WindowOperator:
+    """The operator of a window over rows of so many columns and words; `by` are the columns of its partitions."""
+    if isinstance(spec, PartitionRows):
+        return PartitionWindow(memory, name, width, columns, by, spec.count)
+    store = RowStore(memory, name, width, null_words(columns) if columns else 0)
+    match spec:
+        case Unbounded():
+            return UnboundedWindow(store)
+        case Range(reach, int(slide)):
+            return SlidingWindow(memory, name, store, SlotQueue(memory, name), reach, slide)
+        case Range(reach):
+            return RangeWindow(store, SlotQueue(memory, name), reach)
+        case Rows(count):
+            return RowsWindow(memory, name, store, count)
+
+
+class UnboundedWindow:
+    """`[UNBOUNDED]`: rows come and never go."""
+
+    def __init__(self, store: RowStore) -> None:
+        self.store = store
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        slots = self.store.put(rows, ts)
+        return Events(ts, np.ones(len(slots), np.int64), slots)
+
+
+class RangeWindow(Generic[Q]):
+    """`[RANGE w]`: a row is there from its ts to w after it, so rows go in the order in which they came."""
+
+    def __init__(self, store: RowStore, queue: Q, reach: int) -> None:
+        self.store, self._queue, self._reach = store, queue, reach
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        slots = self.store.put(rows, ts)
+        self._queue.push(slots)
+        goers = self._queue.take(self.store.starts, until - self._reach - 1)
+        self.store.release(goers)
+        return in_time(self._ends(goers), goers, ts, slots, self.store.starts)
+
+    def _ends(self, slots: Ints) -> Ints:
+        """The first instant at which each row is not there any more."""
+        return self.store.starts[slots] + (self._reach + 1)
+
+
+class SlidingWindow(Generic[Q]):
+    """`[RANGE w SLIDE m]`: a row is there from the first multiple of m at or after its ts to the last within w of it.
+
+    Both ends of that interval grow with ts, so rows come and go in the order in which they arrive. Until they come,
+    they wait in a queue of their own.
+    """
+
+    def __init__(self, memory: Memory, name: str, store: RowStore, queue: Q, reach: int, slide: int) -> None:
+        self.store, self._queue = store, queue
+        self._waiting = SlotQueue(memory, f"{name}.coming")
+        self._ends = BySlot(memory, f"{name}.ends", store)
+        self._reach, self._slide = reach, slide
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        coming = -(-ts // self._slide) * self._slide
+        ends = ((ts + self._reach) // self._slide + 1) * self._slide
+        seen = coming < ends
+        slots = self.store.put(rows[seen], coming[seen])
+        self._ends.array()[slots] = ends[seen]
+        self._waiting.push(slots)
+        comers = self._waiting.take(starts := self.store.starts, until)
+        self._queue.push(comers)
+        goers = self._queue.take(self._ends.array(), until)
+        self.store.release(goers)
+        return in_time(self._ends.array()[goers], goers, starts[comers], comers, starts)
+
+
+class RowsWindow:
+    """`[ROWS n]`: a row goes when the n-th one after it comes."""
+
+    def __init__(self, memory: Memory, name: str, store: RowStore, count: int) -> None:
+        self.store = store
+        self._queue = SlotQueue(memory, name)
+        self._count = count
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        queue = self._queue
+        slots = self.store.put(rows, ts)
+        left, before = queue.left, queue.right
+        queue.push(slots)
+        goers = queue.pop(max(0, queue.right - self._count - left))
+        # The row at position p is pushed out by the one at p + n, which is one of the new ones.
+        pushers = left + np.arange(len(goers)) + self._count - before
+        self.store.release(goers)
+        return in_time(ts[pushers], goers, ts, slots, self.store.starts)
+
+
+class PartitionWindow:
+    """`[PARTITION BY ... ROWS n]`: a row goes when the n-th one after it of its partition comes."""
+
+    def __init__(self, memory: Memory, name: str, width: int, columns: int, by: tuple[int, ...], count: int) -> None:
+        self.store = RowStore(memory, name, width)
+        self._memory, self._name = memory, name
+        self._count = count
+        self._by = np.array(by, np.int64)
+        self._null_columns, self._null_masks = null_masks(by, columns)
+        self._key_width = len(by) + len(self._null_masks)
+        self._index = Index(memory, f"{name}.partitions", tuple(range(self._key_width)))
+        self._registers = memory.array(f"{name}.partition_count", 1)
+        if memory.restored:
+            partitions = int(self._registers[0])
+            self._index.rebuild(partitions, self._keys(partitions), np.arange(partitions))
+
+    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
+        slots = self.store.put(rows, ts)
+        room = int(self._registers[0]) + len(slots) + 1
+        keys = self._keys(room)
+        self._index.fit(room, room, keys)
+        pushed = slide_partitions(
+            self._count,
+            slots,
+            self.store.rows,
+            self._by,
+            self._null_columns,
+            self._null_masks,
+            keys,
+            self._memory.array(f"{self._name}.partition", room, 3),
+            self._memory.array(f"{self._name}.later", self.store.capacity),
+            self._index.heads,
+            self._index.mask,
+            self._index.links,
+            self._registers,
+        )
+        out = pushed >= 0
+        self.store.release(pushed[out])
+        return in_time(ts[out], pushed[out], ts, slots, self.store.starts)
+
+    def _keys(self, room: int) -> Ints:
+        return self._memory.array(f"{self._name}.keys", room, self._key_width)
