@@ -94,12 +94,6 @@ def _filtered_partitions(query: Growing, verdict: Verdict) -> bool:
     return any("PARTITION BY k" in text for text in (query.select, *query.views))
 
 
-def _computed_of_tables(query: Growing, verdict: Verdict) -> bool:
-    return any(
-        re.search(r"\(SELECT [^()]*(\([^()]*\))?[^()]* FROM t[ )]", text) for text in (query.select, *query.views)
-    )
-
-
 def _schemes_that_groups_do_not_need(query: Growing, verdict: Verdict) -> bool:
     schemes = sum(one.text.startswith("PUNCTUATED") and "LIFESPAN" not in one.text for one in query.chosen)
     return schemes > 2 and any(_leaning(verdict, _GROUPS)) and any(_leaning(verdict, _JOINS))
@@ -158,11 +152,6 @@ KNOWN = (
         "a window keeps partitions that a condition on their columns rules out",
         _filtered_partitions,
         "SELECT x FROM a [PARTITION BY k ROWS 3] WHERE k IN (1, 2)",
-    ),
-    Known(
-        "a stream that is joined with something computed of tables is kept",
-        _computed_of_tables,
-        "SELECT d.y FROM (SELECT DISTINCT y FROM t) d, a WHERE a.y = d.y",
     ),
     Known(
         "groups over a join keep closed values of a scheme that their end does not need",

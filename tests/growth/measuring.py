@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from penstock.catalog import StreamDef
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators import ending, evidence_purge, punctuation_purge
+from penstock.operators.groups import ending
+from penstock.retention import evidence_purge, punctuation_purge
 from penstock.sql import Script
 from penstock.synopsis import firsts, punctuated, recent
 from penstock.synopsis.dictionary import Dictionary

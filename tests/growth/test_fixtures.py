@@ -17,9 +17,6 @@ SAFE = [name for name, fixture in FIXTURES.items() if is_promised(verdict_of(fix
 GROWING = {
     "windows: a partitioned window over few values": "partitions that a condition rules out are kept",
     "push_selections: A selection never passes a window": "partitions that a condition rules out are kept",
-    "push_selections: Not if it tells apart what Distinct takes for alike: a power of -0.0 and one of 0.0": (
-        "a stream that is joined with something computed of tables is kept"
-    ),
 }
 each_safe_fixture = pytest.mark.parametrize(
     "name",
