@@ -94,6 +94,11 @@ def _filtered_partitions(query: Growing, verdict: Verdict) -> bool:
     return any("PARTITION BY k" in text for text in (query.select, *query.views))
 
 
+def _extremes_over_what_tables_give(query: Growing, verdict: Verdict) -> bool:
+    computed = re.compile(r"\(SELECT [^()]*(\([^()]*\))?[^()]* FROM t[ )]")
+    return any(computed.search(text) and re.search(r"M(IN|AX)\(", text) for text in (query.select, *query.views))
+
+
 def _schemes_that_groups_do_not_need(query: Growing, verdict: Verdict) -> bool:
     schemes = sum(one.text.startswith("PUNCTUATED") and "LIFESPAN" not in one.text for one in query.chosen)
     return schemes > 2 and any(_leaning(verdict, _GROUPS)) and any(_leaning(verdict, _JOINS))
@@ -164,5 +169,10 @@ KNOWN = (
         _keys_of_a_finite_column,
         "SELECT l.k FROM p l, p [RANGE 3000 MICROSECONDS] r WHERE r.k = l.k AND l.k IN (3, 7)",
         ("p: UNIQUE (k)",),
+    ),
+    Known(
+        "MIN and MAX over a join with something computed of tables keep all values",
+        _extremes_over_what_tables_give,
+        "SELECT a.y, MAX(a.w) AS m FROM a, (SELECT DISTINCT y FROM t) d WHERE d.y = a.y GROUP BY a.y",
     ),
 )
