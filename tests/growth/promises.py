@@ -7,7 +7,6 @@ from functools import cache, partial
 
 import pyarrow as pa
 
-from penstock.plan.exploited import unused_proof
 from penstock.register import Verdict, check_query
 from penstock.sql import Script, bind_text
 from tests.engines.comparing import table
@@ -30,7 +29,7 @@ def verdict_of(script: Script) -> Verdict:
 
 def is_promised(verdict: Verdict) -> bool:
     """Whether `check` calls a query safe, and `run` does not warn that it will grow all the same."""
-    return verdict.safe and not verdict.empty and unused_proof(verdict) is None
+    return verdict.safe and not verdict.empty and not verdict.warnings
 
 
 def growth_of(script: Script, nulls: Nulls, cells: int, *, small: bool = True) -> list[Growth]:
