@@ -61,8 +61,8 @@ def join_retention(
 ) -> tuple[PhysicalJoin, JoinRetention] | None:
     """How long a join keeps the rows of its inputs, and its form that does; None if no closer speaks of such a join."""
     match node:
-        case PhysicalJoin(buckets=(_, *_)):
-            return None  # buckets are few as they are
+        case PhysicalJoin(buckets=(_, *_)) | PhysicalJoin(stateless=int()):
+            return None  # it keeps little as it is
         case PhysicalJoin(stateless=int()):
             return None  # it keeps nothing that changes
         case PhysicalJoin(JoinKind.JOIN):

@@ -129,14 +129,20 @@ def _tree(relation: Relation, number: int, margin: str) -> tuple[int, list[str]]
 def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
     """What a join keeps of its inputs, where that is less than their windows hold."""
     if join.retention is not None:
-        names = " and ".join(_leaf_name(cast(Leaf, join.operands[number])) for number in join.forgets)
-        yield f"forgets rows of {names}"
+        yield from (_retention_text(join, number) for number in join.forgets)
         yield from (f"watches {monitor.constraint}" for monitor in join.retention.monitors if monitor.varies)
         yield from _noes(join)
     if join.buckets:
         yield f"keeps {_all_buckets_text(join.operands, join.buckets)}"
     if join.stateless is not None:
         yield f"keeps nothing of {_names(join.operands[join.stateless])}"
+
+
+def _retention_text(join: PhysicalJoin, number: int) -> str:
+    """Until what a join keeps the rows of an input, or that it forgets some of them."""
+    assert join.retention is not None
+    retention = join.retention.retentions[number]
+    return str(retention) if retention.enforced else f"forgets rows of {_leaf_name(cast(Leaf, join.operands[number]))}"
 
 
 def _all_buckets_text(operands: Sequence[Relation], buckets: Sequence[Buckets | None]) -> str:

@@ -8,7 +8,7 @@ cell just once, whatever the join graph. With one cell nothing is exchanged and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -103,8 +103,7 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
 
 def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) -> Plan:
     kind = query.root.kind if isinstance(query.root, ToStream) else None
-    relation = ready(query.relation, catalog, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
-    relation = in_panes(emitting(relation) if kind is StreamKind.ON_CLOSE else relation)
+    relation = physical_plan(query.relation, Wanted(catalog, forgetting.spill, emits=kind is StreamKind.ON_CLOSE))
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
@@ -122,15 +121,41 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     return Plan(query, fragments, kind, once, forgetting)
 
 
-def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: bool = False) -> Relation:
-    """The physical form of a relation in normal form, with all that lets it forget.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a plan is made for: what is declared, whether rows spill, and whether groups show when they close."""
 
-    Where rows spill, groups end by nothing that leans on a k, unless what is declared says when they show (`emits`).
-    """
-    relation = folded(narrowed(relation))
-    counted = with_constant_synopses(relation, catalog)
-    purging = with_purging(with_stateless_inputs(counted), catalog, spill)
-    return with_endings(purging, catalog, certain=spill and not emits)
+    catalog: Catalog
+    spill: bool = False
+    emits: bool = False
+
+
+#: What becomes of a relation in normal form, in this order.
+PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
+    # Set operations read no rows that the other side cannot have.
+    lambda relation, _: narrowed(relation),
+    # Occurrences of a stream that say nothing new are left out.
+    lambda relation, _: folded(relation),
+    # Scans filter and compute early, and joins keep buckets where these bound them.
+    lambda relation, wanted: with_constant_synopses(relation, wanted.catalog),
+    # Joins with tables keep nothing of the other input.
+    lambda relation, _: with_stateless_inputs(relation),
+    # Joins get their retentions.
+    lambda relation, wanted: with_purging(relation, wanted.catalog, wanted.spill),
+    # Groups end. Where rows spill, by nothing that leans on a k, unless what is declared says when they show.
+    lambda relation, wanted: with_endings(relation, wanted.catalog, certain=wanted.spill and not wanted.emits),
+    # The outermost groups show when they close.
+    lambda relation, wanted: emitting(relation) if wanted.emits else relation,
+    # Windows that slide keep a partial aggregate per pane.
+    lambda relation, _: in_panes(relation),
+)
+
+
+def physical_plan(relation: Relation, wanted: Wanted) -> Relation:
+    """The relation as it runs, before it is cut into fragments."""
+    for each in PASSES:
+        relation = each(relation, wanted)
+    return relation
 
 
 def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:
