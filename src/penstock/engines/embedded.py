@@ -27,6 +27,7 @@ from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import NEVER, Progress
 from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
+from penstock.engines.not_null import without_nulls
 from penstock.engines.planning import plan_of
 from penstock.engines.results import result_schema, result_table
 from penstock.engines.routing import Router
@@ -296,7 +297,7 @@ class EmbeddedEngine:
                 if isinstance(route.leaf, Table):
                     definition = catalog.get(route.leaf.name)
                     assert isinstance(definition, TableDef)
-                    rows = self._encode(tables[definition.name], route.leaf)
+                    rows = self._encode(without_nulls(definition, tables[definition.name]), route.leaf)
                     at_start = Deltas(np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64), rows)
                     router = Router(fragment, route, route.leaf.schema)
                     letters.append(_Exchange(fragment.number, number, router).send(at_start, self._dictionary))
