@@ -13,7 +13,7 @@ A group that stays open may have values that do not: of COUNT(DISTINCT x) an x t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 from penstock.algebra.expressions import Column, Expr, columns, substitute
@@ -41,6 +41,7 @@ from penstock.catalog import Catalog, Punctuated, StreamDef, Unique, WithinTime
 from penstock.closing import never_falls, referring_punctuations, rules
 from penstock.closing.evidence import of_fixed, values_of
 from penstock.closing.group_closers import (
+    UNSEEN,
     AfterInput,
     AfterJoin,
     AfterPunctuation,
@@ -48,17 +49,41 @@ from penstock.closing.group_closers import (
     Ending,
     EndingValues,
     InTime,
+    NeverNull,
     Seen,
 )
 from penstock.closing.join_variables import is_monotone, join_variables
-from penstock.closing.purging import rules_of
+from penstock.closing.nulls import has_value, null_never_punctuated, with_values
+from penstock.closing.purging import rules_of, with_purging
 from penstock.closing.rules import ByPunctuation, PurgingJoin, Rule
 from penstock.errors import PenstockError
 
 
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What groups may end by: what is declared; with `certain` nothing that leans on a k.
+
+    With `unseen`, punctuations too of which nothing says how they come.
+    """
+
+    catalog: Catalog
+    certain: bool = False
+    unseen: bool = False
+
+
 def with_endings(relation: Relation, catalog: Catalog, certain: bool = False) -> Relation:
     """The physical relation with groups that end, where something says so; with `certain`, something else than a k."""
-    return rewrite_relation(relation, lambda node: _ending(node, catalog, certain))
+    return rewrite_relation(relation, lambda node: _ending(node, Declared(catalog, certain)))
+
+
+def ending_of_groups(node: Aggregate | Distinct | SetOp, catalog: Catalog) -> Ending | None:
+    """How the entries of a physical operator end, by all that is declared, whether a run sees it or not."""
+    declared = Declared(catalog, unseen=True)
+    found = _ending(node, declared)
+    if not (isinstance(found, Ending) and found.closes_groups) and isinstance(node.inputs[0], Join):
+        # A join that purges tells for which values it gives no more results.
+        found = _ending(node.with_inputs((with_purging(node.inputs[0], catalog), *node.inputs[1:])), declared)
+    return found if isinstance(found, Ending) else None
 
 
 def emitting(relation: Relation) -> Relation:
@@ -74,28 +99,28 @@ def emitting(relation: Relation) -> Relation:
     )
 
 
-def _ending(node: Relation, catalog: Catalog, certain: bool) -> Relation:
+def _ending(node: Relation, declared: Declared) -> Relation:
     if isinstance(node, SetOp):
-        return _ending_sides(node, catalog, certain)
+        return _ending_sides(node, declared)
     if not isinstance(node, Aggregate | Distinct):
         return node
     if not is_monotone(node.input):
-        return _ending_for_good(node, catalog, certain)
-    groups = _ending_groups(node, catalog, certain)
-    values = tuple(_ending_values(groups, catalog, certain)) if isinstance(groups.input, Aggregate) else ()
+        return _ending_for_good(node, declared)
+    groups = _ending_groups(node, declared)
+    values = tuple(_ending_values(groups, declared)) if isinstance(groups.input, Aggregate) else ()
     return replace(groups, values=values) if values or groups.closes_groups else node
 
 
-def _ending_for_good(node: Aggregate | Distinct, catalog: Catalog, certain: bool) -> Relation:
+def _ending_for_good(node: Aggregate | Distinct, declared: Declared) -> Relation:
     """Groups of rows that may be taken back, which end when nothing below them changes any more."""
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
-    closers, evidence = _closed(node.input, keys, catalog, certain, is_there=False)
+    closers, evidence = _closed(node.input, keys, declared, is_there=False)
     return Ending(node, closers, (), evidence) if closers else node
 
 
-def _ending_groups(node: Aggregate | Distinct, catalog: Catalog, certain: bool) -> Ending:
+def _ending_groups(node: Aggregate | Distinct, declared: Declared) -> Ending:
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
-    closers, evidence = _closed(node.input, keys, catalog, certain, is_there=True)
+    closers, evidence = _closed(node.input, keys, declared, is_there=True)
     joined = () if closers else tuple(_after_join(node.input, keys))
     return Ending(node, closers, joined, evidence)
 
@@ -105,7 +130,7 @@ def keeps_values(aggregation: Aggregation) -> bool:
     return aggregation.distinct and aggregation.function not in (AggregateFunction.MIN, AggregateFunction.MAX)
 
 
-def _ending_values(grouping: Ending, catalog: Catalog, certain: bool) -> Iterator[EndingValues]:
+def _ending_values(grouping: Ending, declared: Declared) -> Iterator[EndingValues]:
     """The aggregates that keep values which end sooner than their groups: by the value, too."""
     node = grouping.input
     assert isinstance(node, Aggregate)
@@ -113,14 +138,14 @@ def _ending_values(grouping: Ending, catalog: Catalog, certain: bool) -> Iterato
         if aggregation.argument is not None and keeps_values(aggregation):
             column = replace(aggregation.column, type=aggregation.argument.type)
             finer = Aggregate(node.input, (*node.keys, Output(column, aggregation.argument)), ())
-            groups = _ending_groups(finer, catalog, certain)
+            groups = _ending_groups(finer, declared)
             if (groups.closers, groups.after_join) != (grouping.closers, grouping.after_join):
                 yield EndingValues(number, groups)
 
 
-def _ending_sides(node: SetOp, catalog: Catalog, certain: bool) -> Relation:
+def _ending_sides(node: SetOp, declared: Declared) -> Relation:
     """A set operation whose rows end: both sides are closed for all their values."""
-    closers, evidence = _closed(node, node.schema, catalog, certain, is_there=False)
+    closers, evidence = _closed(node, node.schema, declared, is_there=False)
     is_kept = not (node.op is SetOperator.UNION and node.all)
     return Ending(node, closers, (), evidence) if closers and is_kept else node
 
@@ -129,45 +154,48 @@ def _ending_sides(node: SetOp, catalog: Catalog, certain: bool) -> Relation:
 _Closed = tuple[tuple[tuple[Closer, ...], ...], tuple[Scan, ...]]
 
 
-def _closed(relation: Relation, keys: tuple[Expr, ...], catalog: Catalog, certain: bool, *, is_there: bool) -> _Closed:
+def _closed(relation: Relation, keys: tuple[Expr, ...], declared: Declared, *, is_there: bool) -> _Closed:
     """What closes a relation for values of expressions; `is_there`: it has a row with them.
 
     What is filtered, renamed or made distinct changes only with what it is made of.
     """
     match relation:
         case Select(below) | Keep(below) | Distinct(below) | Ending(below):
-            return _closed(below, keys, catalog, certain, is_there=is_there)
+            return _closed(below, keys, declared, is_there=is_there)
         case Project(below, outputs):
             inside = {output.column: output.expr for output in outputs}
             keys = tuple(substitute(key, inside) for key in keys)
-            return _closed(below, keys, catalog, certain, is_there=is_there)
+            return _closed(below, keys, declared, is_there=is_there)
         case SetOp():
-            return _closed_sides(relation, keys, catalog, certain)
+            return _closed_sides(relation, keys, declared)
         case Aggregate(below, own):
             computed = {output.column: output.expr for output in own}
-            return _closed(below, tuple(substitute(key, computed) for key in keys), catalog, certain, is_there=is_there)
+            return _closed(below, tuple(substitute(key, computed) for key in keys), declared, is_there=is_there)
         case SemiJoin(left, right, on) | AntiJoin(left, right, on):
-            return _closed_both(left, right, on, keys, catalog, certain)
-    found = _Closers(relation, keys, catalog, certain)
+            return _closed_both(left, right, on, keys, declared)
+    found = _Closers(relation, keys, declared)
     closers = found.complete(is_there)
     return closers, tuple(found.evidence) if closers else ()
 
 
 def _closed_both(
-    left: Relation, right: Relation, on: tuple[Expr, ...], keys: tuple[Expr, ...], catalog: Catalog, certain: bool
+    left: Relation, right: Relation, on: tuple[Expr, ...], keys: tuple[Expr, ...], declared: Declared
 ) -> _Closed:
     """The left side's rows change with what matches them: of both sides no more may come. No row need be there."""
     views = [view for view in map(classify, on) if isinstance(view, Equality)]
     matching = {a: b for v in views for a, b in ((v.left, v.right), (v.right, v.left)) if b in right.schema}
-    own, told = _closed(left, keys, catalog, certain, is_there=False)
+    own, told = _closed(left, keys, declared, is_there=False)
     matched = tuple(matching.get(key, key) if isinstance(key, Column) else key for key in keys)
-    theirs, also = _closed(right, matched, catalog, certain, is_there=False)
+    theirs, also = _closed(right, matched, declared, is_there=False)
     if not own or not (theirs or isinstance(right, Table)):
         return (), ()
-    return own + tuple(tuple(_renumbered(c, len(own), len(told)) for c in each) for each in theirs), told + also
+    # What is compared with NULL matches nothing.
+    compared = NeverNull(frozenset(number for number, key in enumerate(keys) if key in matching))
+    theirs = tuple((*(_renumbered(c, len(own), len(told)) for c in each), compared) for each in theirs)
+    return own + theirs, told + also
 
 
-def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> _Closed:
+def _closed_sides(node: SetOp, keys: tuple[Expr, ...], declared: Declared) -> _Closed:
     """A row may be of one side alone."""
     closers: list[tuple[Closer, ...]] = []
     evidence: list[Scan] = []
@@ -175,7 +203,7 @@ def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain
     for side in node.inputs:
         inside: dict[Column, Expr] = dict(zip(node.schema, side.schema, strict=True))
         own_keys = tuple(substitute(key, inside) for key in keys)
-        own, told = _closed(side, own_keys, catalog, certain, is_there=False)
+        own, told = _closed(side, own_keys, declared, is_there=False)
         if (one := _alone(side, own_keys)) is not None:
             alone[len(closers)] = one
             own = own or ((),)
@@ -183,9 +211,9 @@ def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain
             return (), ()
         closers += [tuple(_renumbered(c, len(closers), len(evidence)) for c in each) for each in own]
         evidence += told
-    if not certain:
+    if not declared.certain:
         for (number, one), (_, other) in product(alone.items(), alone.items()):
-            closers[number] += tuple(_referred_to(one, other, evidence, catalog)) if one is not other else ()
+            closers[number] += tuple(_referred_to(one, other, evidence, declared)) if one is not other else ()
     return (tuple(closers), tuple(evidence)) if all(closers) else ((), ())
 
 
@@ -209,9 +237,10 @@ def _inside(keys: tuple[Expr, ...], outputs: tuple[Output, ...]) -> tuple[Expr, 
     return tuple(substitute(key, computed) for key in keys)
 
 
-def _referred_to(one: _Alone, other: _Alone, evidence: list[Scan], catalog: Catalog) -> Iterator[AfterPunctuation]:
+def _referred_to(one: _Alone, other: _Alone, evidence: list[Scan], declared: Declared) -> Iterator[AfterPunctuation]:
     """What closes a stream after punctuations of another that are rows of it, and refer to rows of the first."""
     (scan, keys), (referring, own_keys) = one, other
+    catalog = declared.catalog
     definition = catalog.get(referring.stream.name)
     assert isinstance(definition, StreamDef)
     for scheme, reference in referring_punctuations(definition, scan.stream.name):
@@ -222,7 +251,11 @@ def _referred_to(one: _Alone, other: _Alone, evidence: list[Scan], catalog: Cata
         if agree and None not in places and punctuations in evidence:
             assert isinstance(reference.within, WithinTime)
             told = tuple(place for place in places if place is not None)
-            yield AfterPunctuation(told, evidence.index(punctuations), reference.within.microseconds)
+            # A row with NULL refers to none.
+            placed = zip(scheme.columns, told, strict=True)
+            refers = {name.lower() for name in reference.columns}
+            never = frozenset(place for name, place in placed if name.lower() in refers)
+            yield AfterPunctuation(told, evidence.index(punctuations), reference.within.microseconds, never)
 
 
 def _place_of(name: str, scan: Scan, keys: tuple[Expr, ...]) -> int | None:
@@ -236,7 +269,7 @@ def _renumbered(closer: Closer, inputs: int, evidence: int) -> Closer:
     match closer:
         case AfterInput(source, reach):
             return AfterInput(source + inputs, reach)
-        case AfterPunctuation(_, number):
+        case AfterPunctuation(_, number) if number != UNSEEN:
             return replace(closer, evidence=number + evidence)
     return closer
 
@@ -255,22 +288,25 @@ def _after_join(join: Relation, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
 class _Closers:
     """What closes the inputs of what is grouped by these keys."""
 
-    def __init__(self, grouped: Relation, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> None:
-        self._catalog = catalog
+    def __init__(self, grouped: Relation, keys: tuple[Expr, ...], declared: Declared) -> None:
+        self._declared, self._catalog = declared, declared.catalog
         self.evidence: list[Scan] = []
         self._operands = grouped.operands if isinstance(grouped, Join) else (grouped,)
         self._variables = join_variables(grouped) if isinstance(grouped, Join) else []
-        self._rules: tuple[Rule, ...] = rules_of(grouped, catalog, certain) if isinstance(grouped, Join) else ()
+        self._rules: tuple[Rule, ...] = (
+            rules_of(grouped, self._catalog, declared.certain) if isinstance(grouped, Join) else ()
+        )
         self._inside = {o.column: unwidened(o.expr) for scan in self._scans().values() for o in scan.outputs}
         #: Of each key all that is equal to it, over columns of streams.
         self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]
+        self._never_null = frozenset(self._without_null(grouped))
 
     def complete(self, is_there: bool) -> tuple[tuple[Closer, ...], ...]:
         """Of each input what closes it; nothing if one is not closed for sure. `is_there`: a group has rows of each."""
         scans = self._scans()
         if len(scans) + sum(isinstance(operand, Table) for operand in self._operands) < len(self._operands):
             return ()
-        seen, order = self._seen() if is_there else set(), list(scans)
+        seen, order = self._seen() if is_there else {}, list(scans)
         found: dict[int, list[Closer]] = {number: list(self._own(scan)) for number, scan in scans.items()}
         closed = {number for number, own in found.items() if own}
         for number in scans:
@@ -279,9 +315,11 @@ class _Closers:
                 match rule:
                     case rules.InTime(target, source, int(reach)) if target == number and source in closed:
                         found[number].append(AfterInput(order.index(source), reach))
-            if number in seen:
-                found[number].append(Seen())
-        return tuple(map(tuple, found.values())) if all(found.values()) else ()
+            found[number] += [Seen(keys - self._never_null) for keys in seen.get(number, ())]
+        if not all(found.values()):
+            return ()
+        no_null = (NeverNull(self._never_null),) if self._never_null else ()
+        return tuple((*own, *no_null) for own in found.values())
 
     def _scans(self) -> Mapping[int, Scan]:
         return {
@@ -297,6 +335,14 @@ class _Closers:
                 return {column for column in variable if column is not None}
         return {key}
 
+    def _without_null(self, grouped: Relation) -> Iterator[int]:
+        """The keys that are never NULL."""
+        known = {self._inside.get(column, column) for column in with_values(grouped, self._catalog)}
+        times = frozenset(scan.stream.timestamp for scan in self._scans().values())
+        for number, same in enumerate(self._keys):
+            if any(has_value(expr, known, times) for expr in same):
+                yield number
+
     def _own(self, scan: Scan) -> Iterator[Closer]:
         stream = scan.stream
         for number, same in enumerate(self._keys):
@@ -305,41 +351,64 @@ class _Closers:
                     yield InTime(number, expr, stream.timestamp, stream.unit)
         definition = self._catalog.get(stream.name)
         assert isinstance(definition, StreamDef)
-        named = {column.name.lower(): column for column in stream.schema}
         for scheme in definition.constraints:
             # After a lifespan the values may come again.
             if isinstance(scheme, Punctuated) and scheme.lifespan is None:
-                punctuations = values_of(definition, scheme, self._catalog)
-                if punctuations is not None:
-                    whole = scheme.columns, punctuations
-                    for names, told in (whole, of_fixed(punctuations, scheme.columns, scan) or whole):
-                        places = [self._place(named[name.lower()]) for name in names]
-                        if None not in places:
-                            self.evidence.append(told)
-                            yield AfterPunctuation(tuple(p for p in places if p is not None), len(self.evidence) - 1)
-                            break
+                yield from self._punctuated(scan, definition, scheme)
+
+    def _punctuated(self, scan: Scan, definition: StreamDef, scheme: Punctuated) -> Iterator[AfterPunctuation]:
+        punctuations = values_of(definition, scheme, self._catalog)
+        if punctuations is None and not self._declared.unseen:
+            return
+        named = {column.name.lower(): column for column in scan.stream.schema}
+        without = null_never_punctuated(scheme, definition, self._catalog)
+        whole = scheme.columns, punctuations
+        fixed = of_fixed(punctuations, scheme.columns, scan) if punctuations is not None else None
+        for names, told in (whole, fixed or whole):
+            places = [self._place(named[name.lower()]) for name in names]
+            if None not in places:
+                keys = tuple(place for place in places if place is not None)
+                never = frozenset(key for key, name in zip(keys, names, strict=True) if name.lower() in without)
+                self.evidence += [told] if told is not None else []
+                yield AfterPunctuation(keys, UNSEEN if told is None else len(self.evidence) - 1, never_null=never)
+                return
 
     def _place(self, column: Column) -> int | None:
         return next((number for number, same in enumerate(self._keys) if column in same), None)
 
-    def _seen(self) -> set[int]:
-        """The inputs that have one row of a group: by UNIQUE its keys name it, or a row that they name does."""
-        known = {expr for same in self._keys for expr in same}
-        seen, before = set[int](), None
-        while seen != before:
-            before = set(seen)
+    def _seen(self) -> dict[int, set[frozenset[int]]]:
+        """The inputs that have one row of a group: by UNIQUE its keys name it, or a row that they name does.
+
+        With each of them the smallest sets of keys that do, if none of these is NULL.
+        """
+        known: dict[Expr, set[frozenset[int]]] = {}
+        for number, same in enumerate(self._keys):
+            for expr in same:
+                known.setdefault(expr, set()).add(frozenset((number,)))
+        seen: dict[int, set[frozenset[int]]] = {}
+        grows = True
+        while grows:
+            grows = False
             for number, scan in self._scans().items():
-                if number not in seen and _names_row(scan, known, self._catalog):
-                    seen.add(number)
-                    equal = (same for column in scan.schema for same in self._same(column))
-                    known |= {substitute(expr, self._inside) for expr in equal}
+                found = _smallest(seen.get(number, set()) | set(_naming(scan, known, self._catalog)))
+                if found != seen.get(number, set()):
+                    seen[number], grows = found, True
+                    for expr in (substitute(e, self._inside) for c in scan.schema for e in self._same(c)):
+                        known[expr] = _smallest(known.get(expr, set()) | found)
         return seen
 
 
-def _names_row(scan: Scan, known: set[Expr], catalog: Catalog) -> bool:
-    """Whether known columns name one row of a stream."""
+def _naming(scan: Scan, known: Mapping[Expr, set[frozenset[int]]], catalog: Catalog) -> Iterator[frozenset[int]]:
+    """Sets of keys that name one row of a stream, where expressions are known by sets of keys."""
     definition = catalog.get(scan.stream.name)
     assert isinstance(definition, StreamDef)
     named = {column.name.lower(): column for column in scan.stream.schema}
-    keys = (constraint.columns for constraint in definition.constraints if isinstance(constraint, Unique))
-    return any(all(named[name.lower()] in known for name in key) for key in keys)
+    for constraint in definition.constraints:
+        if isinstance(constraint, Unique):
+            by = [known.get(named[name.lower()], set()) for name in constraint.columns]
+            yield from (frozenset[int]().union(*some) for some in product(*by))
+
+
+def _smallest(sets: set[frozenset[int]]) -> set[frozenset[int]]:
+    """Those of which no other is a part."""
+    return {one for one in sets if not any(other < one for other in sets)}

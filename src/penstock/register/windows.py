@@ -46,6 +46,7 @@ from penstock.closing.contents import (
     window_rows,
 )
 from penstock.closing.finite import contradicts, count, finite, truths
+from penstock.closing.group_retention import GroupRetention, group_retention
 from penstock.closing.proof import Proof
 from penstock.register.joins import JoinContext, join_states
 from penstock.register.memo import Memo
@@ -149,14 +150,15 @@ class _Walk:
     def _aggregate(self, node: Aggregate) -> Iterator[State]:
         keys = tuple(key.expr for key in node.keys)
         scope = node.schema[0].scope
-        grouped = self._keyed(Holder.GROUP_BY, "group", keys, node.input, scope)
+        grouped = self._keyed(Holder.GROUP_BY, "group", keys, node, scope)
         yield grouped
-        for aggregation in node.aggregations:
+        for number, aggregation in enumerate(node.aggregations):
             if _holds_values(aggregation, node.input):
-                yield self._values(aggregation, node, grouped, scope)
+                yield self._values(number, node, grouped, scope)
 
-    def _values(self, aggregation: Aggregation, node: Aggregate, grouped: State, scope: str) -> State:
+    def _values(self, number: int, node: Aggregate, grouped: State, scope: str) -> State:
         """DISTINCT, and MIN and MAX of rows that may leave, need the values of the group and not just a number."""
+        aggregation = node.aggregations[number]
         assert aggregation.argument is not None
         argument, name = aggregation.argument, aggregation.function.value
         what = f"the values of {expression_text(argument)}"
@@ -167,11 +169,11 @@ class _Walk:
                 Kind.KEYS if rows.kind is not Kind.CONSTANT else rows.kind, f"{what} in {rows.words}", rows.size
             )
             options.append(_option(bound, Proof(f"{what} are those of rows that are held anyway")))
-        number = count(argument, finite(node.input))
-        if number is not None and grouped.is_safe and grouped.bound.kind is not Kind.NONE:
+        numbered = count(argument, finite(node.input))
+        if numbered is not None and grouped.is_safe and grouped.bound.kind is not Kind.NONE:
             each = (
-                entries(number.number, "value")
-                if number.number is not None
+                entries(numbered.number, "value")
+                if numbered.number is not None
                 else Bound(Kind.CONSTANT, "values of a table")
             )
             options.append(
@@ -182,24 +184,34 @@ class _Walk:
                 )
             )
         keys = [key.expr for key in node.keys]
+        kept = group_retention(node, self.catalog)
         end = ending(node.input, keys, self.catalog, at_last=True)
-        if end is not None:
+        # A group of NULL that is never closed is one group, but it keeps all its values.
+        if end is not None and not kept.lasting_nulls:
             options.append(_ended(end, f"{what} in a group"))
         # A value that neither comes again nor leaves has been counted for good, in each group. Spark drops groups, but
         # no value of a group.
         forgets = aggregation.distinct and appends_only(node.input) and self.theories == ALL_THEORIES
         once = ending(node.input, [argument], self.catalog) if forgets else None
-        if once is not None and grouped.is_safe:
+        lasting = [nulls for nulls in kept.values_of(number).lasting_nulls if len(keys) not in nulls]  # it is no NULL
+        if once is not None and grouped.is_safe and not lasting:
             options.append(_ended(once, f"one value of {expression_text(argument)}", scaled=grouped.bound))
         why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
         because = Proof(f"{why} keeps {what}, and nothing bounds them")
-        return _best(Holder.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
+        piling = tuple(columns(argument))
+        if end is not None and kept.lasting_nulls:
+            nulls = [keys[place] for place in sorted(kept.lasting_nulls[0])]
+            because, piling = _with_null(f"{why} keeps {what}", nulls, node.input), _piling(nulls, node.input)
+        return _best(Holder.AGGREGATE_VALUES, None, options, because, scope, piling)
 
     def _distinct(self, node: Distinct) -> State:
-        return self._keyed(Holder.DISTINCT, "row", node.schema, node.input, node.schema[0].scope)
+        return self._keyed(Holder.DISTINCT, "row", node.schema, node, node.schema[0].scope)
 
-    def _keyed(self, holder: Holder, noun: str, keys: tuple[Expr, ...], below: Relation, scope: str) -> State:
+    def _keyed(
+        self, holder: Holder, noun: str, keys: tuple[Expr, ...], node: Aggregate | Distinct, scope: str
+    ) -> State:
         """One entry per combination of values that is there, or that still may change."""
+        below = node.input
         if not keys:
             return _state(holder, None, entries(1, noun), Proof("without GROUP BY there is one group"), scope)
         names = _texts(keys, below)
@@ -218,12 +230,27 @@ class _Walk:
         if rows.is_safe:
             bound = groups(keys, below, self.catalog)
             options.append(_option(bound, Proof(f"a {noun} is there as long as one of {rows.words} has it")))
-        end = ending(below, keys, self.catalog)
-        if end is not None:
-            options.append(_ended(end, f"a {noun} with one value of {names}"))
         what = f"one {noun} is kept for every value of {names}"
         because = Proof(f"{what}, and nothing says that there are finitely many or that they end")
-        return _best(holder, None, options, because, scope, _piling(keys, below))
+        piling = _piling(keys, below)
+        end = ending(below, keys, self.catalog)
+        if end is not None:
+            nulls = self._lasting_nulls(group_retention(node, self.catalog), keys, below)
+            if nulls:
+                rest = _texts([key for key in keys if key not in nulls], below)
+                what = f"one {noun} is kept for every value of {rest}"
+                because, piling = _with_null(what, nulls, below), _piling(nulls, below)
+            else:
+                options.append(_ended(end, f"a {noun} with one value of {names}"))
+        return _best(holder, None, options, because, scope, piling)
+
+    def _lasting_nulls(self, kept: GroupRetention, keys: tuple[Expr, ...], below: Relation) -> list[Expr]:
+        """Keys such that the entries in which they are NULL are never closed, and are not finitely many."""
+        for nulls in kept.lasting_nulls:
+            rest = [key for number, key in enumerate(keys) if number not in nulls]
+            if rest and values(rest, finite(below)) is None:
+                return [keys[number] for number in sorted(nulls)]
+        return []
 
     def _set_operation(self, node: SetOp) -> Iterator[State]:
         if node.op is SetOperator.UNION and node.all:
@@ -243,11 +270,17 @@ class _Walk:
                     Proof("both sides are bounded"),
                 )
             )
+        because = Proof(f"{node.op.value} remembers every row ({names}) of both sides, and nothing says that they end")
+        piling = node.columns
         end = ending(node, node.columns, self.catalog)
         if end is not None:
-            options.append(_ended(end, f"a row ({names})"))
-        because = Proof(f"{node.op.value} remembers every row ({names}) of both sides, and nothing says that they end")
-        yield _best(Holder.SET_OPERATION, None, options, because, scope, node.columns)
+            nulls = self._lasting_nulls(group_retention(node, self.catalog), node.columns, node)
+            if nulls:
+                what = f"{node.op.value} remembers every row ({names}) of both sides"
+                because, piling = _with_null(what, nulls, node), tuple(_computed(nulls, node))
+            else:
+                options.append(_ended(end, f"a row ({names})"))
+        yield _best(Holder.SET_OPERATION, None, options, because, scope, piling)
 
     def _rstream(self, relation: Relation) -> State:
         rows = content(relation, self.catalog)
@@ -267,6 +300,22 @@ class _Walk:
             because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
             scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
             yield State(Holder.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+
+
+def _with_null(what: str, nulls: list[Expr], below: Relation) -> Proof:
+    """Why entries pile up that are closed only where they have values."""
+    null = _texts(nulls, below)
+    them = "they are" if len(nulls) > 1 else "it is"
+    return Proof(
+        f"{what} where {null} {'are' if len(nulls) > 1 else 'is'} NULL, and nothing says that {them} NULL no more"
+    )
+
+
+def _computed(some: Iterable[Expr], node: SetOp) -> Iterator[Column]:
+    """The columns from which both sides of a set operation compute some of its columns."""
+    for side in node.inputs:
+        own = {column: of for column, of in zip(node.columns, side.schema, strict=True) if column in some}
+        yield from _piling(own.values(), side)
 
 
 def _deciding(node: SetOp) -> tuple[Relation, ...]:

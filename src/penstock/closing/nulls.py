@@ -1,0 +1,77 @@
+"""Where no NULL can be: in columns that are NOT NULL, in times, and in what a condition compares.
+
+GROUP BY, DISTINCT and set operations take NULLs for equal, so a NULL is a value like any other, and a punctuation may
+close it. Where there is none, nothing has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+from penstock.algebra.expressions import Arithmetic, Call, Cast, Column, Expr, Literal, Operator
+from penstock.algebra.physical import Scan
+from penstock.algebra.predicates import unwidened
+from penstock.algebra.relations import Join, Relation, Select, Stream, Table
+from penstock.algebra.rewrites.drop_null_tests import valued
+from penstock.catalog import Catalog, Punctuated, StreamDef, TableDef
+from penstock.types import Kind
+
+#: What is added to an instant gives one that fits 64 bits.
+_FITS = 1 << 62
+
+Columns = frozenset[Column]
+
+
+def with_values(relation: Relation, catalog: Catalog) -> Columns:
+    """The columns that hold no NULL in the rows of a physical join or of its inputs; of scans those of the stream."""
+    match relation:
+        case Scan(stream=stream, where=where):
+            return _declared(stream, catalog) | _tested(where)
+        case Table(name, _, schema):
+            definition = catalog.get(name)
+            names = definition.not_null if isinstance(definition, TableDef) else frozenset()
+            return frozenset(column for column in schema if column.name.lower() in names)
+        case Select(below, predicates):
+            return with_values(below, catalog) | _tested(predicates)
+        case Join(operands, on):
+            return frozenset[Column]().union(_tested(on), *(with_values(each, catalog) for each in operands))
+    return frozenset()
+
+
+def has_value(expr: Expr, known: Set[Expr], times: Columns) -> bool:
+    """Whether an expression over columns is never NULL, where some never are, and some of those are instants."""
+    if unwidened(expr) in known:
+        return True
+    match unwidened(expr):
+        case Literal(value):
+            return value is not None
+        case Call("DATE_TRUNC", (Literal(), arg)) | Call(_, (arg,)) if arg.type.kind is Kind.TIMESTAMP:
+            return has_value(arg, known, times)
+        case Cast(arg, type_) if arg.type.kind is Kind.TIMESTAMP and type_.kind is Kind.DATE:
+            return has_value(arg, known, times)
+        case Arithmetic(Operator.DIVIDE | Operator.MODULO, arg, Literal(int(by))) if by > 0 and expr.type.is_integer:
+            return has_value(arg, known, times)
+        case Arithmetic(Operator.ADD | Operator.SUBTRACT, Column() as column, Literal(int(by))):
+            return column in times and abs(by) < _FITS
+    return False
+
+
+def null_never_punctuated(scheme: Punctuated, definition: StreamDef, catalog: Catalog) -> frozenset[str]:
+    """The columns of a scheme, in lower case, in which no punctuation of it can have NULL."""
+    if scheme.source is not None:
+        source = catalog.get(scheme.source)
+        assert isinstance(source, StreamDef)
+        pairs = zip(scheme.columns, scheme.source_columns, strict=True)
+        return frozenset(name.lower() for name, theirs in pairs if theirs.lower() in source.not_null)
+    tested = {column.name.lower() for column in valued(scheme.when)} if scheme.when is not None else set()
+    return frozenset(name.lower() for name in scheme.columns) & (tested | definition.not_null)
+
+
+def _declared(stream: Stream, catalog: Catalog) -> Columns:
+    definition = catalog.get(stream.name)
+    names = definition.not_null if isinstance(definition, StreamDef) else frozenset()
+    return frozenset(column for column in stream.schema if column.name.lower() in names) | {stream.timestamp}
+
+
+def _tested(predicates: Iterable[Expr]) -> Columns:
+    return frozenset[Column]().union(*map(valued, predicates))
