@@ -5,7 +5,7 @@ A group is closed at t if each stream that it reads is, for the group's keys. A 
 - by time, if a key rounds its time, and the key of the next instant is greater;
 - r after another stream was, if its rows come at most r after those that they join: by a condition on both times, or
   because they are referred to within r;
-- if by UNIQUE keys that are not NULL name one row of it, or a row that they name does.
+- if by UNIQUE the keys name one row of it, or a row that they name does.
 """
 
 from __future__ import annotations
@@ -92,8 +92,7 @@ class _Closing:
 
     def is_closed(self, key: Row, t: int) -> bool:
         return all(
-            self._is_named(window, key) or self._is_stream_closed(window, key, t, frozenset())
-            for window in self._windows
+            self._is_named(window) or self._is_stream_closed(window, key, t, frozenset()) for window in self._windows
         )
 
     def _is_stream_closed(self, window: Window, key: Row, t: int, asked: frozenset[str]) -> bool:
@@ -121,9 +120,7 @@ class _Closing:
             values = [self._value_of(_named(window, name), key) for name in scheme.columns]
             if all(values):  # each is known, as (value,)
                 wanted = tuple(value[0] for value in values if value)
-                if any(
-                    ts <= t and punctuation == wanted for ts, punctuation in self._punctuations(definition, scheme)
-                ):
+                if any(ts <= t and punctuation == wanted for ts, punctuation in self._punctuations(definition, scheme)):
                     return True
         return False
 
@@ -164,10 +161,9 @@ class _Closing:
                         known |= {left, right}
         return known
 
-    def _is_named(self, window: Window, key: Row) -> bool:
+    def _is_named(self, window: Window) -> bool:
         """Whether the keys name a row of a stream, by UNIQUE."""
-        pairs = zip(self._keys, key, strict=True)
-        known = self._equal_to({expr for expr, value in pairs if isinstance(expr, Column) and value is not None})
+        known = self._equal_to({key for key in self._keys if isinstance(key, Column)})
         named, before = set[str](), None
         while named != before:
             before = set(named)

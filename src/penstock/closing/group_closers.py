@@ -58,12 +58,7 @@ class AfterInput:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """With the group's first row: the input has just one that is of the group, by UNIQUE, if none of the keys is NULL.
-
-    UNIQUE allows any number of rows with NULL.
-    """
-
-    keys: frozenset[int]
+    """With the group's first row: the input has just one that is of the group, by UNIQUE, for which NULLs are equal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def _needing_values(closers: Closers) -> Iterator[int]:
         match closer:
             case InTime(key):
                 yield key
-            case AfterPunctuation(never_null=keys) | Seen(keys):
+            case AfterPunctuation(never_null=keys):
                 yield from keys
 
 
@@ -122,7 +122,7 @@ def _closes(
                 seen_only and evidence == UNSEEN
             ):
                 return True
-            case Seen(keys) if not keys & nulls:
+            case Seen():
                 return True
             case NeverNull(keys) if keys & nulls:
                 return True

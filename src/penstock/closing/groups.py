@@ -306,7 +306,7 @@ class _Closers:
         scans = self._scans()
         if len(scans) + sum(isinstance(operand, Table) for operand in self._operands) < len(self._operands):
             return ()
-        seen, order = self._seen() if is_there else {}, list(scans)
+        seen, order = self._seen() if is_there else set(), list(scans)
         found: dict[int, list[Closer]] = {number: list(self._own(scan)) for number, scan in scans.items()}
         closed = {number for number, own in found.items() if own}
         for number in scans:
@@ -315,7 +315,7 @@ class _Closers:
                 match rule:
                     case rules.InTime(target, source, int(reach)) if target == number and source in closed:
                         found[number].append(AfterInput(order.index(source), reach))
-            found[number] += [Seen(keys - self._never_null) for keys in seen.get(number, ())]
+            found[number] += [Seen()] * (number in seen)
         if not all(found.values()):
             return ()
         no_null = (NeverNull(self._never_null),) if self._never_null else ()
@@ -376,39 +376,24 @@ class _Closers:
     def _place(self, column: Column) -> int | None:
         return next((number for number, same in enumerate(self._keys) if column in same), None)
 
-    def _seen(self) -> dict[int, set[frozenset[int]]]:
-        """The inputs that have one row of a group: by UNIQUE its keys name it, or a row that they name does.
-
-        With each of them the smallest sets of keys that do, if none of these is NULL.
-        """
-        known: dict[Expr, set[frozenset[int]]] = {}
-        for number, same in enumerate(self._keys):
-            for expr in same:
-                known.setdefault(expr, set()).add(frozenset((number,)))
-        seen: dict[int, set[frozenset[int]]] = {}
-        grows = True
-        while grows:
-            grows = False
+    def _seen(self) -> set[int]:
+        """The inputs that have one row of a group: by UNIQUE its keys name it, or a row that they name does."""
+        known = {expr for same in self._keys for expr in same}
+        seen, before = set[int](), None
+        while seen != before:
+            before = set(seen)
             for number, scan in self._scans().items():
-                found = _smallest(seen.get(number, set()) | set(_naming(scan, known, self._catalog)))
-                if found != seen.get(number, set()):
-                    seen[number], grows = found, True
-                    for expr in (substitute(e, self._inside) for c in scan.schema for e in self._same(c)):
-                        known[expr] = _smallest(known.get(expr, set()) | found)
+                if number not in seen and _names_row(scan, known, self._catalog):
+                    seen.add(number)
+                    equal = (same for column in scan.schema for same in self._same(column))
+                    known |= {substitute(expr, self._inside) for expr in equal}
         return seen
 
 
-def _naming(scan: Scan, known: Mapping[Expr, set[frozenset[int]]], catalog: Catalog) -> Iterator[frozenset[int]]:
-    """Sets of keys that name one row of a stream, where expressions are known by sets of keys."""
+def _names_row(scan: Scan, known: set[Expr], catalog: Catalog) -> bool:
+    """Whether known columns name one row of a stream."""
     definition = catalog.get(scan.stream.name)
     assert isinstance(definition, StreamDef)
     named = {column.name.lower(): column for column in scan.stream.schema}
-    for constraint in definition.constraints:
-        if isinstance(constraint, Unique):
-            by = [known.get(named[name.lower()], set()) for name in constraint.columns]
-            yield from (frozenset[int]().union(*some) for some in product(*by))
-
-
-def _smallest(sets: set[frozenset[int]]) -> set[frozenset[int]]:
-    """Those of which no other is a part."""
-    return {one for one in sets if not any(other < one for other in sets)}
+    keys = (constraint.columns for constraint in definition.constraints if isinstance(constraint, Unique))
+    return any(all(named[name.lower()] in known for name in key) for key in keys)

@@ -422,7 +422,7 @@ def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Cata
         by_stream.setdefault(column.scope, []).append(column.name)
     for occurrence, names in by_stream.items():
         stream = windows[occurrence].stream.name
-        yield from _values_there(stream, names, state, catalog)
+        yield from _values_there(stream, names, catalog)
         for some in dict.fromkeys([*((name,) for name in names), tuple(names)]):
             yield from _new(stream, Punctuated(some), catalog)
             yield from _new(stream, Clustered(some, ROWS), catalog)
@@ -430,14 +430,13 @@ def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Cata
                 yield from _new(stream, Unique(some), catalog)
 
 
-def _values_there(stream: str, names: Iterable[str], state: State, catalog: Catalog) -> Iterator[Step]:
-    """That columns hold no NULL, where they are those of a key or of a scheme that may not speak of it."""
+def _values_there(stream: str, names: Iterable[str], catalog: Catalog) -> Iterator[Step]:
+    """That columns of a scheme hold no NULL, which its punctuations may not speak of."""
     definition = catalog.get(stream)
     assert isinstance(definition, StreamDef)
-    closing = [c.columns for c in definition.constraints if isinstance(c, Unique | Punctuated)]
-    may_be_key = state.holder in (Holder.DISTINCT, Holder.AGGREGATE_VALUES)
+    schemes = [c.columns for c in definition.constraints if isinstance(c, Punctuated)]
     for name in names:
-        if name.lower() not in definition.not_null and (may_be_key or any(name in each for each in closing)):
+        if name.lower() not in definition.not_null and any(name in columns for columns in schemes):
             yield Declare(definition.name, NotNull((name,)))
 
 

@@ -147,7 +147,7 @@ class Endings:
                     source = own[closer.source]
                     closed = np.minimum(closed, np.where(source == NEVER, NEVER, source + closer.reach))
                 elif isinstance(closer, Seen) and seen:
-                    closed = np.where(self._has_null(keys, closer.keys), closed, 0)
+                    closed = np.zeros(len(keys), np.int64)
                 elif isinstance(closer, NeverNull):
                     closed = np.where(self._has_null(keys, closer.keys), 0, closed)
             np.maximum(all_closed, closed, out=all_closed)
