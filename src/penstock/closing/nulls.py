@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from penstock.algebra.expressions import Arithmetic, Call, Cast, Column, Expr, Literal, Operator
+from penstock.algebra.expressions import Column, Expr, Literal, columns
 from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import Join, Relation, Select, Stream, Table
 from penstock.algebra.rewrites.drop_null_tests import valued
 from penstock.catalog import Catalog, Punctuated, StreamDef, TableDef
-from penstock.types import Kind
-
-#: What is added to an instant gives one that fits 64 bits.
-_FITS = 1 << 62
+from penstock.closing.monotone_buckets import never_falls
 
 Columns = frozenset[Column]
 
@@ -39,21 +36,11 @@ def with_values(relation: Relation, catalog: Catalog) -> Columns:
 
 
 def has_value(expr: Expr, known: Set[Expr], times: Columns) -> bool:
-    """Whether an expression over columns is never NULL, where some never are, and some of those are instants."""
-    if unwidened(expr) in known:
+    """Whether an expression is never NULL, where some never are. Times of streams are too small to overflow."""
+    plain = unwidened(expr)
+    if plain in known or (isinstance(plain, Literal) and plain.value is not None):
         return True
-    match unwidened(expr):
-        case Literal(value):
-            return value is not None
-        case Call("DATE_TRUNC", (Literal(), arg)) | Call(_, (arg,)) if arg.type.kind is Kind.TIMESTAMP:
-            return has_value(arg, known, times)
-        case Cast(arg, type_) if arg.type.kind is Kind.TIMESTAMP and type_.kind is Kind.DATE:
-            return has_value(arg, known, times)
-        case Arithmetic(Operator.DIVIDE | Operator.MODULO, arg, Literal(int(by))) if by > 0 and expr.type.is_integer:
-            return has_value(arg, known, times)
-        case Arithmetic(Operator.ADD | Operator.SUBTRACT, Column() as column, Literal(int(by))):
-            return column in times and abs(by) < _FITS
-    return False
+    return never_falls(plain) and columns(plain) <= times
 
 
 def null_never_punctuated(scheme: Punctuated, definition: StreamDef, catalog: Catalog) -> frozenset[str]:
