@@ -155,7 +155,7 @@ class ConstantSemiJoinOperator:
         if isinstance(coming, Events):
             return self._operator.shown(coming, matches)
         assert not isinstance(left.kept, slice)
-        # A row that matches nothing shows at once, and for ever.
+        # A row that matches nothing shows at once, and indefinitely.
         alone = coming.take(slice(0, 0) if self._wants_match else ~left.kept)
         if self._totals is not None:
             slots, store = left.events.slots, self._inputs.core.inputs[0].store
