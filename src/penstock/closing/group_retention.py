@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from penstock.algebra.physical import physical
-from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
+from penstock.algebra.relations import Aggregate, Distinct, Project, SetOp
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import (
     UNSEEN,
@@ -23,8 +23,8 @@ from penstock.closing.group_closers import (
     NeverNull,
     Seen,
 )
-from penstock.closing.groups import ending_of_groups
-from penstock.effort import once
+from penstock.closing.groups import Declared, ending_of_groups
+from penstock.closing.row_times import widened
 
 Closers = tuple[tuple[Closer, ...], ...]
 
@@ -45,6 +45,11 @@ class GroupRetention:
         return self.ending is not None and self.ending.closes_groups
 
     @property
+    def shows(self) -> bool:
+        """Whether a run sees each input close, for each entry: as EMIT ON CLOSE wants it."""
+        return self.is_enforced and self.ending is not None and bool(self.ending.closers) and not self.lasting_nulls
+
+    @property
     def is_enforced(self) -> bool:
         """Whether a run sees what closes them."""
         return self.ending is not None and _sees(self.ending)
@@ -61,15 +66,12 @@ class GroupRetention:
 
 
 def group_retention(node: Aggregate | Distinct | SetOp, catalog: Catalog) -> GroupRetention:
-    """What is kept of the entries of an operator in normal form."""
-    form = _physical(node)
+    """What is kept of the entries of an operator in normal form, by all that is declared, seen by a run or not."""
+    declared = Declared(catalog, unseen=True)
+    relation = node if isinstance(node, SetOp) else widened(node, declared)
+    form = physical(relation.input if isinstance(relation, Project) else relation)
     assert isinstance(form, Aggregate | Distinct | SetOp)
-    return GroupRetention(ending_of_groups(form, catalog))
-
-
-@once
-def _physical(node: Relation) -> Relation:
-    return physical(node)
+    return GroupRetention(ending_of_groups(form, declared))
 
 
 def _sees(ending: Ending) -> bool:

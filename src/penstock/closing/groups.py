@@ -71,18 +71,17 @@ class Declared:
     unseen: bool = False
 
 
-def with_endings(relation: Relation, catalog: Catalog, certain: bool = False) -> Relation:
-    """The physical relation with groups that end, where something says so; with `certain`, something else than a k."""
-    return rewrite_relation(relation, lambda node: _ending(node, Declared(catalog, certain)))
+def with_endings(relation: Relation, declared: Declared) -> Relation:
+    """The physical relation with groups that end, where something says so."""
+    return rewrite_relation(relation, lambda node: _ending(node, declared))
 
 
-def ending_of_groups(node: Aggregate | Distinct | SetOp, catalog: Catalog) -> Ending | None:
-    """How the entries of a physical operator end, by all that is declared, whether a run sees it or not."""
-    declared = Declared(catalog, unseen=True)
+def ending_of_groups(node: Aggregate | Distinct | SetOp, declared: Declared) -> Ending | None:
+    """How the entries of a physical operator end, if they do."""
     found = _ending(node, declared)
     if not (isinstance(found, Ending) and found.closes_groups) and isinstance(node.inputs[0], Join):
         # A join that purges tells for which values it gives no more results.
-        found = _ending(node.with_inputs((with_purging(node.inputs[0], catalog), *node.inputs[1:])), declared)
+        found = _ending(node.with_inputs((with_purging(node.inputs[0], declared.catalog), *node.inputs[1:])), declared)
     return found if isinstance(found, Ending) else None
 
 
@@ -97,6 +96,11 @@ def emitting(relation: Relation) -> Relation:
         "group by a time such as DATE_TRUNC('HOUR', ts), or by columns that each stream has punctuations of: "
         "PUNCTUATED BY (...) WHEN ...; a stream with UNIQUE on them needs none",
     )
+
+
+def named_rows_that_others_follow(join: Join, keys: tuple[Expr, ...], declared: Declared) -> Iterator[Column]:
+    """The times of rows that keys of a physical join name by UNIQUE, and that rows of other inputs follow in time."""
+    yield from _Closers(join, keys, declared).times_of_named_rows()
 
 
 def _ending(node: Relation, declared: Declared) -> Relation:
@@ -320,6 +324,15 @@ class _Closers:
             return ()
         no_null = (NeverNull(self._never_null),) if self._never_null else ()
         return tuple((*own, *no_null) for own in found.values())
+
+    def times_of_named_rows(self) -> Iterator[Column]:
+        """Those that are no keys, of rows that the keys name and that others follow."""
+        sources = {r.source for r in self._rules if isinstance(r, rules.InTime) and isinstance(r.reach, int)}
+        known = {expr for same in self._keys for expr in same}
+        for number in sorted(self._seen() & sources):
+            time = self._scans()[number].stream.timestamp
+            if time not in known:
+                yield time
 
     def _scans(self) -> Mapping[int, Scan]:
         return {

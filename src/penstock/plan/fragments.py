@@ -35,9 +35,10 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import AfterPunctuation, Ending
-from penstock.closing.groups import emitting, with_endings
+from penstock.closing.groups import Declared, emitting, with_endings
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.purging import with_purging
+from penstock.closing.row_times import with_row_times
 from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.effort import answering, nesting, spend
 from penstock.plan.buckets import Constant, ConstantJoin, has_totals
@@ -131,10 +132,11 @@ def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: b
 
     Where rows spill, groups end by nothing that leans on a k, unless what is declared says when they show (`emits`).
     """
-    relation = folded(narrowed(relation))
+    declared = Declared(catalog, certain=spill and not emits)
+    relation = with_row_times(folded(narrowed(relation)), declared, emits)
     counted = with_constant_synopses(relation, catalog)
     purging = with_passing(with_purging(counted, catalog, spill))
-    return with_endings(purging, catalog, certain=spill and not emits)
+    return with_endings(purging, declared)
 
 
 def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:

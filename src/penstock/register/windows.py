@@ -32,7 +32,7 @@ from penstock.algebra.relations import (
     outermost_groups,
 )
 from penstock.catalog import Catalog
-from penstock.closing import Ending, by_punctuations, ending, shows_ends
+from penstock.closing import Ending, ending
 from penstock.closing.bounds import UNBOUNDED, Bound, Kind, badness, entries, least, plus, times
 from penstock.closing.contents import (
     appends_only,
@@ -294,8 +294,7 @@ class _Walk:
         groups = outermost_groups(relation)
         assert groups is not None, "the binder lets nothing else have EMIT ON CLOSE"
         keys = tuple(key.expr for key in groups.keys)
-        declared = by_punctuations(self.catalog)
-        if ending(groups.input, keys, declared) is None or not shows_ends(groups.input, keys, declared):
+        if not group_retention(groups, self.catalog).shows:
             names = _texts(keys, groups.input)
             because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
             scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
