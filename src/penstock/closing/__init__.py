@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from penstock.algebra.expressions import Expr
 from penstock.algebra.relations import Relation
-from penstock.catalog import Catalog
+from penstock.catalog import Catalog, Clustered, Constraint, Ordered, Reference, WithinTime
 from penstock.closing.asked import ASKED, Asked, AskedBlock
 from penstock.closing.blocks import Block, Operand, flat_block
 from penstock.closing.endings import Ending
@@ -27,6 +27,7 @@ from penstock.closing.translation import Translation, ending_of
 __all__ = [
     "Ending",
     "Purging",
+    "by_punctuations",
     "ending",
     "never_falls",
     "referring_punctuations",
@@ -41,6 +42,20 @@ def ending(relation: Relation, keys: Iterable[Expr], catalog: Catalog, at_last: 
     """
     plain, buckets = closable(keys)
     return ending_of(relation, Asked(plain, buckets, seen=not at_last), catalog)
+
+
+def by_punctuations(catalog: Catalog) -> Catalog:
+    """What is declared, but for what closes a value after a number of rows: only punctuations and times do here."""
+    for stream in catalog.streams:
+        rest = tuple(c for c in stream.constraints if not _counts_rows(c))
+        catalog = catalog.having(replace(stream, constraints=rest)) if rest != stream.constraints else catalog
+    return catalog
+
+
+def _counts_rows(constraint: Constraint) -> bool:
+    if isinstance(constraint, Reference):
+        return not isinstance(constraint.within, WithinTime)
+    return isinstance(constraint, Clustered | Ordered)
 
 
 class Purging:

@@ -25,10 +25,6 @@ class InTime:
     unit: TimeUnit = TimeUnit.MICROSECONDS
 
 
-#: The evidence of a scheme that does not say where its punctuations come from: a run sees none of them.
-UNSEEN = -1
-
-
 @dataclass(frozen=True, slots=True)
 class AfterPunctuation:
     """With a punctuation, a row of `evidence`, of these keys; or so much later, if it is one of another input.

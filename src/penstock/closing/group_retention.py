@@ -1,7 +1,6 @@
 """What is kept of groups, distinct values and rows of set operations, and until when: the value that the verdict reads.
 
-It is derived as the plan derives it (`groups`), from the same closers, so what it says is what the operators do. A
-scheme that does not say where its punctuations come from closes groups, too, but no run ever sees one of them.
+It is read from the closers that the operators execute (`groups`), so what it says is what they do.
 """
 
 from __future__ import annotations
@@ -10,21 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from penstock.algebra.physical import physical
-from penstock.algebra.relations import Aggregate, Distinct, Project, SetOp
-from penstock.catalog import Catalog
-from penstock.closing.group_closers import (
-    UNSEEN,
-    AfterInput,
-    AfterPunctuation,
-    Closer,
-    Ending,
-    InTime,
-    NeverNull,
-    Seen,
-)
-from penstock.closing.groups import Declared, ending_of_groups
-from penstock.closing.row_times import widened
+from penstock.closing.group_closers import AfterInput, AfterPunctuation, Closer, Ending, InTime, NeverNull, Seen
 
 Closers = tuple[tuple[Closer, ...], ...]
 
@@ -40,24 +25,14 @@ class GroupRetention:
     ending: Ending | None
 
     @property
-    def ends(self) -> bool:
-        """Whether entries are closed, but for those with NULL in `lasting_nulls`."""
-        return self.ending is not None and self.ending.closes_groups
-
-    @property
     def shows(self) -> bool:
-        """Whether a run sees each input close, for each entry: as EMIT ON CLOSE wants it."""
-        return self.is_enforced and self.ending is not None and bool(self.ending.closers) and not self.lasting_nulls
-
-    @property
-    def is_enforced(self) -> bool:
-        """Whether a run sees what closes them."""
-        return self.ending is not None and _sees(self.ending)
+        """Whether each input is seen to close, for each entry: as EMIT ON CLOSE wants it."""
+        return self.ending is not None and bool(self.ending.closers) and not self.lasting_nulls
 
     @property
     def lasting_nulls(self) -> tuple[frozenset[int], ...]:
         """The smallest sets of keys such that an entry in which just these are NULL is never closed."""
-        return lasting_nulls(self.ending.closers) if self.ending is not None else ()
+        return () if self.ending is None else _lasting(self.ending.closers)
 
     def values_of(self, aggregation: int) -> GroupRetention:
         """What is kept of the values of a DISTINCT aggregate whose groups may stay; its value is the last key."""
@@ -65,23 +40,11 @@ class GroupRetention:
         return GroupRetention(found[0] if found else None)
 
 
-def group_retention(node: Aggregate | Distinct | SetOp, catalog: Catalog) -> GroupRetention:
-    """What is kept of the entries of an operator in normal form, by all that is declared, seen by a run or not."""
-    declared = Declared(catalog, unseen=True)
-    relation = node if isinstance(node, SetOp) else widened(node, declared)
-    form = physical(relation.input if isinstance(relation, Project) else relation)
-    assert isinstance(form, Aggregate | Distinct | SetOp)
-    return GroupRetention(ending_of_groups(form, declared))
+#: What no closer ends, or of which nothing is known.
+NOTHING_ENDS = GroupRetention(None)
 
 
-def _sees(ending: Ending) -> bool:
-    """Whether each input has a closer that needs no punctuations, or some that a run sees."""
-    if ending.after_join:
-        return True
-    return all(_closes(number, ending.closers, frozenset(), seen_only=True) for number in range(len(ending.closers)))
-
-
-def lasting_nulls(closers: Closers) -> tuple[frozenset[int], ...]:
+def _lasting(closers: Closers) -> tuple[frozenset[int], ...]:
     """The smallest sets of keys such that no closer of some input closes an entry in which just these are NULL."""
     nullable = sorted(set(_needing_values(closers)))
     if len(nullable) > _MOST_NULLABLE:
@@ -89,7 +52,8 @@ def lasting_nulls(closers: Closers) -> tuple[frozenset[int], ...]:
     found: list[frozenset[int]] = []
     for size in range(1, len(nullable) + 1):
         for some in map(frozenset, combinations(nullable, size)):
-            if not any(smaller <= some for smaller in found) and not _all_close(closers, some):
+            all_close = all(_closes(number, closers, some) for number in range(len(closers)))
+            if not all_close and not any(smaller <= some for smaller in found):
                 found.append(some)
     return tuple(found)
 
@@ -104,31 +68,19 @@ def _needing_values(closers: Closers) -> Iterator[int]:
                 yield from keys
 
 
-def _all_close(closers: Closers, nulls: frozenset[int]) -> bool:
-    return all(_closes(number, closers, nulls) for number in range(len(closers)))
-
-
-def _closes(
-    number: int,
-    closers: Closers,
-    nulls: frozenset[int],
-    seen_only: bool = False,
-    asked: frozenset[int] = frozenset(),
-) -> bool:
+def _closes(number: int, closers: Closers, nulls: frozenset[int], asked: frozenset[int] = frozenset()) -> bool:
     """Whether an input is closed for entries in which just these keys are NULL."""
     for closer in closers[number]:
         match closer:
             case InTime(key) if key not in nulls:
                 return True
-            case AfterPunctuation(_, evidence, _, never) if not never & nulls and not (
-                seen_only and evidence == UNSEEN
-            ):
+            case AfterPunctuation(never_null=never) if not never & nulls:
                 return True
             case Seen():
                 return True
             case NeverNull(keys) if keys & nulls:
                 return True
             case AfterInput(source) if source not in asked:
-                if _closes(source, closers, nulls, seen_only, asked | {number}):
+                if _closes(source, closers, nulls, asked | {number}):
                     return True
     return False

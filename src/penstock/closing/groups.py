@@ -23,14 +23,11 @@ from penstock.algebra.predicates import Equality, classify, unwidened
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
-    AntiJoin,
     Distinct,
-    Join,
     Output,
     Project,
     Relation,
     Select,
-    SemiJoin,
     SetOp,
     SetOperator,
     Table,
@@ -41,7 +38,6 @@ from penstock.catalog import Catalog, Punctuated, StreamDef, Unique, WithinTime
 from penstock.closing import never_falls, referring_punctuations, rules
 from penstock.closing.evidence import of_fixed, values_of
 from penstock.closing.group_closers import (
-    UNSEEN,
     AfterInput,
     AfterJoin,
     AfterPunctuation,
@@ -54,21 +50,18 @@ from penstock.closing.group_closers import (
 )
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.nulls import has_value, null_never_punctuated, with_values
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import rules_of, with_purging
-from penstock.closing.rules import ByPunctuation, PurgingJoin, Rule
+from penstock.closing.rules import ByPunctuation, Rule
 from penstock.errors import PenstockError
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What groups may end by: what is declared; with `certain` nothing that leans on a k.
-
-    With `unseen`, punctuations too of which nothing says how they come.
-    """
+    """What groups may end by: what is declared; with `certain` nothing that leans on a k."""
 
     catalog: Catalog
     certain: bool = False
-    unseen: bool = False
 
 
 def with_endings(relation: Relation, declared: Declared) -> Relation:
@@ -79,7 +72,7 @@ def with_endings(relation: Relation, declared: Declared) -> Relation:
 def ending_of_groups(node: Aggregate | Distinct | SetOp, declared: Declared) -> Ending | None:
     """How the entries of a physical operator end, if they do."""
     found = _ending(node, declared)
-    if not (isinstance(found, Ending) and found.closes_groups) and isinstance(node.inputs[0], Join):
+    if not (isinstance(found, Ending) and found.closes_groups) and isinstance(node.inputs[0], PhysicalJoin):
         # A join that purges tells for which values it gives no more results.
         found = _ending(node.with_inputs((with_purging(node.inputs[0], declared.catalog), *node.inputs[1:])), declared)
     return found if isinstance(found, Ending) else None
@@ -98,7 +91,7 @@ def emitting(relation: Relation) -> Relation:
     )
 
 
-def named_rows_that_others_follow(join: Join, keys: tuple[Expr, ...], declared: Declared) -> Iterator[Column]:
+def named_rows_that_others_follow(join: PhysicalJoin, keys: tuple[Expr, ...], declared: Declared) -> Iterator[Column]:
     """The times of rows that keys of a physical join name by UNIQUE, and that rows of other inputs follow in time."""
     yield from _Closers(join, keys, declared).times_of_named_rows()
 
@@ -175,7 +168,7 @@ def _closed(relation: Relation, keys: tuple[Expr, ...], declared: Declared, *, i
         case Aggregate(below, own):
             computed = {output.column: output.expr for output in own}
             return _closed(below, tuple(substitute(key, computed) for key in keys), declared, is_there=is_there)
-        case SemiJoin(left, right, on) | AntiJoin(left, right, on):
+        case PhysicalJoin(JoinKind.SEMI | JoinKind.ANTI, (left, right), on):
             return _closed_both(left, right, on, keys, declared)
     found = _Closers(relation, keys, declared)
     closers = found.complete(is_there)
@@ -273,13 +266,13 @@ def _renumbered(closer: Closer, inputs: int, evidence: int) -> Closer:
     match closer:
         case AfterInput(source, reach):
             return AfterInput(source + inputs, reach)
-        case AfterPunctuation(_, number) if number != UNSEEN:
+        case AfterPunctuation(_, number):
             return replace(closer, evidence=number + evidence)
     return closer
 
 
 def _after_join(join: Relation, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
-    if not isinstance(join, PurgingJoin):
+    if not isinstance(join, PhysicalJoin):
         return
     variables = join_variables(join)
     for number, rule in enumerate(join.rules):
@@ -293,12 +286,12 @@ class _Closers:
     """What closes the inputs of what is grouped by these keys."""
 
     def __init__(self, grouped: Relation, keys: tuple[Expr, ...], declared: Declared) -> None:
-        self._declared, self._catalog = declared, declared.catalog
+        self._catalog = declared.catalog
         self.evidence: list[Scan] = []
-        self._operands = grouped.operands if isinstance(grouped, Join) else (grouped,)
-        self._variables = join_variables(grouped) if isinstance(grouped, Join) else []
+        self._operands = grouped.operands if isinstance(grouped, PhysicalJoin) else (grouped,)
+        self._variables = join_variables(grouped) if isinstance(grouped, PhysicalJoin) else []
         self._rules: tuple[Rule, ...] = (
-            rules_of(grouped, self._catalog, declared.certain) if isinstance(grouped, Join) else ()
+            rules_of(grouped, self._catalog, declared.certain) if isinstance(grouped, PhysicalJoin) else ()
         )
         self._inside = {o.column: unwidened(o.expr) for scan in self._scans().values() for o in scan.outputs}
         #: Of each key all that is equal to it, over columns of streams.
@@ -371,19 +364,18 @@ class _Closers:
 
     def _punctuated(self, scan: Scan, definition: StreamDef, scheme: Punctuated) -> Iterator[AfterPunctuation]:
         punctuations = values_of(definition, scheme, self._catalog)
-        if punctuations is None and not self._declared.unseen:
+        if punctuations is None:
             return
         named = {column.name.lower(): column for column in scan.stream.schema}
         without = null_never_punctuated(scheme, definition, self._catalog)
         whole = scheme.columns, punctuations
-        fixed = of_fixed(punctuations, scheme.columns, scan) if punctuations is not None else None
-        for names, told in (whole, fixed or whole):
+        for names, told in (whole, of_fixed(punctuations, scheme.columns, scan) or whole):
             places = [self._place(named[name.lower()]) for name in names]
             if None not in places:
                 keys = tuple(place for place in places if place is not None)
                 never = frozenset(key for key, name in zip(keys, names, strict=True) if name.lower() in without)
-                self.evidence += [told] if told is not None else []
-                yield AfterPunctuation(keys, UNSEEN if told is None else len(self.evidence) - 1, never_null=never)
+                self.evidence.append(told)
+                yield AfterPunctuation(keys, len(self.evidence) - 1, never_null=never)
                 return
 
     def _place(self, column: Column) -> int | None:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Set
 from penstock.algebra.expressions import Column, Expr, Literal, columns
 from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import unwidened
-from penstock.algebra.relations import Join, Relation, Select, Stream, Table
+from penstock.algebra.relations import Relation, Select, Stream, Table
 from penstock.algebra.rewrites.drop_null_tests import valued
 from penstock.catalog import Catalog, Punctuated, StreamDef, TableDef
 from penstock.closing.monotone_buckets import never_falls
+from penstock.closing.physical_join import PhysicalJoin
 
 Columns = frozenset[Column]
 
@@ -30,7 +31,7 @@ def with_values(relation: Relation, catalog: Catalog) -> Columns:
             return frozenset(column for column in schema if column.name.lower() in names)
         case Select(below, predicates):
             return with_values(below, catalog) | _tested(predicates)
-        case Join(operands, on):
+        case PhysicalJoin(operands=operands, on=on):
             return frozenset[Column]().union(_tested(on), *(with_values(each, catalog) for each in operands))
     return frozenset()
 

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.physical import physical
-from penstock.algebra.relations import Aggregate, Distinct, Join, Output, Project, Relation, rewrite_relation
+from penstock.algebra.relations import Aggregate, Distinct, Output, Project, Relation, rewrite_relation
 from penstock.closing.group_closers import Ending
 from penstock.closing.groups import Declared, ending_of_groups, named_rows_that_others_follow
+from penstock.closing.physical_join import PhysicalJoin, with_physical_joins
 
 
 def with_row_times(relation: Relation, declared: Declared, emits: bool) -> Relation:
@@ -42,9 +43,9 @@ def widened(node: Aggregate | Distinct, declared: Declared, emits: bool = False)
 
 
 def _times(node: Aggregate | Distinct, declared: Declared) -> Iterator[Column]:
-    form = physical(node)
+    form = with_physical_joins(physical(node))
     assert isinstance(form, Aggregate | Distinct)
-    if isinstance(form.input, Join):
+    if isinstance(form.input, PhysicalJoin):
         keys: tuple[Expr, ...] = tuple(key.expr for key in form.keys) if isinstance(form, Aggregate) else form.schema
         yield from named_rows_that_others_follow(form.input, keys, declared)
 
@@ -64,7 +65,7 @@ def _same(column: Column) -> Output:
 
 
 def _closes(node: Aggregate | Distinct, declared: Declared) -> bool:
-    form = physical(node)
+    form = with_physical_joins(physical(node))
     assert isinstance(form, Aggregate | Distinct)
     found: Ending | None = ending_of_groups(form, declared)
     return found is not None and found.closes_groups
