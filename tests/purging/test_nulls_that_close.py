@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from penstock import check
+from penstock.closing.evidence import REMEMBERED
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.errors import PenstockError
+from penstock.synopsis import punctuated as remembered
 from tests.engines.comparing import bound, embedded, expected
 from tests.generators import Case
 from tests.purging.stepping import steps
@@ -134,3 +136,20 @@ def test_a_table_with_null_where_it_is_not_null_stops_the_query() -> None:
     query, catalog = bound(case)
     with pytest.raises(PenstockError, match="t has NULL in a, which is NOT NULL: row 2"):
         embedded(case, query, catalog, 1, 0)
+
+
+def test_texts_of_closed_values_are_forgotten_when_guards_forget_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guard remembers the last values that were closed, and owns their texts."""
+    assert remembered.ROOM == REMEMBERED
+    monkeypatch.setattr(remembered, "ROOM", 16)
+    ddl_ = "CREATE STREAM s (k STRING, ends INT, ts BIGINT, PUNCTUATED BY (k) WHEN ends = 1) TIMESTAMP BY ts;"
+    select = "SELECT k, COUNT(*) AS n FROM s GROUP BY k"
+    (verdict,) = check(f"{ddl_} CREATE QUERY q AS {select};")
+    assert "guard, constant: the last 65,536 values in each cell that s: PUNCTUATED BY (k)" in verdict.explanation()
+    most = []
+    for keys in (10_000, 30_000):
+        data = {"s": [(f"key-{n // 2}", n % 2, n) for n in range(2 * keys)]}
+        query, catalog = bound(Case(ddl_, select, data, None, ""))
+        engine = EmbeddedEngine(query, catalog)
+        most.append(max(len(engine._dictionary) for _ in steps(engine, catalog, data, 500)))
+    assert most[1] <= most[0] + 300
