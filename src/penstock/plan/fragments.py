@@ -32,11 +32,12 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import AfterPunctuation, Ending
-from penstock.closing.groups import emitting, with_endings
+from penstock.closing.groups import Declared, emitting, with_endings
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.narrowing import narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging
+from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
@@ -129,6 +130,11 @@ class Wanted:
     spill: bool = False
     emits: bool = False
 
+    @property
+    def declared(self) -> Declared:
+        """What groups may end by. Where rows spill, by no k, unless what is declared says when groups show."""
+        return Declared(self.catalog, certain=self.spill and not self.emits)
+
 
 #: What becomes of a relation in normal form, in this order.
 PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
@@ -136,14 +142,16 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
     lambda relation, _: narrowed(relation),
     # Occurrences of a stream that say nothing new are left out.
     lambda relation, _: folded(relation),
+    # Groups whose row is named by their keys read its time.
+    lambda relation, wanted: with_row_times(relation, wanted.declared, wanted.emits),
     # Scans filter and compute early, and joins keep buckets where these bound them.
     lambda relation, wanted: with_constant_synopses(relation, wanted.catalog),
     # Joins with tables keep nothing of the other input.
     lambda relation, _: with_stateless_inputs(relation),
     # Joins get their retentions.
     lambda relation, wanted: with_purging(relation, wanted.catalog, wanted.spill),
-    # Groups end. Where rows spill, by nothing that leans on a k, unless what is declared says when they show.
-    lambda relation, wanted: with_endings(relation, wanted.catalog, certain=wanted.spill and not wanted.emits),
+    # Groups, distinct values and rows of set operations end.
+    lambda relation, wanted: with_endings(relation, wanted.declared),
     # The outermost groups show when they close.
     lambda relation, wanted: emitting(relation) if wanted.emits else relation,
     # Windows that slide keep a partial aggregate per pane.
