@@ -147,8 +147,7 @@ def _with_own_equalities(join: Join) -> Join:
     """
     operands = list(join.operands)
     for number, operand in enumerate(operands):
-        # A filter commutes with a window of time, not with one of rows.
-        if isinstance(operand, Scan) and isinstance(operand.spec, Unbounded | Range):
+        if isinstance(operand, Scan):
             equal = tuple(each for same in join_classes(join) for each in _own_equalities(operand, same))
             operands[number] = replace(operand, where=operand.where + equal)
     return Join(tuple(operands), join.on)

@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.algebra.expressions import Column, columns
+from penstock.algebra.expressions import Column, Literal, columns
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Schema, Stream
+from penstock.algebra.relations import PartitionRows, Rows, Schema, Stream
 from penstock.catalog import StreamDef
 from penstock.engines.lateness import LAST_INSTANT, Progress, on_time
 from penstock.engines.routing import Router
@@ -23,7 +23,7 @@ from penstock.operators.scalars import compile_predicate
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
 from penstock.synopsis.codes import Nulls, encode_column
-from penstock.synopsis.deltas import Deltas, assemble
+from penstock.synopsis.deltas import Deltas, assemble, null_row
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 from penstock.types import TimeUnit
@@ -156,6 +156,7 @@ class _Reader:
         scan = route.leaf
         assert isinstance(scan, Scan)
         self._fragment, self._leaf, self._route, self._scan = fragment, leaf, route, scan
+        self._everywhere = np.arange(fragment.cells)
         exprs = [*scan.where, *(output.expr for output in scan.outputs)]
         exprs += [expr for dimension in route.dimensions if dimension for expr in dimension]
         self.names = {column.name for expr in exprs for column in columns(expr)}
@@ -163,17 +164,39 @@ class _Reader:
 
     def send(self, arrived: _Arrived, dictionary: Dictionary) -> Sent:
         self._compile(arrived.names)
-        taken = arrived if self._where is None else arrived.take(np.flatnonzero(self._where(arrived.rows, dictionary)))
+        kept = None if self._where is None else np.flatnonzero(self._where(arrived.rows, dictionary))
+        taken = arrived if kept is None else arrived.take(kept)
         if self._takes_columns:
             out = assemble([taken.columns[place] for place in self._places], len(taken.ts))
         else:
             out = self._project(taken.rows, dictionary)
-        ones = arrived.ones[: len(out)]
+        deltas = Deltas(taken.ts, arrived.ones[: len(out)], out)
+        if self._scan.counts and kept is not None:
+            deltas = self._counted(arrived, kept, out, dictionary)
         if self._router.is_trivial:
-            return Sent(self._fragment.number, self._leaf, arrived.zeros[: len(out)], Deltas(taken.ts, ones, out))
-        picked, cells = self._router.cells(taken.rows, dictionary)
-        deltas = Deltas(taken.ts[picked], np.ones(len(picked), np.int64), out[picked])
-        return Sent(self._fragment.number, self._leaf, cells, deltas)
+            return Sent(self._fragment.number, self._leaf, arrived.zeros[: len(deltas)], deltas)
+        if isinstance(self._scan.spec, Rows):
+            return self._ticking(deltas, *self._router.cells(arrived.rows, dictionary))
+        routed = arrived if self._scan.counts else taken
+        picked, cells = self._router.cells(routed.rows, dictionary)
+        return Sent(self._fragment.number, self._leaf, cells, deltas.take(picked))
+
+    def _counted(self, arrived: _Arrived, kept: Ints, out: Ints, dictionary: Dictionary) -> Deltas:
+        """All rows, those that the filter leaves out with weight 0 and nothing but the values of their partition."""
+        weight, rows = np.zeros(len(arrived.ts), np.int64), np.empty((len(arrived.ts), out.shape[1]), np.int64)
+        weight[kept] = 1
+        rows[kept], rows[weight == 0] = out, self._bare(arrived.rows[weight == 0], dictionary)
+        return Deltas(arrived.ts, weight, rows)
+
+    def _ticking(self, deltas: Deltas, picked: Ints, cells: Ints) -> Sent:
+        """The rows of a stream that is counted as a whole: where one does not go, it still counts."""
+        shape = len(deltas), len(self._everywhere)
+        weight = np.zeros(shape, np.int64)
+        weight[picked, cells] = deltas.weight[picked]
+        everywhere = deltas.take(np.repeat(np.arange(len(deltas)), len(self._everywhere)))
+        everywhere = everywhere.counting(weight.reshape(-1) != 0)
+        everywhere.rows[everywhere.weight == 0] = null_row(len(self._scan.schema))
+        return Sent(self._fragment.number, self._leaf, np.tile(self._everywhere, len(deltas)), everywhere)
 
     def _compile(self, names: list[str]) -> None:
         if self._compiled_for == names:
@@ -183,6 +206,9 @@ class _Reader:
         where, outputs = self._scan.where, tuple(output.expr for output in self._scan.outputs)
         self._where = compile_predicate(where, schema) if where else None
         self._project = projection(outputs, schema)
+        by = self._scan.spec.by if isinstance(self._scan.spec, PartitionRows) else ()
+        bare = (o.expr if o.column in by else Literal(None, o.expr.type) for o in self._scan.outputs)
+        self._bare = projection(tuple(bare), schema)
         self._router = Router(self._fragment, self._route, schema)
         self._places = [schema.index(output) for output in outputs if isinstance(output, Column)]
         #: Whether nothing is computed for its rows.

@@ -26,7 +26,8 @@ class Arrivals:
     """The same by the values that they have of the join's variables. A NULL joins nothing."""
 
     def __init__(self, rows: Rows, core: IndexedInputs) -> None:
-        self._rows, self.core = rows, core
+        self._rows = {n: own.weighing() if isinstance(own, Deltas) else own for n, own in rows.items()}
+        self.core = core
         self._known: dict[tuple[int, tuple[int, ...]], tuple[Keys, Ints]] = {}
         self._seen: dict[tuple[int, tuple[int, ...], int], Seen] = {}
         self._stored: dict[int, Ints] = {}

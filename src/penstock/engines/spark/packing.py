@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from penstock.algebra.relations import Schema
 from penstock.engines.lateness import Progress
 from penstock.synopsis.codes import is_interned
-from penstock.synopsis.deltas import Deltas, is_null, row_width
+from penstock.synopsis.deltas import Deltas, is_null, null_row, row_width
 from penstock.synopsis.dictionary import Dictionary, Interned
 from penstock.synopsis.memory import Ints
 
@@ -73,11 +73,14 @@ def rows_packets(
     most = max(1, PACKET_BYTES // (8 * (1 + row_width(len(schema)))))
     for number, start in enumerate(range(0, len(deltas), most)):
         end = start + most
-        part = Deltas(deltas.ts[start:end], deltas.weight[start:end], deltas.rows[start:end])
-        rows, values = _with_own_codes(part.rows, schema, dictionary)
+        part = deltas.take(slice(start, end))
+        bare = _is_bare(part, len(schema))
+        rows, values = _with_own_codes(part.rows[~bare] if bare.any() else part.rows, schema, dictionary)
         header: dict[str, Any] = {"kind": Kind.ROWS.value, "leaf": leaf, "sequence": first + number}
         header |= {"columns": len(schema), "rows": len(part), "origin": _origin(origin)}
-        numbers = [part.ts, part.weight, *rows.T]
+        if bare.any():
+            header["bare"] = len(part) - len(rows)
+        numbers = [part.ts, part.weight, *rows.T, *((bare.astype(np.int64),) if bare.any() else ())]
         yield _packed(header | {"values": values} if values else header, numbers)
 
 
@@ -195,13 +198,26 @@ def _with_own_codes(rows: Ints, schema: Schema, dictionary: Dictionary) -> tuple
 def _opened_rows(header: dict[str, Any], data: bytes, schema: Schema, dictionary: Dictionary) -> Deltas:
     n = header["rows"]
     ts, weight = np.empty(n, np.int64), np.empty(n, np.int64)
-    rows = np.empty((n, row_width(header["columns"])), np.int64)
-    _widen(header, data, [ts, weight, *rows.T])
+    rows = np.empty((n - header.get("bare", 0), row_width(header["columns"])), np.int64)
+    bare = np.zeros(n if "bare" in header else 0, np.int64)
+    _widen(header, data, [ts, weight, *rows.T, *((bare,) if "bare" in header else ())])
     if "values" in header:
         codes = dictionary.encode(read_values(header["values"]))
         for column, live in _interned_places(rows, schema):
             rows[live, column] = codes[rows[live, column]]
+    if "bare" in header:
+        whole = np.empty((n, rows.shape[1]), np.int64)
+        whole[bare == 0], whole[bare == 1] = rows, null_row(header["columns"])
+        rows = whole
     return Deltas(ts, weight, rows)
+
+
+def _is_bare(deltas: Deltas, columns: int) -> NDArray[np.bool_]:
+    """Which rows are only counted, and have no values: these do not travel."""
+    bare: NDArray[np.bool_] = deltas.weight == 0
+    if bare.any():
+        bare[bare] = (deltas.rows[bare] == null_row(columns)).all(axis=1)
+    return bare
 
 
 def _opened_instants(header: dict[str, Any], data: bytes) -> Deltas:

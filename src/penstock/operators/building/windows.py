@@ -42,14 +42,14 @@ def _guarded(build: Builder, number: int, scan: Scan, arrivals: DeltaNode) -> De
     if not own:
         return arrivals
     told = [_arrivals(build, guard.evidence, build.evidence(guard.evidence)) for guard in own]
-    guards = Guards(build.memory, build.name("guards"), own, scan.schema, build.dictionary)
+    guards = Guards(build.memory, build.name("guards"), own, scan, build.dictionary)
     build.holders += guards.holders
     build.gauges.top.ruled_out.append(guards.violations)
     return lambda step: guards.step(arrivals(step), [each(step) for each in told])
 
 
 def build_reorder(build: Builder, scan: Scan) -> Reorder:
-    reorder = Reorder(build.memory, build.name("input"), row_width(len(scan.schema)))
+    reorder = Reorder(build.memory, build.name("input"), row_width(len(scan.schema)), counts=scan.counts)
     build.holders.append(RowCodeOwner(reorder.held_column, scan.schema))
     build.gauges.top.counts.append(reorder.__len__)
     return reorder
@@ -97,8 +97,7 @@ def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
     build.stores.append(window.store)
 
     def step_window(step: Step) -> Events:
-        rows = arrivals(step)
-        return window.step(rows.ts, rows.rows, step.until)
+        return window.step(arrivals(step), step.until)
 
     return window.store, step_window
 
