@@ -326,14 +326,16 @@ class _Rules:
     def _awaited(self, key: ByKey, rules: tuple[Rule, ...]) -> tuple[int, ...]:
         """The inputs that may ask for a key, where nothing else tells them.
 
-        Each has to stop asking in the end, or keys would grow where rows do not.
+        Each has to stop asking in the end, or keys would grow where rows do not. A window of rows is never left by more
+        keys than it has rows.
         """
         held = {n for n in range(len(self._join.operands)) if self.holds(n, key.variables)} - {key.target}
         spend(len(held) * len(rules))
         untold = tuple(n for n in sorted(held) if not any(self._tells(rule, key.target, n) for rule in rules))
         join = PurgingJoin(self._join.operands, self._join.on, rules, (), (), ())
         grows = isinstance(self._scans[key.target].spec, Unbounded) and not always_forgets(join, key.target)
-        return untold if grows or all(any(_stops(rule, n, key) for rule in rules) for n in untold) else ()
+        counts = isinstance(self._scans[key.target].spec, Rows)
+        return untold if grows or counts or all(any(_stops(rule, n, key) for rule in rules) for n in untold) else ()
 
     def _late(self, key: ByKey, rules: tuple[Rule, ...]) -> tuple[AfterRows, ...]:
         """RIDS of those that may ask for a key, if all have it, and CA that says when they stop."""

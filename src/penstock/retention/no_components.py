@@ -2,8 +2,9 @@
 
 Who refers to such a row need not wait for it. A key is noted when a row fails its stream's filter, leaves its window,
 or is forgotten although others may still refer to it. It is kept until nobody will, as the plan says (`ByNo`), by the
-time of its row, order or clusters. Where all who refer to it are told otherwise, or it has left its window, it is there
-until the step is over, for those who wait for it.
+time of its row, order or clusters; of a window of rows there are no more keys than rows that it does not store. Where
+all who refer to it are told otherwise, or it has left its window, it is there until the step is over, for those who
+wait for it.
 
 RIDS(k) tells them, too, but k rows later; and where k is large, more rows wait than keys would be kept (6.10). Where
 clusters say when a key can go, there is a choice, and it is made for the smaller size over time: while keys are kept,
@@ -18,6 +19,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.algebra.physical import Scan
+from penstock.algebra.relations import Relation, Rows
 from penstock.closing.rules import ByCluster, ByNo, ByOrder, InTime, PurgingJoin
 from penstock.kernels.purge import TIME
 from penstock.plan.constraint_report import ConstraintReport
@@ -60,6 +63,7 @@ class NoComponents:
         self._names = {n: _name(node, rule) for n, rule in self._rules.items()}
         self._choices = {n: memory.array(f"{name}.no_choice{n}", 4) for n, rule in self._rules.items() if rule.late}
         self._left = {n: memory.array(f"{name}.no{n}", 1) for n in self._rules}
+        self._window_rows = {n: _rows_of_window(node.operands[rule.target]) for n, rule in self._rules.items()}
         self._passing: list[tuple[int, Ints]] = []
 
     def reports(self) -> list[ConstraintReport]:
@@ -122,7 +126,9 @@ class NoComponents:
                 kept.clear()
             elif len(kept) > max(FEW_KEYS, MORE_KEYS * int(left[0])):
                 slots, keys, starts = kept.entries()
-                kept.forget(slots[self._is_needless(number, keys, starts)])
+                needless = self._is_needless(number, keys, starts)
+                needless[self._beyond_window(number, starts, np.flatnonzero(~needless))] = True
+                kept.forget(slots[needless])
                 left[0] = len(kept)
 
     def asks(self, cluster: ByCluster, keys: Ints) -> Bools:
@@ -143,6 +149,15 @@ class NoComponents:
             needless &= closed
         return needless
 
+    def _beyond_window(self, number: int, starts: Ints, needed: Ints) -> Ints:
+        """Which of the keys that are needed are those of rows that have left a window of rows, the oldest of them."""
+        rows = self._window_rows[number]
+        if rows is None:
+            return needed[:0]
+        most = max(0, rows - len(self._core.inputs[self._rules[number].target].store))
+        oldest_first = needed[np.argsort(starts[needed], kind="stable")]
+        return oldest_first[: max(0, len(needed) - most)]
+
     def _is_closed(self, number: int, closer: Closer, rule: ByNo, keys: Ints, starts: Ints) -> Bools:
         clock = self._closing.clocks[self._closing.clock_of(number)]
         closed = np.zeros(len(keys), np.bool_)
@@ -160,6 +175,11 @@ class NoComponents:
 def _askers(rule: ByNo) -> tuple[int, ...]:
     """The inputs for which keys may be kept."""
     return rule.awaited or tuple(told.source for told in rule.late)
+
+
+def _rows_of_window(operand: Relation) -> int | None:
+    """How many rows a window of rows has."""
+    return operand.spec.count if isinstance(operand, Scan) and isinstance(operand.spec, Rows) else None
 
 
 def _name(node: PurgingJoin, rule: ByNo) -> str:
