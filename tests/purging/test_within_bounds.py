@@ -12,7 +12,6 @@ from random import Random
 import pytest
 
 from penstock.closing.kconstraints import (
-    Analysis,
     Bounded,
     ClusteredArrival,
     Constraint,
@@ -26,9 +25,9 @@ from penstock.closing.kconstraints import (
     Rows,
     Stream,
     Time,
-    analyse,
 )
 from tests.purging.stored import Steps
+from tests.reference.kconstraints import Analysis, analyse
 from tests.register.kconstraints.cases import random_input, random_query
 from tests.register.kconstraints.model import FILTER, Event, is_over
 from tests.register.kconstraints.test_bounds import by_kinds

