@@ -109,3 +109,19 @@ def _kept(cells: int, declared: str) -> tuple[int, int]:
         held = [line for line in engine.metrics() if line.operator.startswith("scan") and line.state_rows]
         most = max(most, sum(line.state_rows for line in held))
     return most, changes
+
+
+def test_partitions_that_a_filter_leaves_out_take_no_room() -> None:
+    """A selection on the partition's columns takes all rows of a partition or none."""
+    script = bind_text("""
+    CREATE STREAM s (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    SELECT a, b FROM s [PARTITION BY a ROWS 3] WHERE a BETWEEN 1 AND 4 AND b > 10
+    """).checked()
+    engine, sizes = EmbeddedEngine(script.queries[0], script.catalog), []
+    for start in range(0, 4000, 1000):
+        rows = [(ts % 5 if ts % 2 else ts, ts % 100, ts) for ts in range(start, start + 1000)]
+        engine.push("s", batch(script.catalog.get("s"), rows))  # type: ignore[arg-type]
+        engine.advance()
+        sizes.append(engine.state())
+    assert sizes[-1] == sizes[1]
+    assert sizes[0][0] <= 4 * 3 + 1

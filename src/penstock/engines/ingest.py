@@ -164,6 +164,8 @@ class _Reader:
 
     def send(self, arrived: _Arrived, dictionary: Dictionary) -> Sent:
         self._compile(arrived.names)
+        if self._partitions is not None:
+            arrived = arrived.take(np.flatnonzero(self._partitions(arrived.rows, dictionary)))
         kept = None if self._where is None else np.flatnonzero(self._where(arrived.rows, dictionary))
         taken = arrived if kept is None else arrived.take(kept)
         if self._takes_columns:
@@ -203,10 +205,14 @@ class _Reader:
             return
         self._compiled_for = names
         schema = _raw_schema(self._scan.stream, names)
-        where, outputs = self._scan.where, tuple(output.expr for output in self._scan.outputs)
+        by = self._scan.spec.by if isinstance(self._scan.spec, PartitionRows) else ()
+        # A predicate on the partition's columns takes all rows of a partition or none, which then need not count.
+        whole = tuple(p for p in self._scan.where if columns(p) and columns(p) <= frozenset(by))
+        where = tuple(p for p in self._scan.where if p not in whole)
+        outputs = tuple(output.expr for output in self._scan.outputs)
+        self._partitions = compile_predicate(whole, schema) if whole else None
         self._where = compile_predicate(where, schema) if where else None
         self._project = projection(outputs, schema)
-        by = self._scan.spec.by if isinstance(self._scan.spec, PartitionRows) else ()
         bare = (o.expr if o.column in by else Literal(None, o.expr.type) for o in self._scan.outputs)
         self._bare = projection(tuple(bare), schema)
         self._router = Router(self._fragment, self._route, schema)

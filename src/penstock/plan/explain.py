@@ -15,6 +15,7 @@ from penstock.algebra.relations import (
     AntiJoin,
     Join,
     Relation,
+    Rows,
     SemiJoin,
     StreamKind,
     Table,
@@ -88,6 +89,8 @@ def _route_text(fragment: Fragment, route: Route) -> str:
     parts = [f"reads {_leaf_name(route.leaf)}"]
     parts += [f"partitioned by {' × '.join(by)}"] if by else []
     parts += [f"each row in {copies} cells"] if copies > 1 else []
+    is_counted = isinstance(route.leaf, Scan) and isinstance(route.leaf.spec, Rows)
+    parts += ["counted in all cells"] if is_counted and copies < fragment.cells else []
     return ", ".join(parts)
 
 
