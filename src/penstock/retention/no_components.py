@@ -2,9 +2,8 @@
 
 Who refers to such a row need not wait for it. A key is noted when a row fails its stream's filter, leaves its window,
 or is forgotten although others may still refer to it. It is kept until nobody will, as the plan says (`ByNo`), by the
-time of its row, order or clusters; of a window of rows there are no more keys than rows that it does not store. Where
-all who refer to it are told otherwise, or it has left its window, it is there until the step is over, for those who
-wait for it.
+time of its row, order or clusters, or until its row would have left its window of rows. Where all who refer to it are
+told otherwise, or it has left its window, it is there until the step is over, for those who wait for it.
 
 RIDS(k) tells them, too, but k rows later; and where k is large, more rows wait than keys would be kept (6.10). Where
 clusters say when a key can go, there is a choice, and it is made for the smaller size over time: while keys are kept,
@@ -20,12 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Relation, Rows
-from penstock.closing.rules import ByCluster, ByNo, ByOrder, InTime, PurgingJoin
+from penstock.algebra.relations import Rows
+from penstock.closing.join_variables import columns_of
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByCluster, ByNo, ByOrder, InTime
 from penstock.kernels.purge import TIME
 from penstock.plan.constraint_report import ConstraintReport
 from penstock.retention.arrivals import Arrivals
 from penstock.retention.closing_state import ClosingState
+from penstock.retention.left_rows import LeftRows
 from penstock.retention.monitors import Monitors
 from penstock.retention.notification import Notification
 from penstock.synopsis.evidence import MISSING
@@ -49,7 +51,7 @@ class NoComponents:
         self,
         memory: Memory,
         name: str,
-        node: PurgingJoin,
+        node: PhysicalJoin,
         core: IndexedInputs,
         closing_state: ClosingState,
         monitors: Monitors,
@@ -63,7 +65,12 @@ class NoComponents:
         self._names = {n: _name(node, rule) for n, rule in self._rules.items()}
         self._choices = {n: memory.array(f"{name}.no_choice{n}", 4) for n, rule in self._rules.items() if rule.late}
         self._left = {n: memory.array(f"{name}.no{n}", 1) for n in self._rules}
-        self._window_rows = {n: _rows_of_window(node.operands[rule.target]) for n, rule in self._rules.items()}
+        windows = {rule.target: node.operands[rule.target] for rule in self._rules.values() if rule.is_kept}
+        self._left_rows = {
+            target: LeftRows(memory, f"{name}.left{target}", scan.spec.count)
+            for target, scan in windows.items()
+            if isinstance(scan, Scan) and isinstance(scan.spec, Rows)
+        }
         self._passing: list[tuple[int, Ints]] = []
 
     def reports(self) -> list[ConstraintReport]:
@@ -72,6 +79,8 @@ class NoComponents:
 
     def choose(self, rows: Arrivals) -> None:
         """Sees rows that come, after the keys of this step, and chooses whether keys are kept."""
+        for target, left in self._left_rows.items():
+            left.arrive(rows.times(target))
         for number, choice in self._choices.items():
             late = self._rules[number].late
             limits = [limit for rule in late if (limit := self._monitors.limit(rule.k)) is not None]
@@ -126,9 +135,7 @@ class NoComponents:
                 kept.clear()
             elif len(kept) > max(FEW_KEYS, MORE_KEYS * int(left[0])):
                 slots, keys, starts = kept.entries()
-                needless = self._is_needless(number, keys, starts)
-                needless[self._beyond_window(number, starts, np.flatnonzero(~needless))] = True
-                kept.forget(slots[needless])
+                kept.forget(slots[self._is_needless(number, keys, starts)])
                 left[0] = len(kept)
 
     def asks(self, cluster: ByCluster, keys: Ints) -> Bools:
@@ -147,16 +154,10 @@ class NoComponents:
             for closer_number, closer in closers:
                 closed |= self._is_closed(closer_number, closer, self._rules[number], keys, starts)
             needless &= closed
+        left = self._left_rows.get(self._rules[number].target)
+        if left is not None and self._keeps(number):
+            needless |= starts < left.until()
         return needless
-
-    def _beyond_window(self, number: int, starts: Ints, needed: Ints) -> Ints:
-        """Which of the keys that are needed are those of rows that have left a window of rows, the oldest of them."""
-        rows = self._window_rows[number]
-        if rows is None:
-            return needed[:0]
-        most = max(0, rows - len(self._core.inputs[self._rules[number].target].store))
-        oldest_first = needed[np.argsort(starts[needed], kind="stable")]
-        return oldest_first[: max(0, len(needed) - most)]
 
     def _is_closed(self, number: int, closer: Closer, rule: ByNo, keys: Ints, starts: Ints) -> Bools:
         clock = self._closing.clocks[self._closing.clock_of(number)]
@@ -177,17 +178,12 @@ def _askers(rule: ByNo) -> tuple[int, ...]:
     return rule.awaited or tuple(told.source for told in rule.late)
 
 
-def _rows_of_window(operand: Relation) -> int | None:
-    """How many rows a window of rows has."""
-    return operand.spec.count if isinstance(operand, Scan) and isinstance(operand.spec, Rows) else None
-
-
-def _name(node: PurgingJoin, rule: ByNo) -> str:
-    columns = node.keys_of(rule.target, rule.variables)
+def _name(node: PhysicalJoin, rule: ByNo) -> str:
+    columns = columns_of(node, rule.target, rule.variables)
     return f"{columns[0].scope}: No of ({', '.join(column.name for column in columns)})"
 
 
-def _closers(node: PurgingJoin, rule: ByNo, asking: int) -> Iterator[tuple[int, Closer]]:
+def _closers(node: PhysicalJoin, rule: ByNo, asking: int) -> Iterator[tuple[int, Closer]]:
     """The rules that say when an input brings no more rows that ask for a key."""
     for number, other in enumerate(node.rules):
         match other:

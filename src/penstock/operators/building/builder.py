@@ -10,31 +10,29 @@ from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.relations import (
     Aggregate,
-    AntiJoin,
     Distinct,
-    Join,
     Project,
     Relation,
     Schema,
     Select,
-    SemiJoin,
     SetOp,
     SetOperator,
     Table,
     Unbounded,
 )
 from penstock.closing.group_closers import Ending
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.kernels import counting
 from penstock.operators.bag import Bag
 from penstock.operators.building.groups import build_aggregate, build_counting, build_ending
 from penstock.operators.building.joins import build_join, build_semi_join
 from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured
 from penstock.operators.building.windows import build_arrivals, build_window
-from penstock.operators.gauges import Gauges
+from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.groups.counting import FUNCTIONS
+from penstock.operators.inputs import InputBuffer
 from penstock.operators.projection import projection
 from penstock.operators.scalars import compile_predicate
-from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment
@@ -54,7 +52,7 @@ class Builder:
         fragment: Fragment,
         memory: Memory,
         dictionary: Dictionary,
-        insert_only: Join | None,
+        insert_only: PhysicalJoin | None,
         shared: SharedStores | None,
         forgetting: Forgetting = EAGER,
         spill: Path | None = None,
@@ -69,8 +67,8 @@ class Builder:
         self.insert_only = insert_only
         self.leaves = [route.leaf for route in fragment.routes]
         self.guards = fragment.guards
-        #: What comes through leaves that are built, by their numbers.
-        self.arrivals: dict[int, DeltaNode] = {}
+        #: The operators that read leaves, by the numbers of these.
+        self._leaf_gauges: dict[int, Gauge] = {}
         self.windows: dict[Hashable, StoreAndEvents] = {}
         self.shared = shared
         self._number = 0
@@ -86,12 +84,20 @@ class Builder:
         for store in self.stores:
             store.end_step()
 
-    def add_rstream(self, store: RowStore, ticks: Reorder, schema: Schema) -> None:
+    def add_rstream(self, store: RowStore, schema: Schema) -> None:
         """RSTREAM keeps the relation once more, at the root."""
         self.holders.append(RowCodeOwner(store.held_column, schema))
         root = self.gauges.all[0]
-        root.arrays += ["rstream", "ticks"]
-        root.counts += [store.__len__, ticks.__len__]
+        root.arrays.append("rstream")
+        root.counts.append(store.__len__)
+        root.in_flight_arrays.append("ticks")  # instants, not rows
+
+    def add_in_flight(self, buffer: InputBuffer) -> None:
+        """Counts the rows in flight of an input at the operator that reads them first."""
+        self.holders += buffer.holders
+        gauge = self._leaf_gauges.get(buffer.leaf, self.gauges.all[0])
+        gauge.in_flight_arrays.append(buffer.name)
+        gauge.in_flight.append(buffer.__len__)
 
     def deltas(self, relation: Relation) -> DeltaNode:
         return self.built(relation, lambda: self._deltas(relation))
@@ -117,9 +123,9 @@ class Builder:
                 return self.project(below, tuple(o.expr for o in outputs))
             case Keep(below, columns):
                 return self.project(below, columns)
-            case Join():
+            case PhysicalJoin(JoinKind.JOIN):
                 return build_join(self, relation, relation.schema)
-            case SemiJoin() | AntiJoin():
+            case PhysicalJoin():
                 return build_semi_join(self, relation)
             case Aggregate():
                 return build_aggregate(self, relation)[1]
@@ -172,13 +178,8 @@ class Builder:
     def leaf(self, relation: Relation) -> int:
         number = next(i for i, leaf in enumerate(self.leaves) if leaf is relation)
         self.gauges.top.leaf = number
+        self._leaf_gauges[number] = self.gauges.top
         return number
-
-    def evidence(self, number: int) -> Scan:
-        """The leaf of that number, through which punctuations come."""
-        scan = self.leaves[number]
-        assert isinstance(scan, Scan)
-        return scan
 
     def _received(self, leaf: Relation) -> DeltaNode:
         number = self.leaf(leaf)
@@ -196,7 +197,7 @@ class Builder:
     def project(self, below: Relation, exprs: tuple[Expr, ...]) -> DeltaNode:
         """Rows of these expressions. A join makes its results of plain columns at once."""
         columns = tuple(expr for expr in exprs if isinstance(expr, Column))
-        if isinstance(below, Join) and len(columns) == len(exprs):
+        if isinstance(below, PhysicalJoin) and below.kind is JoinKind.JOIN and len(columns) == len(exprs):
             return self.built(below, lambda: build_join(self, below, columns))
         node, project = self.deltas(below), projection(exprs, below.schema)
 
