@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.retention import no_components
+from penstock.retention.left_rows import PARTS, LeftRows
+from penstock.retention.no_components import MORE_KEYS
 from penstock.sql import bind_text
+from penstock.synopsis.memory import Memory
 from tests.engines.comparing import batch, embedded, expected
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
@@ -125,3 +130,32 @@ def test_partitions_that_a_filter_leaves_out_take_no_room() -> None:
         sizes.append(engine.state())
     assert sizes[-1] == sizes[1]
     assert sizes[0][0] <= 4 * 3 + 1
+
+
+def test_keys_of_rows_that_have_left_their_window_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else says when s stops asking for a row of t: every row of t fails, and each has another value."""
+    monkeypatch.setattr(no_components, "FEW_KEYS", 8)
+    ddl = DDL.format(of_s="", of_t=", UNIQUE (a), PUNCTUATED BY (a) WHEN v = 0")
+    text = "SELECT ISTREAM(s.id AS s, t.id AS t) FROM s [ROWS 9], t [ROWS 40] WHERE s.a = t.a AND t.v > 1"
+    steps, most = Steps(f"{ddl}CREATE QUERY q AS {text};"), 0
+    for number in range(300):
+        steps.feed("t", (number, number, 1))
+        steps.feed("s", (number, number, 1))
+        most = max(most, len(steps.no("t")))
+    assert 20 < most <= 40 * MORE_KEYS + 8
+    assert steps.log == steps.expected()
+
+
+@pytest.mark.parametrize("count", [1, 3, 40, 1000])
+@pytest.mark.parametrize("largest", [2, 7])
+def test_marks_say_which_rows_have_left_to_within_a_part_of_the_window(count: int, largest: int) -> None:
+    random, times, left = Random(count), list[int](), LeftRows(Memory(), "left", count)
+    for _ in range(500):
+        step = sorted(random.choices(range(len(times), len(times) + 9), k=random.randrange(largest)))
+        times += [max(ts, *times[-1:]) for ts in step] if times else step
+        left.arrive(np.array(times[len(times) - len(step) :], np.int64))
+        known = left.until()
+        assert not any(ts < known for ts in times[-count:])
+        # A mark is a part of a window apart from the next, or a step, at whose end it is made.
+        due = len(times) - count + -count // PARTS - 2 * largest
+        assert due < 0 or times[due] <= known

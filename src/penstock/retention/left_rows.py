@@ -22,7 +22,7 @@ class LeftRows:
     """Follows the window of so many rows over a stream, all of whose rows it is shown."""
 
     def __init__(self, memory: Memory, name: str, count: int) -> None:
-        self._count = count
+        self._count, self._apart = count, -(-count // PARTS)
         #: [rows that arrived, marks that were made]
         self._registers = memory.array(f"{name}.arrived", 2)[:2]
         self._marks = memory.array(f"{name}.marks", _ROOM, 2)[:_ROOM]
@@ -34,7 +34,7 @@ class LeftRows:
         self._registers[0] += len(times)
         arrived, made = self._registers.tolist()
         last = int(self._marks[(made - 1) % _ROOM, 0]) if made else 0
-        if arrived - last >= max(1, self._count // PARTS):
+        if arrived - last >= self._apart:
             self._marks[made % _ROOM] = arrived, times[-1]
             self._registers[1] = made + 1
 

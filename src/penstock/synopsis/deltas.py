@@ -89,14 +89,6 @@ def is_null(rows: Ints, column: int, columns: int) -> Bools:
     return null
 
 
-def null_row(columns: int) -> Ints:
-    """The words of a row whose columns are all NULL."""
-    row = np.zeros(row_width(columns), np.int64)
-    for column in range(columns):
-        row[columns + column // NULL_BITS] |= 1 << (column % NULL_BITS)
-    return row
-
-
 def null_masks(some: Iterable[int], columns: int) -> tuple[Ints, Ints]:
     """The words that hold the null bits of some columns, and the masks that pick them."""
     masks: dict[int, int] = {}
