@@ -14,6 +14,7 @@ from penstock.algebra.printing import Json, expression_text, plan_text, window_t
 from penstock.algebra.relations import (
     Aggregation,
     Relation,
+    Rows,
     StreamKind,
     Table,
     walk_relations,
@@ -85,6 +86,8 @@ def _route_text(fragment: Fragment, route: Route) -> str:
     parts = [f"reads {_leaf_name(route.leaf)}"]
     parts += [f"partitioned by {' × '.join(by)}"] if by else []
     parts += [f"each row in {copies} cells"] if copies > 1 else []
+    is_counted = isinstance(route.leaf, Scan) and isinstance(route.leaf.spec, Rows)
+    parts += ["counted in all cells"] if is_counted and copies < fragment.cells else []
     return ", ".join(parts)
 
 

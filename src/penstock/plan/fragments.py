@@ -22,7 +22,6 @@ from penstock.algebra.relations import (
     Project,
     Query,
     Relation,
-    Rows,
     Select,
     SetOp,
     StreamKind,
@@ -244,8 +243,6 @@ class _Cutter:
 
     def piece(self, relation: Relation) -> _Piece:
         match relation:
-            case Scan(spec=Rows()):
-                return _Piece(relation, (Route(relation, (None,)),), (1,))
             case Scan(spec=PartitionRows(by=by)):
                 return _Piece(relation, (Route(relation, (by,)),), (self.cells,), _seen(relation, _columns(by)))
             case Scan() | Table():
