@@ -13,6 +13,7 @@ import numpy as np
 
 from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.relations import Join, Project, Relation, Select, StreamKind
+from penstock.operators.blocks import Blocks, together, whole_instants
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
 from penstock.operators.gauges import Gauge
@@ -85,7 +86,7 @@ class Machine:
 
     def _step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None) -> Deltas:
         changes = self._root(Step(dict(enumerate(inputs)), until))
-        result = self._finished(changes, until, arrivals) if self._last else changes
+        result = together(self._finished(changes, until, arrivals) if self._last else changes)
         self._builder.end_step()
         if self._rstream is not None:
             self._rstream.store.end_step()
@@ -125,19 +126,21 @@ class Machine:
         """What each operator did in the last step, and what it keeps."""
         return self._builder.gauges.all
 
-    def _finished(self, changes: Deltas, until: int, arrivals: Ints | None) -> Deltas:
-        net = changes if self._is_net else netted(changes)
+    def _finished(self, changes: Blocks, until: int, arrivals: Ints | None) -> Blocks:
+        # RSTREAM gives a relation once at an instant.
+        blocks = changes if self._is_net and self._rstream is None else whole_instants(changes)
+        net = blocks if self._is_net else map(netted, blocks)
         match self._kind:
             case StreamKind.ISTREAM:
-                return inserted(net)
+                return map(inserted, net)
             case StreamKind.DSTREAM:
-                return deleted(net)
+                return map(deleted, net)
             case StreamKind.RSTREAM:
                 assert self._rstream is not None
                 stamps = arrivals if arrivals is not None else np.zeros(0, np.int64)
                 ticks = Deltas(stamps, np.ones(len(stamps), np.int64), np.zeros((len(stamps), row_width(0)), np.int64))
                 due = self._ticks.step(ticks, until)
-                return self._rstream.step(net, np.unique(due.ts))
+                return self._rstream.blocks(net, np.unique(due.ts))
         return net
 
 

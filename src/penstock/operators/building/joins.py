@@ -9,12 +9,23 @@ from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
+from penstock.algebra.expressions import columns as columns_of
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import AntiJoin, Join, Relation, Rows, Schema, SemiJoin
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.closing.rules import ByKey, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
-from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, once
+from penstock.operators.blocks import Blocks
+from penstock.operators.building.nodes import (
+    BlockNode,
+    DeltaNode,
+    EventNode,
+    Step,
+    Stored,
+    at_once,
+    in_one_block,
+    once,
+)
 from penstock.operators.building.windows import build_arrivals, build_purgeable
 from penstock.operators.joins.bucket_join import (
     BucketInputs,
@@ -24,11 +35,12 @@ from penstock.operators.joins.bucket_join import (
     skyline_of,
 )
 from penstock.operators.joins.bucket_totals import BucketTotals, Summed
-from penstock.operators.joins.mjoin import JoinCore, JoinOperator, SemiJoinOperator
+from penstock.operators.joins.mjoin import Combinations, JoinCore, JoinOperator, Residual, SemiJoinOperator
 from penstock.operators.joins.stateless_input import PassingInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
 from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
+from penstock.plan.probe_paths import probe_paths
 from penstock.plan.stateless_input import Passing, PassingAntiJoin, PassingJoin, PassingSemiJoin
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge, looked_up
@@ -36,7 +48,7 @@ from penstock.retention.spill import with_leaving
 from penstock.retention.windows import RecallableWindow
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import Deltas, row_width
-from penstock.synopsis.events import Events
+from penstock.synopsis.events import Events, Some
 from penstock.synopsis.indexed_inputs import JoinInput
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
@@ -45,7 +57,7 @@ if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
 
 
-def build_join(build: Builder, join: Join, columns: Schema) -> DeltaNode:
+def build_join(build: Builder, join: Join, columns: Schema) -> BlockNode:
     """The join's results, of these columns."""
     if isinstance(join, PurgingJoin):
         return _purging_join(build, join, columns)
@@ -59,7 +71,7 @@ def build_join(build: Builder, join: Join, columns: Schema) -> DeltaNode:
     return lambda step: operator.step([part.events(step) for part in parts])
 
 
-def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNode:
+def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> BlockNode:
     windows = {number: _PurgeableInput(build, node.operands[number]) for number in node.forgets}
     parts = [
         windows[number].stored if number in windows else build.events(operand)
@@ -67,7 +79,7 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     ]
     insert_only = node is build.insert_only
     core = _core(build, node, columns, parts, insert_only=insert_only, looked_up=looked_up(node))
-    evidence = [build.deltas(scan) for scan in node.evidence]
+    evidence = [build.rows(scan) for scan in node.evidence]
     forgetting = {number: own.window for number, own in windows.items()}
     retracts = not insert_only and not is_monotone(node)
     copies = [_copies(build, node, monitor) for monitor in node.monitors]
@@ -77,7 +89,7 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
         name,
         node,
         core,
-        core.paths,
+        core.probes,
         forgetting,
         retracts,
         build.dictionary,
@@ -96,7 +108,7 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     build.gauges.top.monitors.append(purge.reports)
     _measure_disk(build, purge)
 
-    def join(step: Step) -> Deltas:
+    def join(step: Step) -> Blocks:
         arrived = {number: own.arrivals(step) for number, own in windows.items()}
         came = {number: part.events(step) for number, part in enumerate(parts) if number not in windows}
         purge.learn([rows(step) for rows in evidence], {**arrived, **came}, step.until)
@@ -110,11 +122,12 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
             came[number] = with_leaving(came[number], leaving)
             events[number] = core.follow(number, with_leaving(events[number], leaving))
         purge.wake(events)
-        found, times, signs, rows = core.step(events)
-        results = Deltas(times, signs, rows).take(purge.wait_timeout.in_time(found, times))
-        purge.gave(int((signs > 0).sum()))
-        purge.step([came[number] for number in range(len(parts))], events, found)
-        return results.in_order()
+        for found in core.blocks(events):
+            results = found.deltas()
+            purge.gave(int((results.weight > 0).sum()))
+            purge.found(found.slots)
+            yield results.take(purge.wait_timeout.in_time(found.slots, results.ts))
+        purge.step([came[number] for number in range(len(parts))], events)
 
     return join
 
@@ -136,7 +149,7 @@ def _copies(build: Builder, node: PurgingJoin, monitor: Monitor) -> int:
     return prod(share for share, *dimensions in along if not any(dimensions))
 
 
-def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> DeltaNode:
+def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> BlockNode:
     """A join of buckets: of inputs that have some no row is stored but one of each."""
     nodes, parts, synopses = _bucket_inputs(build, node, node.operands, node.buckets)
     core = _core(build, node, columns, parts, insert_only=node is build.insert_only)
@@ -144,7 +157,7 @@ def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> Delta
     return lambda step: operator.step([changes(step) for changes in nodes])
 
 
-def build_totals(build: Builder, node: Constant, summed: Sequence[Summed]) -> tuple[DeltaNode, BucketTotals]:
+def build_totals(build: Builder, node: Constant, summed: Sequence[Summed]) -> tuple[BlockNode, BucketTotals]:
     """A join of buckets, of all columns, each result with partial aggregates behind them."""
     join = node if isinstance(node, ConstantJoin) else Join(node.inputs, node.on)
     nodes, parts, synopses = _bucket_inputs(build, join, node.inputs, node.buckets)
@@ -177,7 +190,7 @@ def _bucket_inputs(
             nodes.append(parts[-1].events)
             synopses.append(None)
             continue
-        nodes.append(_stretched(build, build.deltas(operand), operand.schema, kept, parts))
+        nodes.append(_stretched(build, at_once(build.deltas(operand)), operand.schema, kept, parts))
         schema = (*operand.schema, *(stretch.column for stretch in kept.stretches))
         joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
         recipe, width = recipe_of(kept, schema, joined), row_width(len(schema))
@@ -248,20 +261,21 @@ class _Settled:
         return slots, leaving
 
 
-def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJoin) -> DeltaNode:
+def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJoin) -> BlockNode:
     """Rows of both sides go when they match nothing new, and a left row as soon as it has a match, which it keeps."""
     node = relation.join
     windows = [_PurgeableInput(build, operand) for operand in node.operands]
     core = _core(build, node, (), [own.stored for own in windows], looked_up=looked_up(node))
-    evidence = [build.deltas(scan) for scan in node.evidence]
+    evidence = [build.rows(scan) for scan in node.evidence]
     wants_match = isinstance(relation, SemiJoin)
-    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    grows = is_monotone(node)
+    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match, grows=grows)
     left, right = (cast(RecallableWindow, own.window) for own in windows)
     forgetting = {0: _Settled(left, operator), 1: right}
     name = build.name("purge")
     settings = (build.forgetting, build.spill)
     purge = Purge(
-        build.memory, name, node, core, core.paths, forgetting, False, build.dictionary, (), *settings, once=(0,)
+        build.memory, name, node, core, core.probes, forgetting, False, build.dictionary, (), *settings, once=(0,)
     )
     _measure_disk(build, purge)
     build.holders += purge.holders
@@ -270,23 +284,23 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
     build.gauges.top.ruled_out.append(purge.ruled_out.count)
     build.gauges.top.given_up.append(purge.wait_timeout.count)
 
-    def semi_join(step: Step) -> Deltas:
+    def in_time(found: Combinations) -> Some:
+        return purge.wait_timeout.in_time(found.slots, found.deltas().ts)
+
+    def semi_join(step: Step) -> Blocks:
         purge.learn([rows(step) for rows in evidence], {}, step.until)
         came = [own.step(step, own.arrivals(step)) for own in windows]
         allowed = [purge.ruled_out.allowed(number, events) for number, events in enumerate(came)]
         entered = [core.enter(number, events) for number, events in enumerate(allowed)]
         purge.bring_back(entered, step.until)
         purge.wake(entered)
-        found, times, signs, _ = core.step(entered)
-        kept = purge.wait_timeout.in_time(found, times)
-        shown = operator.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
-        purge.step(came, entered, found[kept])
-        return shown
+        yield from operator.shown(allowed[0], operator.matches(entered, in_time, purge.found))
+        purge.step(came, entered)
 
     return build.narrowed(semi_join, windows[0].stored, relation.left.schema)
 
 
-def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
+def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> BlockNode:
     if isinstance(relation, PurgingSemiJoin | PurgingAntiJoin):
         return _purging_semi_join(build, relation)
     if isinstance(relation, ConstantSemiJoin | ConstantAntiJoin):
@@ -295,17 +309,18 @@ def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
         return _passing_semi_join(build, relation)
     sides = (relation.left, relation.right)
     parts = [build.events(side) for side in sides]
-    core = _core(build, Join(sides, relation.on), (), parts)
-    wants_match = isinstance(relation, SemiJoin)
-    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    join = Join(sides, relation.on)
+    core = _core(build, join, (), parts)
+    name, wants_match = build.name("semijoin"), isinstance(relation, SemiJoin)
+    operator = SemiJoinOperator(build.memory, name, core, wants_match, grows=is_monotone(join))
 
-    def semi_join(step: Step) -> Deltas:
+    def semi_join(step: Step) -> Blocks:
         return operator.step([part.events(step) for part in parts])
 
     return build.narrowed(semi_join, parts[0], relation.left.schema)
 
 
-def _constant_semi_join(build: Builder, relation: ConstantSemiJoin | ConstantAntiJoin) -> DeltaNode:
+def _constant_semi_join(build: Builder, relation: ConstantSemiJoin | ConstantAntiJoin) -> BlockNode:
     sides = (relation.left, relation.right)
     join = Join(sides, relation.on)
     nodes, parts, synopses = _bucket_inputs(build, join, sides, relation.buckets)
@@ -318,7 +333,7 @@ def _constant_semi_join(build: Builder, relation: ConstantSemiJoin | ConstantAnt
     )
 
 
-def _passing_join(build: Builder, node: PassingJoin, columns: Schema) -> DeltaNode:
+def _passing_join(build: Builder, node: PassingJoin, columns: Schema) -> BlockNode:
     """A join with tables, which keeps nothing of its other input."""
     changes, parts, store = _passing_inputs(build, node)
     passing = PassingInput(_core(build, node, columns, parts), node.passing, store)
@@ -326,13 +341,13 @@ def _passing_join(build: Builder, node: PassingJoin, columns: Schema) -> DeltaNo
     return lambda step: joined(passing, changes(step), [part.events(step) for part in tables])
 
 
-def _passing_semi_join(build: Builder, relation: PassingSemiJoin | PassingAntiJoin) -> DeltaNode:
+def _passing_semi_join(build: Builder, relation: PassingSemiJoin | PassingAntiJoin) -> BlockNode:
     changes, parts, store = _passing_inputs(build, relation)
     core = _core(build, Join(relation.inputs, relation.on), (), parts)
     passing, table = PassingInput(core, relation.passing, store), parts[1 - relation.passing]
     wants_match = isinstance(relation, SemiJoin)
     if relation.passing == 0:
-        return lambda step: shown(passing, changes(step), table.events(step), wants_match)
+        return in_one_block(lambda step: shown(passing, changes(step), table.events(step), wants_match))
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
     return lambda step: matched(passing, changes(step), table.events(step), operator)
 
@@ -347,7 +362,7 @@ def _passing_inputs(build: Builder, node: Passing) -> tuple[DeltaNode, list[Stor
     parts = []
     for number, below in enumerate(node.inputs):
         if number == node.passing:
-            changes.append(build.deltas(below))
+            changes.append(at_once(build.deltas(below)))
         parts.append(passing if number == node.passing else build.events(below))
     build.purges_within_step = True
     return changes[0], parts, store
@@ -369,15 +384,23 @@ def _core(
         positions = tuple(None if column is None else part.schema.index(column) for column in own)
         inputs.append(JoinInput(part.store, len(part.schema), positions))
     stored = tuple(column for part in parts for column in part.schema)
-    residual = tuple(expr for expr in join.on if not _is_indexed(expr, variables))
-    predicate = compile_predicate(residual, stored) if residual else None
-    test = (lambda rows: predicate(rows, build.dictionary)) if predicate is not None else None
+    residual = _residual(build, tuple(expr for expr in join.on if not _is_indexed(expr, variables)), stored)
     shown = tuple(map(stored.index, columns))
     name = build.name("join")
     rules = join.rules if isinstance(join, PurgingJoin) else ()
     keys = [(rule.target, rule.variables) for rule in rules if isinstance(rule, ByKey)]
-    core = partial(JoinCore, build.memory, name, tuple(inputs), test, shown)
-    return core(insert_only=insert_only, looked_up=looked_up, keys=keys)
+    paths = probe_paths([source.variables for source in inputs], keys)
+    core = partial(JoinCore, build.memory, name, tuple(inputs), residual, shown, paths)
+    return core(insert_only=insert_only, looked_up=looked_up)
+
+
+def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residual | None:
+    """The test of predicates that no index evaluates, with the columns that it reads."""
+    if not exprs:
+        return None
+    read = tuple(column for column in dict.fromkeys(stored) if any(column in columns_of(expr) for expr in exprs))
+    predicate = compile_predicate(exprs, read)
+    return Residual(lambda rows: predicate(rows, build.dictionary), tuple(map(stored.index, read)))
 
 
 def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:
