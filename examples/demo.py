@@ -93,8 +93,8 @@ def main() -> None:
 
 def show_shrinking(here: Path) -> None:
     say(
-        "A query that does not fit: every item would be kept for ever, and every bid whose item does not come. What "
-        "would help is said, too."
+        "A query that does not fit: every item would be kept indefinitely, and every bid whose item does not come. "
+        "What would help is said, too."
     )
     (here / "growing.sql").write_text(GROWING)
     show("growing.sql", GROWING)

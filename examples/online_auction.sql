@@ -1,7 +1,7 @@
 -- The difference between the final and the initial price of each item of an auction. Li et al., example 1: itemid is
 -- unique in item, and bid has punctuations on itemid, as rows of a stream of their own: a closed item can be forgotten.
 -- The paper takes for granted that the item of each bid comes. Here that is not declared, and the query not safe: a bid
--- whose item never comes would wait for ever. `penstock check` says which declaration is missing.
+-- whose item never comes would wait indefinitely. `penstock check` says which declaration is missing.
 
 CREATE STREAM item (
   sellerid BIGINT, itemid BIGINT, name STRING, initialprice DECIMAL(12, 2), ts TIMESTAMP,

@@ -168,7 +168,7 @@ class Query:
 
     @property
     def verdict(self) -> Verdict:
-        """May it run for ever, with what has been declared so far?"""
+        """May it run indefinitely, with what has been declared so far?"""
         with limited(self._effort):
             return check_query(self.bound, self._session.catalog, self._origin)
 

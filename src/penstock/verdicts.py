@@ -1,4 +1,4 @@
-"""Verdicts from Python: may the queries of a text, of a file, or of a plain Spark DataFrame run for ever?"""
+"""Verdicts from Python: is the state of the queries of a text, of a file, or of a plain Spark DataFrame bounded?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check(what: Any, *, effort: int | None = None) -> list[Verdict]:
     <text>:1:75: one row is kept for every value of s.a, and nothing says that there are finitely many or that they end
         CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT DISTINCT a FROM s
                                                                                   ^
-    why: let N rows come, each with its own a: the next may be like any of them
+    why: suppose N rows arrive, each with its own a: the next may be like any of them
     any of these would make it safe:
       1. ALTER STREAM s ADD UNIQUE (a);
       2. ALTER STREAM s ADD PUNCTUATED BY (a);

@@ -1,4 +1,4 @@
-"""`penstock check`: all that is wrong with a file, which queries may run for ever, and exit codes 0, 1 and 2."""
+"""`penstock check`: all that is wrong with a file, which queries have bounded state, and exit codes 0, 1 and 2."""
 
 from tests.cli.conftest import Golden, Penstock
 
@@ -48,7 +48,7 @@ def test_an_unsafe_query_shows_what_grows_why_and_what_would_help(penstock: Pens
         "q.sql:5:14: every row of b is kept until its row of i comes, and nothing says that one comes, or by when\n"
         "    FROM item i, bid b\n"
         "                 ^^^^^\n"
-        "why: let N rows of b come, each with its own auction: a partner of any of them may come next\n"
+        "why: suppose N rows of b arrive, each with its own auction: a partner of any of them may arrive next\n"
         "any of these would make it safe:\n"
         "  1. ALTER STREAM item ADD PUNCTUATED BY (id);\n"
         "  2. ALTER STREAM bid ADD FOREIGN KEY (auction) REFERENCES item (id) WITHIN 1 HOUR;\n"

@@ -9,23 +9,14 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.closing.punctuation import (
-    Attribute,
-    Equality,
-    JoinQuery,
-    Scheme,
-    Stream,
-    check,
-    check_plan,
-    punctuation_graph,
-    safe_plans,
-)
+from penstock.closing.punctuation import Attribute, Equality, JoinQuery, Scheme, Stream, check_plan, safe_plans
 from penstock.closing.punctuation.plans import Join, Leaf
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.register import check_query, refuse_unsafe
 from penstock.register.refusal import UnsafeQuery
 from tests.engines.comparing import Log, batch, bound, logged
 from tests.generators import Case
+from tests.reference.punctuation import check, punctuation_graph
 
 #: A row of a stream, and the rows that each stream's state has then.
 Step = tuple[str, tuple[object, ...], dict[str, int]]

@@ -74,7 +74,7 @@ def test_a_lazy_purge_keeps_what_came_since_the_last_and_no_more() -> None:
 
 
 def test_what_waits_for_a_lost_punctuation_is_given_up_and_counted() -> None:
-    """Every tenth is lost. Without giving up, its item stays for ever."""
+    """Every tenth is lost. Without giving up, its item stays indefinitely."""
     kept, without = states(Forgetting(), lost=10)
     given_up, engine = states(Forgetting(give_up=100), lost=10)
     assert kept[-1] >= 19

@@ -13,7 +13,6 @@ from random import Random
 import pytest
 
 from penstock.closing.kconstraints import (
-    Analysis,
     Bounded,
     ClusteredArrival,
     Constraint,
@@ -27,9 +26,9 @@ from penstock.closing.kconstraints import (
     Rows,
     Stream,
     Time,
-    analyse,
 )
 from tests.purging.stored import Steps
+from tests.reference.kconstraints import Analysis, analyse
 from tests.register.kconstraints.cases import random_input, random_query
 from tests.register.kconstraints.model import FILTER, Event, is_over
 from tests.register.kconstraints.test_bounds import by_kinds
@@ -41,7 +40,7 @@ UNIT = 1000
 def test_no_more_is_kept_than_the_bounds_say(kinds: tuple[type, ...]) -> None:
     counted = 0
     for seed in range(30):
-        counted += follow(Random(f"{seed} {kinds}"), kinds)
+        counted += follow(Random(f"{seed} {[kind.__name__ for kind in kinds]}"), kinds)
     assert counted, "no bound could be counted"
 
 
@@ -49,7 +48,7 @@ def test_no_more_is_kept_than_the_bounds_say(kinds: tuple[type, ...]) -> None:
 @by_kinds
 def test_no_more_is_kept_than_the_bounds_say_in_many_cases(kinds: tuple[type, ...]) -> None:
     for seed in range(200):
-        follow(Random(f"many {seed} {kinds}"), kinds)
+        follow(Random(f"many {seed} {[kind.__name__ for kind in kinds]}"), kinds)
 
 
 def follow(random: Random, kinds: tuple[type, ...]) -> int:

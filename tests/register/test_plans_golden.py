@@ -13,16 +13,8 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from penstock.closing.punctuation import (
-    Join,
-    JoinQuery,
-    Leaf,
-    NotPurgeable,
-    Scheme,
-    check_plan,
-    punctuation_graph,
-    safe_plans,
-)
+from penstock.closing.punctuation import Join, JoinQuery, Leaf, NotPurgeable, Scheme, check_plan, safe_plans
+from tests.reference.punctuation import punctuation_graph
 from tests.register.punctuation.futures import Instance
 
 FILE = Path(__file__).parents[1] / "golden" / "plans" / "punctuations.yaml"

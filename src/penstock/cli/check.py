@@ -1,4 +1,4 @@
-"""penstock check: find out what is wrong with the statements of a file, and which queries may run for ever
+"""penstock check: find out what is wrong with the statements of a file, and which queries have bounded state
 
 Binds every statement and reports all errors at once. Each query gets a verdict: how much it keeps at most, or which
 piece of it may grow without end, why, and what would make it safe.

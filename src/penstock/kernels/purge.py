@@ -54,7 +54,7 @@ NEVER = (1 << 63) - 1
 #: What a row waits for: how many hashes of values, and of each clock the value that it has to reach. Where an input is
 #: closed by its key, the row with that key, else -1.
 WATCHED, KEYED, FIRST_CLOCK = range(3)
-#: In place of how long rows are in a window: for ever, and until something else happens than time.
+#: In place of how long rows are in a window: indefinitely, and until something else happens than time.
 ALWAYS, NOT_KNOWN = -1, -2
 #: Rows that are looked at for one row before it is left alone for a while.
 EFFORT = 4096

@@ -1,4 +1,4 @@
-"""Keys: which columns name one row of a relation for ever, by what streams and tables declare UNIQUE.
+"""Keys: which columns name one row of a relation indefinitely, by what streams and tables declare UNIQUE.
 
 A window holds a stream's row from one instant to another and never again. So a row that a key names comes once and goes
 once, and so does a combination of such rows, which is there while all of them are. Two things follow. A key decides

@@ -1,4 +1,4 @@
-"""The query register: may this query run for ever, why not, and what would make it safe?
+"""The query register: is the state of this query bounded, why not, and what would make it safe?
 
 >>> from penstock.sql import bind_text
 >>> script = bind_text('''
@@ -14,17 +14,10 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 
 | file                   | idea                                                                        |
 | ---------------------- | --------------------------------------------------------------------------- |
-| `bounds.py`            | how much a piece of state may hold                                          |
-| `finite.py`            | which columns take finitely many values                                     |
-| `contents.py`          | how many rows a relation has at an instant                                  |
-| `blocks.py`            | operands that join, as the theories read them                               |
-| `closing/`             | when changes end: punctuations and watermarks, for joins and for groups     |
 | `constant_synopses.py` | rows that are alike are counted together: bounded memory                    |
-| `join_graphs.py`       | rows whose partners have had their time: k-constraints                      |
 | `windows.py`           | what every operator holds                                                   |
 | `joins.py`             | what a join keeps of each operand                                           |
 | `states.py`            | a piece of state                                                            |
-| `proof.py`             | why                                                                         |
 | `verdict.py`           | all of it                                                                   |
 | `advice.py`            | what would make a query safe                                                |
 | `cheapest_sets.py`     | the smallest sets that suffice, cheapest first                              |
@@ -36,11 +29,7 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `report.py`            | verdicts as messages and as JSON                                            |
 | `refusal.py`           | what is not safe does not run                                               |
 | `memo.py`              | what is worked out once for all advice                                      |
-| `declared_k.py`        | k in rows, where rates and latencies are declared instead                   |
-| `declarations.py`      | declarations as they are written                                            |
 | `arithmetic/`          | the theory of bounded memory                                                |
-| `punctuation/`         | the theory of punctuation safety                                            |
-| `kconstraints/`        | the theory of k-constraints                                                 |
 """
 
 from penstock.closing.bounds import Bound, Kind

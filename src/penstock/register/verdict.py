@@ -149,7 +149,7 @@ class Verdict:
 
 
 def check_query(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
-    """May this query run for ever? Where that takes more steps than an answer may take, it is not shown that it may."""
+    """Is the state of this query bounded? Where the answer takes more steps than it may, that counts as no."""
     try:
         found = judged(query, catalog)
     except (OutOfEffort, TooDeep) as reason:

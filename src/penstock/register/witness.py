@@ -65,8 +65,8 @@ class Witness:
         names = ", ".join(dict.fromkeys(column.name for column in state.columns)) or "values"
         of = f" of {state.stream}" if state.stream else ""
         if state.holder in _JOINS:
-            return f"let N rows{of} come, each with its own {names}: a partner of any of them may come next"
-        return f"let N rows come, each with its own {names}: the next may be like any of them"
+            return f"suppose N rows{of} arrive, each with its own {names}: a partner of any of them may arrive next"
+        return f"suppose N rows arrive, each with its own {names}: the next may be like any of them"
 
     def rows(self, size: int, asked: int | None = None) -> tuple[WitnessRow, ...]:
         """The rows in the order of their arrival; none where predicates are out of the theories' sight.

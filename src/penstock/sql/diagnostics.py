@@ -16,7 +16,7 @@ class Consequence(SqlError):
 
 
 class TooLarge(Exception):
-    """Ends a statement at once, with one error, where to look for more of them could take for ever."""
+    """Ends a statement at once, with one error, where to look for more of them could take indefinitely."""
 
     def __init__(self, error: SqlError) -> None:
         super().__init__(error.message)

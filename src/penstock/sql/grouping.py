@@ -150,7 +150,7 @@ def bind_keys(group: Tree | None, items: list[Tree], grouping: Grouping, env: En
             key = _key_tree(tree.this if named else tree, items, grouping.keys_context)
             expr = bind_scalar(key, grouping.keys_context)
             if expr.type == types.NULL:
-                grouping.below.fail("NULL alone is no key", None, key)
+                grouping.below.fail("NULL alone is not a key", None, key)
             grouping.add_key(expr, named or (expr.name if isinstance(expr, Column) else "key"))
             if named:
                 aliases[named.lower()] = _constant(expr)

@@ -13,7 +13,7 @@ from penstock.synopsis.memory import Ints, Memory
 
 
 class SlotQueue:
-    """Positions count up for ever; the queue holds those from `left` up to, and not including, `right`."""
+    """Positions count up indefinitely; the queue holds those from `left` up to, and not including, `right`."""
 
     def __init__(self, memory: Memory, name: str) -> None:
         self._memory = memory

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.register.arithmetic import Bounded, Missing, Query, Repair, Side, Unbounded, judge, repairs
-from penstock.register.arithmetic.repair import bound
+from penstock.register.arithmetic import Bounded, Missing, Query, Side, Unbounded, judge
+from tests.reference.bounded_memory.repair import Repair, bound, repairs
 from tests.register.arithmetic.queries import SHAPES, B, D, random_query, show, table_1
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from penstock.closing.kconstraints import After, Analysis, Component, Handling, JoinQuery, Lapse, Passed, Rows, Stored
-from penstock.closing.kconstraints.handling import (
+from penstock.closing.kconstraints import After, Component, JoinQuery, Lapse, Passed, Rows
+from tests.reference.kconstraints import Analysis, Handling, Stored
+from tests.reference.kconstraints.handling import (
     ChainedPurge,
     ChildOverdue,
     DropAfter,

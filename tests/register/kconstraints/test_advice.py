@@ -8,20 +8,8 @@ from random import Random
 
 import pytest
 
-from penstock.closing.kconstraints import (
-    Bound,
-    Component,
-    JoinQuery,
-    OrderedArrival,
-    Rids,
-    Rows,
-    Unbounded,
-    Want,
-    WantOrdered,
-    WantRids,
-    WantWindow,
-    analyse,
-)
+from penstock.closing.kconstraints import Bound, Component, JoinQuery, OrderedArrival, Rids, Rows
+from tests.reference.kconstraints import Unbounded, Want, WantOrdered, WantRids, WantWindow, analyse
 from tests.register.kconstraints.cases import random_query
 
 

@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from penstock.closing.kconstraints import Bounded, Kind, Output, Stored, analyse
+from penstock.closing.kconstraints import Bounded, Kind, Output
+from tests.reference.kconstraints import Stored, analyse
 from tests.register.kconstraints.cases import random_input, random_query
 from tests.register.kconstraints.machine import Machine
 from tests.register.kconstraints.model import is_over, results

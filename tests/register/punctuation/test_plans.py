@@ -18,13 +18,12 @@ from penstock.closing.punctuation import (
     Scheme,
     Statistics,
     cheapest_plan,
-    check,
     check_plan,
-    is_safe,
     rows_held,
     safe_plans,
     waiting_time,
 )
+from tests.reference.punctuation import check, is_safe
 from tests.register.punctuation.futures import Instance, Values, holds, random_instance
 
 

@@ -7,16 +7,8 @@ from itertools import product
 
 import pytest
 
-from penstock.closing.punctuation import (
-    Keeping,
-    Punctuation,
-    Row,
-    Scheme,
-    chained_purge,
-    punctuation_states,
-    purge_punctuations,
-    rules_out,
-)
+from penstock.closing.punctuation import Punctuation, Row, Scheme
+from tests.reference.punctuation import Keeping, chained_purge, punctuation_states, purge_punctuations, rules_out
 from tests.register.punctuation.futures import Instance, random_instance
 
 

@@ -16,15 +16,11 @@ from penstock.closing.punctuation import (
     OneOf,
     Punctuation,
     Purgeable,
-    PurgeRecipe,
     Row,
     SameAs,
     Scheme,
-    chained_purge,
-    check,
-    recipe,
-    rules_out,
 )
+from tests.reference.punctuation import PurgeRecipe, chained_purge, check, recipe, rules_out
 from tests.register.punctuation.futures import (
     Instance,
     Values,

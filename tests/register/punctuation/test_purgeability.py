@@ -16,11 +16,8 @@ from penstock.closing.punctuation import (
     Purgeable,
     Scheme,
     Stream,
-    check,
-    is_safe,
-    purgeability,
-    purgeable_streams,
 )
+from tests.reference.punctuation import check, is_safe, purgeability, purgeable_streams
 from tests.register.punctuation.futures import (
     Instance,
     Punctuated,

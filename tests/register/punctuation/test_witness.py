@@ -7,7 +7,8 @@ from itertools import product
 
 import pytest
 
-from penstock.closing.punctuation import NotPurgeable, Punctuation, Row, Witness, check, rules_out, witness
+from penstock.closing.punctuation import NotPurgeable, Punctuation, Row, Witness, witness
+from tests.reference.punctuation import check, rules_out
 from tests.register.punctuation.futures import Instance, holds, random_instance, random_timed_instance
 
 

@@ -12,15 +12,17 @@ from penstock.closing.punctuation import (
     Purgeable,
     Row,
     Scheme,
+    check_plan,
+    safe_plans,
+)
+from tests.reference.punctuation import (
     Waiting,
     chained_purge,
     check,
-    check_plan,
     is_safe,
     punctuation_graph,
     punctuation_states,
     recipe,
-    safe_plans,
 )
 from tests.register.punctuation.futures import Instance
 

@@ -13,19 +13,17 @@ must be kept follows from the deadlines of `together`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
-from penstock.closing.kconstraints.advice import Advice, lacks
-from penstock.closing.kconstraints.clustered import clustered_evidence, most_referred
-from penstock.closing.kconstraints.covers import MinCovers
-from penstock.closing.kconstraints.join_graph import JoinGraph
+from penstock.closing.kconstraints.join_graph import JoinGraph, join_graph
 from penstock.closing.kconstraints.lookups import lookups
 from penstock.closing.kconstraints.rids import Guard
-from penstock.closing.kconstraints.together import Deadlines, takes_back
-from penstock.closing.kconstraints.verdicts import Bound, Bounded, Empty, Kind, Proof, Unbounded
+from penstock.closing.kconstraints.streams import JoinQuery
+from penstock.closing.kconstraints.together import Deadlines, deadlines, guards, takes_back
+from penstock.closing.kconstraints.verdicts import Bound, Bounded, Component, Empty, Kind, Proof
 from penstock.closing.kconstraints.waits import Fact, Wait, WindowOn, step_within
-from penstock.closing.kconstraints.witness import Witness, witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,41 +31,65 @@ class Situation:
     """What the components of a graph follow from."""
 
     graph: JoinGraph
-    covers: MinCovers
     guards: tuple[Guard, ...]
     deadlines: Mapping[str, Deadlines]
 
 
-def unknown_component(situation: Situation, name: str) -> Bound:
-    """Rows that wait for the streams of G_S(Q)."""
-    graph, due = situation.graph, situation.deadlines[name]
-    awaited = graph.descendants[name]
+def situation_of(query: JoinQuery) -> Situation:
+    """The graph of a query with its guards and its deadlines."""
+    graph = join_graph(query)
+    found = guards(graph)
+    return Situation(graph, found, deadlines(graph, found))
+
+
+def bounded_components(query: JoinQuery) -> Callable[[str], dict[Component, Bound] | None]:
+    """The components of those streams only that are asked about, or None where one of them is unbounded.
+
+    Bids refer to items, and the item of a bid comes at most 100 items after the bid:
+
+    >>> from penstock.closing.kconstraints.streams import Column, Equality, Rids, Rows, Stream
+    >>> bid, item = Stream("bid", ("auction",)), Stream("item", ("id",), keys=(frozenset({"id"}),))
+    >>> in_time = Rids("bid", ("auction",), "item", ("id",), Rows(100))
+    >>> join = Equality(Column("bid", "auction"), Column("item", "id"))
+    >>> components = bounded_components(JoinQuery((bid, item), (join,), (in_time,)))
+    >>> for component, bound in components("bid").items():
+    ...     print(f"{component.value}: {bound}")
+    Unknown: the rows of bid that arrive during 100 rows of item
+    Yes: nothing
+    No: nothing
+    >>> components("item") is None
+    True
+    """
+    situation = situation_of(query)
+
+    def components(stream: str) -> dict[Component, Bound] | None:
+        found = {}
+        for component, bound_of in _COMPONENTS.items():
+            bound = bound_of(situation, stream)
+            if bound is None:
+                return None
+            found[component] = bound
+        return found
+
+    return cache(components)
+
+
+def unknown_component(situation: Situation, name: str) -> Bound | None:
+    """Rows that wait for the streams of G_S(Q); None if nothing bounds them."""
+    due, awaited = situation.deadlines[name], situation.graph.descendants[name]
     if not awaited:
         return Empty(Proof(f"no many-one join leads from {name}, so its rows are Yes as they come (theorem 6.3.1)"))
     waits = due.shortest((due.last(awaited), due.expiry()))
-    if waits is not None:
-        return _bounded(
-            due, waits, "RIDS, order or a window ends the wait for rows that are referred to (6.6, 6.8.5, 6.3.2)"
-        )
-    missing = lacks(graph, due.waits, awaited)
-    first = missing[0] if missing else None
-    because = (
-        f"the row of {first.target} that a row of {first.stream} refers to may come at any time, or never"
-        if first is not None
-        else "rows that are referred to may come at any time, or never"
-    )
-    return Unbounded(
-        because,
-        missing,
-        _advice(situation, (name,), (frozenset(awaited), *_windowed(graph))),
-        witness(graph, name, due.waits),
+    if waits is None:
+        return None
+    return _bounded(
+        due, waits, "RIDS, order or a window ends the wait for rows that are referred to (6.6, 6.8.5, 6.3.2)"
     )
 
 
-def yes_component(situation: Situation, name: str) -> Bound:
-    """Rows that wait for the streams outside G_S(Q), or to be taken back."""
-    graph, due = situation.graph, situation.deadlines[name]
-    awaited = tuple(other for other in graph.names if other != name and other not in graph.descendants[name])
+def yes_component(situation: Situation, name: str) -> Bound | None:
+    """Rows that wait for the streams outside G_S(Q), or to be taken back; None if nothing bounds them."""
+    graph, awaited = situation.graph, awaited_by_yes(situation.graph, name)
     if not awaited and not takes_back(graph):
         return Empty(
             Proof(f"{name} covers the join graph, so its rows give their results as they become Yes (theorem 6.3.5)")
@@ -77,29 +99,7 @@ def yes_component(situation: Situation, name: str) -> Bound:
         for one in (situation.deadlines[twin] for twin in twins(graph, name))
         if (waits := yes_waits(graph, one, awaited)) is not None
     ]
-    if found:
-        return min(found, key=_preference)
-    missing = lacks(graph, due.waits, graph.names)
-    first = missing[0] if missing else None
-    because = (
-        f"a row of {first.target} that joins with a row of {first.stream} may come at any time"
-        if first is not None
-        else f"{name} is not joined with {next(iter(awaited), name)}, whose rows may come at any time"
-    )
-    goals = (*(() if takes_back(graph) else (frozenset(awaited),)), *_windowed(graph))
-    referred = [
-        count
-        for parent in graph.parents[name]
-        for constraint in clustered_evidence(graph, name, parent)
-        if (count := most_referred(graph, name, constraint)) is not None
-    ]
-    return Unbounded(
-        because,
-        missing,
-        _advice(situation, tuple(twins(graph, name)), goals),
-        _yes_witness(situation, name),
-        min(referred, default=None),
-    )
+    return min(found, key=_preference, default=None)
 
 
 def no_component(situation: Situation, name: str) -> Bound:
@@ -121,14 +121,17 @@ def no_component(situation: Situation, name: str) -> Bound:
     )
 
 
-def _advice(situation: Situation, starts: tuple[str, ...], goals: tuple[frozenset[str], ...]) -> Advice:
-    guards = frozenset((guard.stream, guard.target) for guard in situation.guards)
-    return Advice(situation.graph, guards, starts, goals)
+#: Those first that are soonest worked out.
+_COMPONENTS: Mapping[Component, Callable[[Situation, str], Bound | None]] = {
+    Component.UNKNOWN: unknown_component,
+    Component.YES: yes_component,
+    Component.NO: no_component,
+}
 
 
-def _windowed(graph: JoinGraph) -> Iterator[frozenset[str]]:
-    """What it is enough to have a deadline for: one stream with a window."""
-    return (frozenset({stream.name}) for stream in graph.query.streams if stream.window is not None)
+def awaited_by_yes(graph: JoinGraph, name: str) -> tuple[str, ...]:
+    """The streams outside G_S(Q)."""
+    return tuple(other for other in graph.names if other != name and other not in graph.descendants[name])
 
 
 def no_waits(situation: Situation, name: str) -> tuple[Wait, ...] | None:
@@ -150,13 +153,6 @@ def yes_waits(graph: JoinGraph, due: Deadlines, awaited: Iterable[str]) -> tuple
 def twins(graph: JoinGraph, name: str) -> Iterable[str]:
     """The stream, and those joined one-one with it, if only in a roundabout way: a Yes row has its own row there."""
     return (name, *(other for other in graph.descendants[name] if name in graph.descendants[other]))
-
-
-def _yes_witness(situation: Situation, name: str) -> Witness | None:
-    """Rows that are Yes have all of G_S(Q) with them, and what those guard."""
-    graph = situation.graph
-    there = (name, *graph.descendants[name])
-    return witness(graph, name, {target for one in there for target in situation.deadlines[one].waits})
 
 
 def _can_fail(situation: Situation, name: str) -> bool:

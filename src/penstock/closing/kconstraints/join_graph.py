@@ -10,18 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 
 from penstock.closing.kconstraints.streams import Column, JoinQuery, Stream
-
-
-class Shape(Enum):
-    """What the edges look like, joins taken as written (one for each pair of streams)."""
-
-    TREE = "directed tree"
-    DAG = "directed acyclic graph"
-    CYCLIC = "cyclic graph"
 
 
 @dataclass(frozen=True)
@@ -103,33 +94,6 @@ class JoinGraph:
             open_ends += found
         return tuple(name for name in self.names if name in seen - {start})
 
-    def is_many_many(self, left: str, right: str) -> bool:
-        """Joined, but neither is a child of the other: both keep plain synopses as far as this join is concerned."""
-        return right in self.neighbours[left] and right not in self.children[left] and left not in self.children[right]
-
-    @cached_property
-    def shape(self) -> Shape:
-        """DT-shaped, DAG-shaped or cyclic, by the joins that are written.
-
-        Joins that are only implied do not count: C.pid = B.pid = O.pid is a chain. One-one joins are cycles of two.
-        """
-        written = self._written_edges()
-        if _has_cycle(self.names, written):
-            return Shape.CYCLIC
-        pairs = {frozenset(edge) for edge in written}
-        return Shape.DAG if _has_undirected_cycle(self.names, pairs) else Shape.TREE
-
-    def _written_edges(self) -> list[tuple[str, str]]:
-        pairs = {
-            pair
-            for equality in self.query.equalities
-            for pair in (
-                (equality.left.stream, equality.right.stream),
-                (equality.right.stream, equality.left.stream),
-            )
-        }
-        return [(parent, child) for parent in self.names for child in self.children[parent] if (parent, child) in pairs]
-
 
 def join_graph(query: JoinQuery) -> JoinGraph:
     """The join graph of a query.
@@ -137,8 +101,8 @@ def join_graph(query: JoinQuery) -> JoinGraph:
     >>> from penstock.closing.kconstraints.streams import Equality, Stream
     >>> bid, item = Stream("bid", ("auction", "price")), Stream("item", ("id",), keys=(frozenset({"id"}),))
     >>> query = JoinQuery((bid, item), (Equality(Column("bid", "auction"), Column("item", "id")),))
-    >>> join_graph(query).children["bid"], join_graph(query).shape.value
-    (('item',), 'directed tree')
+    >>> join_graph(query).children["bid"]
+    ('item',)
     """
     leader: dict[Column, Column] = {}
 
@@ -153,45 +117,3 @@ def join_graph(query: JoinQuery) -> JoinGraph:
         leader[second] = first
     numbers: dict[Column, int] = {}
     return JoinGraph(query, {column: numbers.setdefault(find(column), len(numbers)) for column in sorted(leader)})
-
-
-def strong_components(names: Iterable[str], children: Mapping[str, tuple[str, ...]]) -> tuple[frozenset[str], ...]:
-    """The strongly connected components of a graph, each after those that it reaches (Tarjan)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    components: list[frozenset[str]] = []
-
-    def visit(name: str) -> None:
-        index[name] = low[name] = len(index)
-        stack.append(name)
-        for child in children[name]:
-            if child not in index:
-                visit(child)
-                low[name] = min(low[name], low[child])
-            elif child in stack:
-                low[name] = min(low[name], index[child])
-        if low[name] == index[name]:
-            cut = stack.index(name)
-            components.append(frozenset(stack[cut:]))
-            del stack[cut:]
-
-    for name in names:
-        if name not in index:
-            visit(name)
-    return tuple(components)
-
-
-def _has_cycle(names: tuple[str, ...], edges: list[tuple[str, str]]) -> bool:
-    children = {name: tuple(child for parent, child in edges if parent == name) for name in names}
-    return any(len(component) > 1 for component in strong_components(names, children))
-
-
-def _has_undirected_cycle(names: tuple[str, ...], pairs: set[frozenset[str]]) -> bool:
-    group = {name: frozenset({name}) for name in names}
-    for left, right in map(sorted, pairs):
-        if group[left] is group[right] or group[left] == group[right]:
-            return True
-        merged = group[left] | group[right]
-        group.update(dict.fromkeys(merged, merged))
-    return False

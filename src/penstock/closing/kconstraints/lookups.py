@@ -44,16 +44,6 @@ def lookups(graph: JoinGraph, start: str) -> tuple[Lookup, ...]:
     return tuple(found)
 
 
-def own_checks(graph: JoinGraph, stream: str) -> tuple[tuple[str, str], ...]:
-    """The columns of one stream that a row must have equal, because both are joined with the same."""
-    first: dict[int, Column] = {}
-    return tuple(
-        (first[number].attribute, column.attribute)
-        for number, column in _own(graph, stream)
-        if first.setdefault(number, column) != column
-    )
-
-
 def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, Column]) -> Lookup:
     shared = graph.shared(parent, child)
     key = min(

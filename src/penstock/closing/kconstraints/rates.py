@@ -74,17 +74,6 @@ def rids_by_latency(latency: int, target: Rate) -> Rows | None:
     return None if rows is None else Rows(rows)
 
 
-def ordered_by_timeout(timeout: int, reported: Rate) -> Rows | None:
-    """Example A.1: a record that is held back for up to `timeout` falls so many reported records behind.
-
-    The appendix: 15 n for 15 seconds and n records a second.
-
-    >>> ordered_by_timeout(15_000_000, Rate(1, per=100_000))
-    Rows(n=149)
-    """
-    return _between(reported, timeout - 1)
-
-
 def ordered_by_delays(least: int, most: int, *, arriving: Rate = _UNKNOWN, sent: Rate = _UNKNOWN) -> Rows | None:
     """Example A.2: rows that take from `least` to `most` to arrive, ordered by the time at which they were sent.
 
@@ -112,11 +101,6 @@ def clustered_by_delay(devices: int, sampled: Rate, delay: int) -> Rows | None:
     """
     rows = most_rows(sampled, delay)
     return None if rows is None else Rows(max(0, devices * rows - 2))
-
-
-def rids_by_round(rows: int) -> Rows:
-    """Example A.4: measurements come in rounds of at most so many rows, and a packet's own is in the next round."""
-    return Rows(rows)
 
 
 def _between(rate: Rate, span: int) -> Rows | None:

@@ -39,19 +39,6 @@ class Deadlines:
     def __contains__(self, target: str) -> bool:
         return target in self.waits
 
-    def way(self, targets: Iterable[str]) -> tuple[Guard, ...]:
-        """The guards that lead to these targets, each after those that lead to it."""
-        found: dict[str, Guard] = {}
-
-        def visit(target: str) -> None:
-            if target in self.via and target not in found:
-                visit(self.via[target].stream)
-                found[target] = self.via[target]
-
-        for target in targets:
-            visit(target)
-        return tuple(found.values())
-
     def last(self, targets: Iterable[str]) -> tuple[Wait, ...] | None:
         """When the longest of these is over, all partners in the targets are there; None if one has no deadline."""
         waits = [self.waits.get(target) for target in targets]
@@ -60,15 +47,11 @@ class Deadlines:
 
     def expiry(self) -> tuple[Wait, ...] | None:
         """When some partner has surely left its window, so that the row joins nothing any more."""
-        ends = self._ends()
+        ends = self.ends()
         return (min(ends.values(), key=self.badness),) if ends else None
 
-    def first_to_expire(self) -> str | None:
-        """The stream of that partner."""
-        ends = self._ends()
-        return min(ends, key=lambda name: self.badness(ends[name]), default=None)
-
-    def _ends(self) -> Mapping[str, Wait]:
+    def ends(self) -> Mapping[str, Wait]:
+        """When the partner in each stream with a window has surely left it."""
         return {
             name: wait.then(step_within(name, window), WindowOn(name, window))
             for name, wait in self.waits.items()

@@ -1,4 +1,4 @@
-"""What is found of a component: it is empty, bounded, or unbounded, with a proof, or with a witness and advice."""
+"""What is found of a component that has a bound: it is empty, or bounded, with a proof."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from penstock.closing.kconstraints.advice import Advice, Lack, Want
 from penstock.closing.kconstraints.waits import Fact, Wait
-from penstock.closing.kconstraints.witness import Witness
 
 
 class Component(Enum):
@@ -75,34 +73,7 @@ class Bounded:
         return words if self.number is None else f"{words}: at most {self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Unbounded:
-    """Nothing bounds the component.
-
-    `lacks`: where a guard is missing. `referred`: if CA(k) tells, how many of the rows can have had some of their
-    partners and wait for more; it is the others, to which no row has referred yet, that pile up.
-    """
-
-    because: str
-    lacks: tuple[Lack, ...]
-    advice: Advice
-    witness: Witness | None = None
-    referred: int | None = None
-
-    @property
-    def number(self) -> None:
-        return None
-
-    @property
-    def remedies(self) -> tuple[tuple[Want, ...], ...]:
-        """Sets of declarations each of which would bound the component, and no part of which would."""
-        return self.advice.remedies()
-
-    def __str__(self) -> str:
-        return f"rows without end: {self.because}"
-
-
-Bound: TypeAlias = Empty | Bounded | Unbounded
+Bound: TypeAlias = Empty | Bounded
 
 
 def _or(waits: Iterable[Wait]) -> str:

@@ -1,7 +1,7 @@
 """May the join state of a stream be purged? With the proof, or with what stands in the way (004, theorem 3).
 
 A state is purgeable iff its stream reaches all others: then for each of its rows finitely many punctuations tell that
-it joins nothing new. The proof is the chain of schemes; `recipe.py` runs it backwards as a purge.
+it joins nothing new. The proof is the chain of schemes.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.closing.punctuation.forward_chaining import Reach, Rule, Rules, reach, rules_of
-from penstock.closing.punctuation.join_classes import ZERO, Edge, join_classes, nearest
-from penstock.closing.punctuation.query import Attribute, JoinQuery
+from penstock.closing.punctuation.forward_chaining import Reach, Rule, Rules, reach
+from penstock.closing.punctuation.join_classes import ZERO, Edge, nearest
+from penstock.closing.punctuation.query import Attribute
 from penstock.closing.punctuation.schemes import Scheme
 from penstock.effort import spend
 
@@ -147,7 +147,7 @@ class Purgeable:
 
 @dataclass(frozen=True, slots=True)
 class NotPurgeable:
-    """What the stream reaches, by which steps, and what it does not; `further_schemes` says what would help."""
+    """What the stream reaches, by which steps, and what it does not."""
 
     streams: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -173,22 +173,23 @@ class NotPurgeable:
 Purgeability = Purgeable | NotPurgeable
 
 
-def purgeability(query: JoinQuery, schemes: Iterable[Scheme], stream: str) -> Purgeability:
-    """Whether the state of one stream of the query, run as one MJoin, can be purged.
+def purgeability_by(rules: Rules, start: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]]) -> Purgeability:
+    """Whether the state of one input of a join can be purged.
 
-    >>> from penstock.closing.punctuation.query import Equality, Stream
+    `start` holds the streams of the input, `inputs` the input of each stream of the join. In one MJoin over all streams
+    each stream is an input by itself:
+
+    >>> from penstock.closing.punctuation.forward_chaining import rules_of
+    >>> from penstock.closing.punctuation.join_classes import join_classes
+    >>> from penstock.closing.punctuation.query import Equality, JoinQuery, Stream
     >>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction",))
     >>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
-    >>> print(purgeability(query, [Scheme("bid", ("auction",))], "item"))
+    >>> rules = rules_of(join_classes(query), [Scheme("bid", ("auction",))])
+    >>> print(purgeability_by(rules, ("item",), {"item": ("item",), "bid": ("bid",)}))
     item is purgeable; bid(auction) for auction = item.id
-    >>> print(purgeability(query, [Scheme("bid", ("auction",))], "bid"))
+    >>> print(purgeability_by(rules, ("bid",), {"item": ("item",), "bid": ("bid",)}))
     bid is not purgeable; does not reach item
     """
-    return purgeability_by(rules_of(join_classes(query), schemes), (stream,), {name: (name,) for name in query.names})
-
-
-def purgeability_by(rules: Rules, start: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]]) -> Purgeability:
-    """The same for an input of a join: `start` holds its streams, `inputs` the input of each stream of the join."""
     if rules.classes.solution is None:
         return Purgeable(start, (), impossible=True)
     reached = reach(rules, start, inputs)

@@ -13,8 +13,21 @@ from dataclasses import dataclass
 from penstock.closing.punctuation.forward_chaining import reach, rules_of
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses, join_classes
 from penstock.closing.punctuation.query import Attribute, JoinQuery
-from penstock.closing.punctuation.rows import Row
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a stream, by attribute."""
+
+    stream: str
+    values: tuple[tuple[str, Hashable], ...]
+
+    def __getitem__(self, name: str) -> Hashable:
+        return dict(self.values)[name]
+
+    def __str__(self) -> str:
+        return f"{self.stream}({', '.join(f'{name}={value!r}' for name, value in self.values)})"
 
 
 @dataclass(frozen=True, slots=True)

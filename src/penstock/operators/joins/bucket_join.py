@@ -175,7 +175,7 @@ class ConstantSemiJoinOperator:
         matches = together(blocks)
         self._inputs.end()
         assert not isinstance(left.kept, slice)
-        # A row that matches nothing shows at once, and for ever.
+        # A row that matches nothing shows at once, and indefinitely.
         alone = coming.take(slice(0, 0) if self._wants_match else ~left.kept)
         if self._totals is not None:
             slots, store = left.events.slots, self._inputs.core.inputs[0].store

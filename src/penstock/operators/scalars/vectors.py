@@ -53,7 +53,7 @@ class Batch:
     """Rows, and the strings that occur while an expression is computed on them.
 
     A string that only the expression sees gets a code below zero, which ends with the batch: else UPPER(name) = 'X'
-    would leave every name in capitals in the machine's dictionary for ever.
+    would leave every name in capitals in the machine's dictionary indefinitely.
     """
 
     def __init__(self, rows: Ints, columns: int, dictionary: Dictionary) -> None:

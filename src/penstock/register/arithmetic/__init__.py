@@ -1,8 +1,8 @@
 """Bounded memory: can a query over unbounded streams be answered with a constant number of entries, and which?
 
-The theory of Arasu, Babcock, Babu, McAlister and Widom over values of its own. Ask `judge`; `repairs` says what helps.
+The theory of Arasu, Babcock, Babu, McAlister and Widom over values of its own. Ask `judge`.
 
->>> from penstock.register.arithmetic import Attribute, Bounded, Comparison, Op, Query, Unbounded, judge, repairs
+>>> from penstock.register.arithmetic import Attribute, Bounded, Comparison, Op, Query, Unbounded, judge
 >>> a, b, d = Attribute("S", "a"), Attribute("S", "b"), Attribute("T", "d")
 >>> conditions = [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20), Comparison(b, Op.LT, d)]
 
@@ -20,13 +20,6 @@ Without it, every `b` counts.
 ('joined', ['S.b < T.d'])
 >>> [(str(missing.attribute), missing.side.value) for missing in verdict.failure.missing]
 [('S.b', 'above'), ('T.d', 'below')]
->>> for repair in repairs(query):
-...     print(sorted(f"{bound.attribute} {bound.side.value}" for bound in repair.bounds), repair.distinct)
-[] True
-['S.b above', 'S.b below'] False
-['S.b above', 'T.d below'] False
-['S.b below', 'T.d above'] False
-['T.d above', 'T.d below'] False
 
 The witness: N rows of S, and for any two sets of them rows of T that make the answers differ.
 
@@ -37,7 +30,7 @@ The witness: N rows of S, and for any two sets of them rows of T that make the a
 
 from __future__ import annotations
 
-from penstock.register.arithmetic.judge import failures, judge
+from penstock.register.arithmetic.judge import judge
 from penstock.register.arithmetic.judgement import (
     Bounded,
     Corner,
@@ -48,7 +41,6 @@ from penstock.register.arithmetic.judgement import (
     Kept,
     Missing,
     Reason,
-    Repair,
     Row,
     Side,
     Synopsis,
@@ -66,7 +58,6 @@ from penstock.register.arithmetic.query import (
     Query,
     Stream,
 )
-from penstock.register.arithmetic.repair import repairs
 
 __all__ = [
     "Attribute",
@@ -86,14 +77,11 @@ __all__ = [
     "Opaque",
     "Query",
     "Reason",
-    "Repair",
     "Row",
     "Side",
     "Stream",
     "Synopsis",
     "Unbounded",
     "Witness",
-    "failures",
     "judge",
-    "repairs",
 ]

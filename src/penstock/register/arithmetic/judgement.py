@@ -153,14 +153,6 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
-    """Bounds to add, all of them, perhaps with DISTINCT, to make the query bounded. No smaller set of them would."""
-
-    bounds: frozenset[Missing]
-    distinct: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Unbounded:
     """No bound was found. A witness proves that there is none; self-joins and opaque conditions may lack one."""
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from penstock.closing.kconstraints.join_graph import JoinGraph, strong_components
+from penstock.closing.kconstraints.join_graph import JoinGraph
+from tests.reference.kconstraints.shapes import strong_components
 
 
 @dataclass(frozen=True, slots=True)

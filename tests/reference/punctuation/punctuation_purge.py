@@ -2,20 +2,21 @@
 
 A punctuation goes when those of other streams that close its values have come, and no stored row tells these values
 any more. The paper (004, section 5.1) overlooks both that stored rows may still wait for it, and that two punctuations
-may each be the evidence that lets the other go: they have to go together, or one of them stays for ever.
+may each be the evidence that lets the other go: they have to go together, or one of them stays indefinitely.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from penstock.closing.punctuation.chained_purge import Held, missing_punctuations
 from penstock.closing.punctuation.forward_chaining import Rule, rules_of
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
-from penstock.closing.punctuation.punctuation_state import Keeping, PunctuationState, punctuation_states
 from penstock.closing.punctuation.query import Attribute, JoinQuery
-from penstock.closing.punctuation.rows import Binding, Row, joined
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
+from penstock.closing.punctuation.witness import Row
+from tests.reference.punctuation.chained_purge import Held, missing_punctuations
+from tests.reference.punctuation.punctuation_state import Keeping, PunctuationState, punctuation_states
+from tests.reference.punctuation.rows import Binding, joined
 
 
 def purge_punctuations(

@@ -14,8 +14,9 @@ from itertools import product
 from penstock.closing.punctuation.forward_chaining import Rule, rules_of
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses, join_classes, nearest
 from penstock.closing.punctuation.query import Attribute, JoinQuery
-from penstock.closing.punctuation.rows import Binding, Row, joined
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
+from penstock.closing.punctuation.witness import Row
+from tests.reference.punctuation.rows import Binding, joined
 
 
 @dataclass(frozen=True, slots=True)

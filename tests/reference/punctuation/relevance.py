@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from penstock.closing.punctuation.forward_chaining import reach, rules_of
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
-from penstock.closing.punctuation.minimal_sets import SchemeSets, minimal_sets
 from penstock.closing.punctuation.query import Attribute, JoinQuery
-from penstock.closing.punctuation.safety import purgeable_by
 from penstock.closing.punctuation.schemes import Scheme
+from tests.reference.punctuation.minimal_sets import SchemeSets, minimal_sets
+from tests.reference.punctuation.safety import purgeable_by
 
 
 @dataclass(frozen=True, slots=True)

