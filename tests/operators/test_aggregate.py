@@ -162,7 +162,8 @@ def run(
 ) -> dict[int, Counter[Hashable]]:
     """The result of all steps; before one of them the operator may be made again from persisted pages.
 
-    With `block` each step comes in blocks of so many deltas. After each step the dictionary forgets what the operator does not hold.
+    With `block` each step comes in blocks of so many deltas. After each step the dictionary forgets what the operator
+    does not hold.
     """
     dictionary, memory = Dictionary(), Memory()
     machine = operator(case, memory, dictionary, grows)

@@ -93,9 +93,9 @@ def aggregate(
     """Works deltas in from registers[POSITION] on. Gives 0 when all are done, else bits of the tables that are short.
 
     `keys` has the deltas' keys by themselves, `wide` the words of arguments of 128 bits, `spilt` the digits of partial
-    sums. What a group shows starts at word `shown` of its row; groups without rows go, unless it `stays`. If `goes_on` is
-    set, the last instant may have more deltas, which are yet to come. `columns` are those of `keys`, `places` where they
-    are in group rows; `fresh`, `digits`, `buckets` are scratch.
+    sums. What a group shows starts at word `shown` of its row; groups without rows go, unless it `stays`. If `goes_on`
+    is set, the last instant may have more deltas, which are yet to come. `columns` are those of `keys`, `places` where
+    they are in group rows; `fresh`, `digits`, `buckets` are scratch.
     """
     start, ahead = 0, 0
     room = 0

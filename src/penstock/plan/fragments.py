@@ -48,6 +48,7 @@ from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.narrowing import narrowed
 from penstock.plan.panes import Panes, in_panes
+from penstock.plan.path_counting import with_path_counting
 from penstock.plan.stateless_input import with_passing
 
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
@@ -109,6 +110,8 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     relation = ready(query.relation, catalog, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = in_panes(emitting(relation) if kind is StreamKind.ON_CLOSE else relation)
+    # Partial aggregates are added up in the cells of a join, which then may not be parted by what it joins on.
+    relation = with_path_counting(relation, catalog, sums=cells == 1)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
