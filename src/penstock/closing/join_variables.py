@@ -31,7 +31,7 @@ def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
 @once
 def _join_variables(join: Join) -> tuple[tuple[Column | None, ...], ...]:
     owner = {column: number for number, operand in enumerate(join.operands) for column in operand.schema}
-    places = {column: place for place, column in enumerate(join.schema)}
+    places = {column: place for place, column in enumerate(_operand_columns(join))}
     found = []
     for same in _join_classes(join):
         spend(len(join.operands))
@@ -40,6 +40,11 @@ def _join_variables(join: Join) -> tuple[tuple[Column | None, ...], ...]:
             own.setdefault(owner[column], column)
         found.append(tuple(map(own.get, range(len(join.operands)))))
     return tuple(found)
+
+
+def _operand_columns(join: Join) -> list[Column]:
+    """The columns of all inputs, also of those of which a join shows nothing."""
+    return [column for operand in join.operands for column in operand.schema]
 
 
 def join_classes(join: Join) -> list[set[Column]]:
@@ -59,7 +64,7 @@ def _join_classes(join: Join) -> tuple[frozenset[Column], ...]:
                     fewer, more = sorted((one, other), key=len)
                     more |= fewer
                     of.update(dict.fromkeys(fewer, more))
-    places = {column: place for place, column in enumerate(join.schema)}
+    places = {column: place for place, column in enumerate(_operand_columns(join))}
     first = {id(same): min(map(places.__getitem__, same)) for same in of.values()}
     classes = {id(same): same for same in of.values()}
     return tuple(frozenset(classes[each]) for each in sorted(classes, key=first.__getitem__))

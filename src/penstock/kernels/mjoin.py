@@ -216,9 +216,9 @@ def combine(
             else:
                 candidate = cursor[depth]
             while candidate >= 0:
-                if _matches(
-                    candidate, event, inputs, target, columns, index_columns, index, key, depth, since
-                ) and not (decided != 0 and target == 0 and peek(decided + 8 * candidate) != 0):
+                if sees(candidate, event, inputs, target, columns, index_columns, index, key, depth, since) and not (
+                    decided != 0 and target == 0 and peek(decided + 8 * candidate) != 0
+                ):
                     bound[target] = candidate
                     if depth < depths - 1:
                         break
@@ -247,7 +247,7 @@ def combine(
 
 
 @lean
-def _matches(
+def sees(
     slot: int,
     event: int,
     inputs: Ints,

@@ -26,6 +26,7 @@ from penstock.closing.rules import ByNo, PurgingAntiJoin, PurgingJoin, PurgingSe
 from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
+from penstock.plan.path_counting import CountingJoin
 from penstock.plan.stateless_input import PassingAntiJoin, PassingJoin, PassingSemiJoin
 
 
@@ -182,6 +183,9 @@ def _operator_text(relation: Relation) -> str:
             names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
             monitored = "".join(f", watches {monitor.constraint}" for monitor in relation.monitors if monitor.varies)
             return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}{monitored}{_noes(relation)}"
+        case CountingJoin(operands, on, counted):
+            names = " and ".join(_names(operands[number]) for number in counted)
+            return f"{_operator_text(Join(operands, on))}, counts rows of {names}"
         case PassingJoin(operands, on, passing):
             return f"{_operator_text(Join(operands, on))}, keeps nothing of {_names(operands[passing])}"
         case PassingSemiJoin(left, right, on, passing):

@@ -110,8 +110,7 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     relation = ready(query.relation, catalog, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = in_panes(emitting(relation) if kind is StreamKind.ON_CLOSE else relation)
-    # Partial aggregates are added up in the cells of a join, which then may not be parted by what it joins on.
-    relation = with_path_counting(relation, catalog, sums=cells == 1)
+    relation = with_path_counting(relation)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))

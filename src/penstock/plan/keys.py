@@ -21,13 +21,13 @@ Columns = frozenset[Column]
 
 def comes_once(relation: Relation, catalog: Catalog) -> bool:
     """Whether no row of a relation is there twice, and none comes again that went."""
-    return is_key(relation, frozenset(relation.schema), catalog)
+    return _is_key(relation, frozenset(relation.schema), catalog)
 
 
 def decided(relation: Relation, given: Columns, catalog: Catalog) -> Columns:
     """The columns of a relation whose values the given ones decide."""
     match relation:
-        case Scan() | Table() if is_key(relation, given, catalog):
+        case Scan() | Table() if _is_key(relation, given, catalog):
             return frozenset(relation.schema)
         case Select(below) | Distinct(below) | SemiJoin(left=below) | AntiJoin(left=below):
             return decided(below, given, catalog)
@@ -41,7 +41,7 @@ def decided(relation: Relation, given: Columns, catalog: Catalog) -> Columns:
     return given
 
 
-def is_key(relation: Relation, given: Columns, catalog: Catalog) -> bool:
+def _is_key(relation: Relation, given: Columns, catalog: Catalog) -> bool:
     """Whether the given columns name a row of a relation, which comes once and goes once."""
     match relation:
         case Scan(stream, outputs=outputs):
@@ -49,12 +49,12 @@ def is_key(relation: Relation, given: Columns, catalog: Catalog) -> bool:
         case Table(name):
             return _has_declared(name, given, catalog)
         case Select(below) | Keep(below):
-            return is_key(below, given, catalog)
+            return _is_key(below, given, catalog)
         case Project(below, outputs):
-            return is_key(below, _inside(outputs, given), catalog)
+            return _is_key(below, _inside(outputs, given), catalog)
         case Join(operands):
             known = decided(relation, given, catalog)
-            return all(is_key(operand, known & frozenset(operand.schema), catalog) for operand in operands)
+            return all(_is_key(operand, known & frozenset(operand.schema), catalog) for operand in operands)
     return False
 
 

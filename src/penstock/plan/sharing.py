@@ -24,7 +24,7 @@ from penstock.algebra.relations import (
     Unbounded,
 )
 from penstock.closing.rules import PurgingJoin
-from penstock.plan.buckets import Constant
+from penstock.plan.buckets import ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.fragments import Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.stateless_input import PassingAntiJoin, PassingJoin, PassingSemiJoin
@@ -140,12 +140,9 @@ def _windows(relation: Relation, is_joined: bool) -> Iterator[Scan]:
     if isinstance(relation, Scan) and (is_joined or not isinstance(relation.spec, Unbounded)):
         yield relation
     joined, forgotten = _joined(relation), _forgotten(relation)
-    buckets = relation.buckets if isinstance(relation, Constant) else ()
     for number, below in enumerate(relation.inputs):
         if number not in forgotten:
-            # What is kept in buckets is stored only as far as it is under a window.
-            is_kept = number >= len(buckets) or buckets[number] is None
-            yield from _windows(below, number < len(joined) and is_kept)
+            yield from _windows(below, number < len(joined))
 
 
 def _forgotten(relation: Relation) -> tuple[int, ...]:
@@ -153,6 +150,8 @@ def _forgotten(relation: Relation) -> tuple[int, ...]:
     match relation:
         case PurgingJoin(forgets=forgets):
             return forgets
+        case ConstantJoin(buckets=buckets) | ConstantSemiJoin(buckets=buckets) | ConstantAntiJoin(buckets=buckets):
+            return tuple(number for number, kept in enumerate(buckets) if kept is not None)
         case PassingJoin(passing=passing) | PassingSemiJoin(passing=passing) | PassingAntiJoin(passing=passing):
             return (passing,)
     return ()

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from penstock.kernels.buckets import Placing, Recipe, Samples, place_rows
 from penstock.kernels.covering import Room, Skyline, keep_rows
-from penstock.kernels.index import unlink_rows
 from penstock.synopsis.deltas import null_words
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
@@ -75,14 +74,6 @@ class ConstantSynopsis:
             self.store.release(fresh[placing.used[0] :])
             room *= 4
         return Placed(slots, is_first, np.concatenate([np.zeros(0, np.int64), *gone]))
-
-    def empty(self, slots: Ints) -> Ints:
-        """Drops those of some buckets that have no row any more, and gives their slots."""
-        some = np.unique(slots)
-        gone: Ints = some[self.counts[some] == 0]
-        unlink_rows(self._index.heads, self._index.links, gone, np.full(len(gone), -1, np.int64))
-        self.store.release(gone)
-        return gone
 
     def forget(self, slots: Ints) -> None:
         """Takes the slots of rows that are gone back."""

@@ -8,7 +8,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, cast
 
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr
+from penstock.algebra.expressions import Expr
 from penstock.algebra.expressions import columns as columns_of
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import AntiJoin, Join, Relation, Rows, Schema, SemiJoin
@@ -40,6 +40,7 @@ from penstock.operators.joins.stateless_input import PassingInput, joined, match
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
 from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
+from penstock.plan.path_counting import CountingJoin, is_indexed
 from penstock.plan.probe_paths import probe_paths
 from penstock.plan.stateless_input import Passing, PassingAntiJoin, PassingJoin, PassingSemiJoin
 from penstock.retention.admission import Admission
@@ -384,14 +385,15 @@ def _core(
         positions = tuple(None if column is None else part.schema.index(column) for column in own)
         inputs.append(JoinInput(part.store, len(part.schema), positions))
     stored = tuple(column for part in parts for column in part.schema)
-    residual = _residual(build, tuple(expr for expr in join.on if not _is_indexed(expr, variables)), stored)
+    residual = _residual(build, tuple(expr for expr in join.on if not is_indexed(expr, variables)), stored)
     shown = tuple(map(stored.index, columns))
     name = build.name("join")
     rules = join.rules if isinstance(join, PurgingJoin) else ()
     keys = [(rule.target, rule.variables) for rule in rules if isinstance(rule, ByKey)]
     paths = probe_paths([source.variables for source in inputs], keys)
     core = partial(JoinCore, build.memory, name, tuple(inputs), residual, shown, paths)
-    return core(insert_only=insert_only, looked_up=looked_up)
+    counted = join.counted if isinstance(join, CountingJoin) else ()
+    return core(insert_only=insert_only, looked_up=looked_up, counted=counted)
 
 
 def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residual | None:
@@ -401,10 +403,3 @@ def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residu
     read = tuple(column for column in dict.fromkeys(stored) if any(column in columns_of(expr) for expr in exprs))
     predicate = compile_predicate(exprs, read)
     return Residual(lambda rows: predicate(rows, build.dictionary), tuple(map(stored.index, read)))
-
-
-def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:
-    """Whether an equality is between the columns by which two inputs are joined, so that the indexes see to it."""
-    if not isinstance(expr, Compare) or expr.op is not Comparator.EQ:
-        return False
-    return any(expr.left in variable and expr.right in variable for variable in variables)

@@ -50,8 +50,6 @@ class BucketInputs:
         self.core = core
         self._synopses = synopses
         self._gone: list[tuple[int, Ints]] = []
-        #: Buckets that lost a row in this step.
-        self._less: list[tuple[int, Ints]] = []
 
     def take(self, changes: Sequence[Deltas | Events]) -> list[_Came]:
         """Takes the changes of inputs that are kept in buckets, and events of the others."""
@@ -65,17 +63,13 @@ class BucketInputs:
         return self.core.blocks([each.events for each in came], [each.brings for each in came])
 
     def end(self) -> None:
-        """Takes what others cover now out of the join, and buckets without rows. Events before may have seen them."""
+        """Takes what others cover now out of the join. Events before them may have seen it until then."""
         for number, slots in self._gone:
             synopsis = self._synopses[number]
             assert synopsis is not None
             self.core.forget(number, slots)
             synopsis.forget(slots)
-        for number, slots in self._less:
-            synopsis = self._synopses[number]
-            assert synopsis is not None
-            self.core.forget(number, synopsis.empty(slots))
-        self._gone, self._less = [], []
+        self._gone = []
 
     @property
     def capacity(self) -> int:
@@ -98,9 +92,6 @@ class BucketInputs:
         if len(placed.gone):
             self._gone.append((number, placed.gone))
         kept = placed.slots >= 0
-        loses = kept & (change.weight < 0)
-        if synopsis.is_counted and loses.any():
-            self._less.append((number, placed.slots[loses]))
         ones = np.ones(int(kept.sum()), np.int64)
         weights = change.weight[kept] if synopsis.is_counted else ones
         return _Came(Events(change.ts[kept], ones, placed.slots[kept]), placed.is_first[kept], weights, kept)
@@ -138,15 +129,14 @@ class ConstantJoinOperator:
             def weighed(block: Combinations, ends: bool) -> Deltas:
                 copies = np.empty(len(block.by), np.int64)
                 weigh(*told, block.slots, block.by, copies, ends)
-                return _counted(Deltas(events.ts[block.by - 1], copies, block.rows))
+                return Deltas(events.ts[block.by - 1], copies, block.rows)
 
             return weighed
         singles, capacity = self._singles(changes, came)[found.order], self._inputs.capacity
 
         def with_partials(block: Combinations, ends: bool) -> Deltas:
             copies, partials = totals.weighed(told, block.slots, block.by, singles, capacity, ends=ends)
-            rows = np.concatenate((block.rows, partials), axis=1)
-            return _counted(Deltas(events.ts[block.by - 1], copies, rows))
+            return Deltas(events.ts[block.by - 1], copies, np.concatenate((block.rows, partials), axis=1))
 
         return with_partials
 
@@ -194,12 +184,6 @@ class ConstantSemiJoinOperator:
             return
         shown = self._operator.shown(Events(left.events.ts, left.weights, left.events.slots), [matches])
         yield _in_time(together(shown), alone)
-
-
-def _counted(deltas: Deltas) -> Deltas:
-    """Without combinations with a bucket that has no row at their time."""
-    there = deltas.weight != 0
-    return deltas if there.all() else deltas.take(there)
 
 
 def _in_time(one: Deltas, other: Deltas) -> Deltas:

@@ -27,6 +27,7 @@ from penstock.kernels.mjoin import (
     promising,
     settle,
 )
+from penstock.kernels.path_counting import ENTRIES, KEY, AllEvents, Memo, count_along
 from penstock.kernels.pointers import address
 from penstock.operators.blocks import BLOCK, Blocks, whole_instants
 from penstock.plan.probe_paths import Paths, Probe, located
@@ -94,14 +95,18 @@ class Combinations(NamedTuple):
     rows: Ints
     order: Ints
     events: Events
+    #: How often each counts, if some inputs are counted.
+    weights: Ints | None
 
     def deltas(self) -> Deltas:
         """What comes and goes."""
         places = self.order[self.by - 1]
-        return Deltas(self.events.ts[places], self.events.signs[places], self.rows)
+        signs = self.events.signs[places]
+        return Deltas(self.events.ts[places], signs if self.weights is None else signs * self.weights, self.rows)
 
     def take(self, some: Some) -> Combinations:
-        return self._replace(slots=self.slots[some], by=self.by[some], rows=self.rows[some])
+        weights = None if self.weights is None else self.weights[some]
+        return self._replace(slots=self.slots[some], by=self.by[some], rows=self.rows[some], weights=weights)
 
     def matches(self) -> Deltas:
         """The combinations as matches of the first input's rows, by their slots."""
@@ -130,8 +135,12 @@ class JoinCore(IndexedInputs):
         *,
         insert_only: bool = False,
         looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
+        counted: Sequence[int] = (),
     ) -> None:
-        """`looked_up`: inputs and variables by which others look for rows, beside the join itself."""
+        """`looked_up`: inputs and variables by which others look for rows, beside the join itself.
+
+        `counted`: inputs whose rows are only counted; nothing of them is shown or tested.
+        """
         probes = located(paths, [source.variables for source in inputs])
         more = {(number, positions(inputs[number], variables)) for number, variables in looked_up}
         super().__init__(memory, name, inputs, _probed(probes) | more, has_residual=residual is not None)
@@ -141,6 +150,7 @@ class JoinCore(IndexedInputs):
         self._residual = residual
         self._tested = Gathering.of(inputs, () if residual is None else residual.columns)
         self._shown = Gathering.of(inputs, shown)
+        self._counted = frozenset(counted)
         self._room = (np.empty((BLOCK, len(inputs)), np.int64), np.empty(BLOCK, np.int64))
         self.use(paths)
 
@@ -188,9 +198,14 @@ class JoinCore(IndexedInputs):
         picked = together.take(chosen)
         of_events = (sources, picked.slots, picked.signs, numbers[chosen])
         probing = (*of_events, *tables, self._arrays, since, not self._insert_only)
-        for slots, by in self._combined(probing, len(chosen), decided):
-            found, rows = self._matching(slots, by, tables[0])
-            yield Combinations(*found, rows, order, together)
+        if self._is_counted.any():
+            everything = AllEvents(together.slots, together.signs, order, ends)
+            for slots, by, weights in self._counted_along(probing, len(chosen), everything):
+                yield Combinations(slots, by, self._shown.rows(slots, tables[0]), order, together, weights)
+        else:
+            for slots, by in self._combined(probing, len(chosen), decided):
+                found, rows = self._matching(slots, by, tables[0])
+                yield Combinations(*found, rows, order, together, None)
         self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], visibility)
 
     def _combined(self, probing: Probing, events: int, decided: Ints | None) -> Iterator[tuple[Ints, Ints]]:
@@ -207,6 +222,24 @@ class JoinCore(IndexedInputs):
             if decided is not None:
                 size = max(FEW, size // 4) if decided[slots[:, 0]].any() else min(BLOCK, 2 * size)
 
+    def _counted_along(self, probing: Probing, count: int, events: AllEvents) -> Iterator[tuple[Ints, Ints, Ints]]:
+        """Blocks of slots, of the numbers of events, and of how often each counts."""
+        progress, weights, most = (
+            self._begun(),
+            np.empty(len(self.inputs), np.int64),
+            self._arrays.index_columns.shape[1],
+        )
+        entries = np.zeros((ENTRIES, KEY + most), np.int64)
+        memo = Memo(entries, np.full(1, -1, np.int64), self._counting_indexes, np.empty((1, most), np.int64))
+        slots, by = self._room
+        copies = np.empty(len(by), np.int64)
+        while True:
+            where = (progress, weights, slots, by, copies)
+            found = count_along(*probing, self._is_counted, memo, events, *where)
+            yield slots[:found], by[:found], copies[:found]
+            if progress.registers[0] == count:
+                return
+
     def _matching(self, slots: Ints, by: Ints, inputs: Ints) -> tuple[tuple[Ints, Ints], Ints]:
         """The combinations that the residual predicates leave, and their rows."""
         if self._residual is not None and len(slots):
@@ -216,7 +249,11 @@ class JoinCore(IndexedInputs):
 
     def _begun(self) -> Progress:
         depths, most = self._arrays.targets.shape[1], self._arrays.index_columns.shape[1]
-        registers, bound, cursor = np.array([0, -1]), np.empty(len(self.inputs), np.int64), np.empty(depths, np.int64)
+        registers, bound, cursor = (
+            np.array([0, -1, 1]),
+            np.empty(len(self.inputs), np.int64),
+            np.empty(depths, np.int64),
+        )
         return Progress(registers, bound, cursor, np.empty((depths, most), np.int64))
 
     def follow(self, number: int, events: Events) -> Events:
@@ -295,6 +332,24 @@ class JoinCore(IndexedInputs):
                 for c, (origin, column) in enumerate(probe.sources):
                     key_inputs[i, d, c] = origin
                     key_columns[i, d, c] = column
+        self._lay_out_counting()
+
+    def _lay_out_counting(self) -> None:
+        """By input and depth whether a stage is counted, and by input the indexes that such stages probe."""
+        stages = [
+            [
+                probe.target in self._counted
+                and all(origin != probe.target for later in path[d + 1 :] for origin, _ in later.sources)
+                for d, probe in enumerate(path)
+            ]
+            for path in self.probes
+        ]
+        self._is_counted = np.array(stages, np.int64)
+        targets, probes = self._arrays.targets, self._arrays.probes
+        self._counting_indexes = np.full((len(self.inputs), max(1, probes.size)), -1, np.int64)
+        for number, line in enumerate(self._counting_indexes):
+            own = np.unique(probes[(self._is_counted != 0) & (targets == number)])
+            line[: len(own)] = own
 
 
 def _probed(probes: Sequence[Sequence[Probe]]) -> set[Columns]:
