@@ -17,6 +17,7 @@ from penstock.operators.blocks import Blocks, together, whole_instants
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
 from penstock.operators.gauges import Gauge
+from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.netting import deleted, inserted, netted
 from penstock.operators.rstream import RelationStream
 from penstock.operators.windows.reorder import Reorder
@@ -91,6 +92,11 @@ class Machine:
         if self._rstream is not None:
             self._rstream.store.end_step()
         return result
+
+    @property
+    def joins(self) -> Sequence[JoinCore]:
+        """Its joins, whose probe paths may be replaced between two steps."""
+        return self._builder.joins
 
     def sync(self) -> None:
         """Makes sure of what it has put on disk in the last step, before its state counts."""

@@ -22,11 +22,13 @@ from penstock.algebra.relations import (
 )
 from penstock.closing.bounds import counted
 from penstock.closing.group_closers import Ending, InTime, Seen
+from penstock.closing.join_variables import join_variables
 from penstock.closing.rules import ByNo, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.path_counting import CountingJoin
+from penstock.plan.probe_paths import Stage, paths_of
 from penstock.plan.stateless_input import PassingAntiJoin, PassingJoin, PassingSemiJoin
 
 
@@ -48,7 +50,7 @@ def fragments_json(plan: Plan) -> list[Json]:
             "shares": list(fragment.shares),
             "inputs": [_route_json(fragment, route) for route in fragment.routes],
             "operators": [
-                {"operator": operator_name(node, number), "text": _operator_text(node)}
+                {"operator": operator_name(node, number), "text": _operator_text(node), **_paths_json(node)}
                 for number, node in enumerate(walk_relations(fragment.root))
             ],
             "sends_to": _receivers(plan, fragment),
@@ -56,6 +58,23 @@ def fragments_json(plan: Plan) -> list[Json]:
         }
         for fragment in plan.fragments
     ]
+
+
+def _paths_json(relation: Relation) -> dict[str, Json]:
+    """Of each input of a join, which others its rows probe one after the other, and by which of their columns."""
+    if not isinstance(relation, Join | SemiJoin | AntiJoin):
+        return {}
+    operands = relation.operands if isinstance(relation, Join) else (relation.left, relation.right)
+    join = relation if isinstance(relation, Join) else Join(operands, relation.on)
+    variables = join_variables(join)
+
+    def stage(each: Stage) -> Json:
+        columns = [column for v in each.variables if (column := variables[v][each.target]) is not None]
+        by: list[Json] = [expression_text(column) for column in columns]
+        return {"probes": _names(operands[each.target]), "by": by, "kind": each.kind.value}
+
+    paths = zip(operands, paths_of(join), strict=True)
+    return {"paths": [{"input": _names(operand), "stages": [stage(each) for each in path]} for operand, path in paths]}
 
 
 def _fragment_text(plan: Plan, fragment: Fragment) -> str:

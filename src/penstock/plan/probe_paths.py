@@ -15,6 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from penstock.algebra.relations import Join
+from penstock.closing.join_variables import join_variables
+from penstock.closing.rules import ByKey, PurgingJoin
+
 
 class ProbeKind(Enum):
     """How many rows a probe finds: one at most, those with the same values, or all."""
@@ -71,6 +75,22 @@ def probe_paths(variables: Sequence[Variables], keys: Iterable[Key] = ()) -> Pat
         return max(left, key=lambda i: (_is_keyed(i, shared[i], known), len(shared[i]), -i))
 
     return tuple(_path(start, variables, known, chosen) for start in range(len(variables)))
+
+
+def paths_of(join: Join) -> Paths:
+    """The paths of a join, as far as nothing is known of its data but keys that are declared."""
+    rules = join.rules if isinstance(join, PurgingJoin) else ()
+    keys = [(rule.target, rule.variables) for rule in rules if isinstance(rule, ByKey)]
+    return probe_paths(variables_of(join), keys)
+
+
+def variables_of(join: Join) -> list[Variables]:
+    """Of each input the place of the column that holds each join variable."""
+    own = zip(*join_variables(join), strict=True) if join_variables(join) else ((),) * len(join.operands)
+    return [
+        tuple(None if column is None else operand.schema.index(column) for column in columns)
+        for operand, columns in zip(join.operands, own, strict=True)
+    ]
 
 
 def paths_in_order(variables: Sequence[Variables], orders: Sequence[Sequence[int]], keys: Iterable[Key] = ()) -> Paths:

@@ -43,6 +43,7 @@ from penstock.operators.building.nodes import (
 from penstock.operators.building.windows import build_arrivals, build_window
 from penstock.operators.gauges import Gauges
 from penstock.operators.groups.counting import FUNCTIONS
+from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.projection import Projection, projection
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows.reorder import Reorder
@@ -90,6 +91,8 @@ class Builder:
         #: All that stores codes.
         self.holders: list[Holder] = []
         self.gauges = Gauges()
+        #: All joins, whose probe paths may be replaced between two steps.
+        self.joins: list[JoinCore] = []
         self.purges: list[Purge] = []
         #: Whether something else forgets rows within a step.
         self.purges_within_step = False

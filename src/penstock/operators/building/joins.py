@@ -14,7 +14,7 @@ from penstock.algebra.physical import Scan
 from penstock.algebra.relations import AntiJoin, Join, Relation, Rows, Schema, SemiJoin
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
-from penstock.closing.rules import ByKey, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.operators.blocks import Blocks
 from penstock.operators.building.nodes import (
     BlockNode,
@@ -41,7 +41,7 @@ from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
 from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
 from penstock.plan.path_counting import CountingJoin, is_indexed
-from penstock.plan.probe_paths import probe_paths
+from penstock.plan.probe_paths import paths_of
 from penstock.plan.stateless_input import Passing, PassingAntiJoin, PassingJoin, PassingSemiJoin
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge, looked_up
@@ -388,12 +388,11 @@ def _core(
     residual = _residual(build, tuple(expr for expr in join.on if not is_indexed(expr, variables)), stored)
     shown = tuple(map(stored.index, columns))
     name = build.name("join")
-    rules = join.rules if isinstance(join, PurgingJoin) else ()
-    keys = [(rule.target, rule.variables) for rule in rules if isinstance(rule, ByKey)]
-    paths = probe_paths([source.variables for source in inputs], keys)
-    core = partial(JoinCore, build.memory, name, tuple(inputs), residual, shown, paths)
     counted = join.counted if isinstance(join, CountingJoin) else ()
-    return core(insert_only=insert_only, looked_up=looked_up, counted=counted)
+    make = partial(JoinCore, build.memory, name, tuple(inputs), residual, shown, paths_of(join))
+    core = make(insert_only=insert_only, looked_up=looked_up, counted=counted)
+    build.joins.append(core)
+    return core
 
 
 def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residual | None:
