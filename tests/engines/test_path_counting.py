@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.plan.fragments import plan
-from penstock.plan.path_counting import CountingJoin
 from penstock.sql import bind_text
 from tests.engines.comparing import bound, embedded, expected
 from tests.engines.restarting import restarted
@@ -92,8 +92,8 @@ def test_a_machine_that_counts_goes_on_from_its_pages(case: Case, seed: int) -> 
 def test_what_an_aggregate_does_not_read_is_counted(query: str, counted: tuple[int, ...]) -> None:
     script = bind_text(f"{DDL}\nCREATE QUERY q AS {query};").checked()
     planned = plan(normalise(script.queries[0]), 1, script.catalog)
-    nodes = [node for node in walk_relations(planned.last.root) if isinstance(node, CountingJoin)]
-    assert [node.counted for node in nodes] == ([counted] if counted else [])
+    nodes = [node for node in walk_relations(planned.last.root) if isinstance(node, PhysicalJoin)]
+    assert [node.counted for node in nodes] == [counted]
 
 
 @pytest.mark.parametrize("long", [1, 3])

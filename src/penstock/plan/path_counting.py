@@ -13,42 +13,31 @@ later stage of the path takes a value from it. Where predicates remain that are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns
-from penstock.algebra.relations import Aggregate, Join, Relation, Schema, rewrite_relation
+from penstock.algebra.relations import Aggregate, Relation, rewrite_relation
 from penstock.closing.join_variables import join_variables
-
-
-@dataclass(frozen=True, slots=True)
-class CountingJoin(Join):
-    """A join of which some inputs are only counted: its rows have the columns of the others."""
-
-    counted: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        Join(self.operands, self.on)  # checks what is true of any join
-
-    def _schema(self) -> Schema:
-        listed = (operand for number, operand in enumerate(self.operands) if number not in self.counted)
-        return tuple(column for operand in listed for column in operand.schema)
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> CountingJoin:
-        return replace(self, operands=inputs)
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 
 
 def with_path_counting(relation: Relation) -> Relation:
     """The relation in which joins below aggregates count what these do not read."""
 
     def counting(node: Relation) -> Relation:
-        if isinstance(node, Aggregate) and type(node.input) is Join and (counted := _counted(node, node.input)):
-            return node.with_inputs((CountingJoin(node.input.operands, node.input.on, counted),))
+        if isinstance(node, Aggregate) and isinstance(join := node.input, PhysicalJoin) and _lists_all(join):
+            return node.with_inputs((replace(join, counted=_counted(node, join)),))
         return node
 
     return rewrite_relation(relation, counting)
 
 
-def _counted(aggregate: Aggregate, join: Join) -> tuple[int, ...]:
+def _lists_all(join: PhysicalJoin) -> bool:
+    """Whether it is a join of rows that are kept as long as their windows hold them."""
+    return join.kind is JoinKind.JOIN and not join.reduced
+
+
+def _counted(aggregate: Aggregate, join: PhysicalJoin) -> tuple[int, ...]:
     variables = join_variables(join)
     if not all(is_indexed(expr, variables) for expr in join.on):
         return ()

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from penstock.algebra.relations import Join
 from penstock.closing.join_variables import join_variables
-from penstock.closing.rules import ByKey, PurgingJoin
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByKey
 
 
 class ProbeKind(Enum):
@@ -77,14 +77,13 @@ def probe_paths(variables: Sequence[Variables], keys: Iterable[Key] = ()) -> Pat
     return tuple(_path(start, variables, known, chosen) for start in range(len(variables)))
 
 
-def paths_of(join: Join) -> Paths:
+def paths_of(join: PhysicalJoin) -> Paths:
     """The paths of a join, as far as nothing is known of its data but keys that are declared."""
-    rules = join.rules if isinstance(join, PurgingJoin) else ()
-    keys = [(rule.target, rule.variables) for rule in rules if isinstance(rule, ByKey)]
+    keys = [(rule.target, rule.variables) for rule in join.rules if isinstance(rule, ByKey)]
     return probe_paths(variables_of(join), keys)
 
 
-def variables_of(join: Join) -> list[Variables]:
+def variables_of(join: PhysicalJoin) -> list[Variables]:
     """Of each input the place of the column that holds each join variable."""
     own = zip(*join_variables(join), strict=True) if join_variables(join) else ((),) * len(join.operands)
     return [

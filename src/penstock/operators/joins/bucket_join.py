@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from penstock.algebra.buckets import Buckets, Space
 from penstock.algebra.expressions import Column
 from penstock.algebra.relations import Schema
 from penstock.kernels.buckets import LEAST, MOST, Recipe, weigh
@@ -20,7 +21,6 @@ from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, together
 from penstock.operators.joins.bucket_totals import BucketTotals
 from penstock.operators.joins.mjoin import Combinations, JoinCore, SemiJoinOperator
-from penstock.plan.buckets import Buckets, Space
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks
 from penstock.synopsis.events import Events, Some
@@ -97,7 +97,7 @@ class BucketInputs:
         return _Came(Events(change.ts[kept], ones, placed.slots[kept]), placed.is_first[kept], weights, kept)
 
 
-class ConstantJoinOperator:
+class BucketJoinOperator:
     """Join: all combinations, each with the product of its counters, and with partial aggregates if it has totals."""
 
     def __init__(self, inputs: BucketInputs, totals: BucketTotals | None = None) -> None:
@@ -150,7 +150,7 @@ class ConstantJoinOperator:
         return np.concatenate(parts)
 
 
-class ConstantSemiJoinOperator:
+class BucketSemiJoinOperator:
     """SemiJoin and AntiJoin: rows of one bucket have the same matches, so they show together or not."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Joins with tables: a row that comes meets the tables' rows, and is gone."""
+"""Joins with tables: an arriving row of the stateless input meets the tables' rows, and is not kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Found(NamedTuple):
     rows: Ints
 
 
-class PassingInput:
+class StatelessInput:
     """The input of a join whose rows are stored for the time of a step only. The others hold tables."""
 
     def __init__(self, core: JoinCore, number: int, store: RowStore) -> None:
@@ -46,24 +46,23 @@ class PassingInput:
         self._store.end_step()
 
 
-def joined(passing: PassingInput, changes: Deltas, tables: list[Events]) -> Blocks:
+def joined(rows: StatelessInput, changes: Deltas, tables: list[Events]) -> Blocks:
     """Join: each combination as often as its row comes."""
-    for found in passing.join(changes, tables):
+    for found in rows.join(changes, tables):
         yield Deltas(found.ts, changes.weight[found.by], found.rows)
 
 
-def shown(passing: PassingInput, changes: Deltas, table: Events, wants_match: bool) -> Deltas:
+def shown(rows: StatelessInput, changes: Deltas, table: Events, wants_match: bool) -> Deltas:
     """SemiJoin and AntiJoin: the changes that have a match in the table, or none."""
     has_match = np.zeros(len(changes), np.bool_)
-    for found in passing.join(changes, [table]):
+    for found in rows.join(changes, [table]):
         has_match[found.by] = True
     return changes.take(has_match == wants_match)
 
 
-def matched(passing: PassingInput, changes: Deltas, table: Events, operator: SemiJoinOperator) -> Blocks:
+def matched(rows: StatelessInput, changes: Deltas, table: Events, operator: SemiJoinOperator) -> Blocks:
     """SemiJoin and AntiJoin of a table, of whose rows the changes are matches."""
     matches = (
-        Deltas(found.ts, changes.weight[found.by], found.slots[:, :1].copy())
-        for found in passing.join(changes, [table])
+        Deltas(found.ts, changes.weight[found.by], found.slots[:, :1].copy()) for found in rows.join(changes, [table])
     )
     return operator.shown(table, matches)
