@@ -15,10 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from penstock.operators.netting import netted
+from penstock.plan.probe_paths import BLOCK
 from penstock.synopsis.deltas import Deltas, one_after_the_other
-
-#: So many combinations of a join are there at once.
-BLOCK = 1 << 16
 
 Blocks = Iterator[Deltas]
 

@@ -25,7 +25,7 @@ from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByNo
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
-from penstock.plan.probe_paths import Stage, paths_of
+from penstock.plan.probe_paths import BLOCK, Stage, paths_of
 
 
 def operator_name(relation: Relation, number: int) -> str:
@@ -50,10 +50,18 @@ def fragments_json(plan: Plan) -> list[Json]:
                 for number, node in enumerate(walk_relations(fragment.root))
             ],
             "sends_to": _receivers(plan, fragment),
+            "step": _step_text(fragment.root),
             **({"comes_once": True} if plan.comes_once and fragment is plan.last else {}),
         }
         for fragment in plan.fragments
     ]
+
+
+def _step_text(root: Relation) -> str:
+    """What a step holds beside what arrives in it and what is kept."""
+    joins = any(isinstance(node, PhysicalJoin) for node in walk_relations(root))
+    held = [f"up to {BLOCK:,} combinations of each join at a time, and those of one instant as a bag"] if joins else []
+    return "; ".join([*held, "the rows that it gives"])
 
 
 def _paths_json(relation: Relation) -> dict[str, Json]:

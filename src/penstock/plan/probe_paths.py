@@ -19,6 +19,9 @@ from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByKey
 
+#: So many combinations of a join are there at once: its results leave it in blocks.
+BLOCK = 1 << 16
+
 
 class ProbeKind(Enum):
     """How many rows a probe finds: one at most, those with the same values, or all."""

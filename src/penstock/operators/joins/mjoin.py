@@ -29,8 +29,8 @@ from penstock.kernels.mjoin import (
 )
 from penstock.kernels.path_counting import ENTRIES, KEY, AllEvents, Memo, count_along
 from penstock.kernels.pointers import address
-from penstock.operators.blocks import BLOCK, Blocks, whole_instants
-from penstock.plan.probe_paths import Paths, Probe, located
+from penstock.operators.blocks import Blocks, whole_instants
+from penstock.plan.probe_paths import BLOCK, Paths, Probe, located
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.events import Events, Some, one_after_the_other
 from penstock.synopsis.indexed_inputs import Columns, IndexedInputs, JoinInput, positions
