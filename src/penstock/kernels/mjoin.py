@@ -285,7 +285,7 @@ def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, rows: Ints
             rows[i, c] = 0
         some = 0
         for n in range(len(nulls)):
-            some |= _null_word(inputs, nulls[n, 0], slots[i, nulls[n, 0]], nulls[n, 1]) & nulls[n, 2]
+            some |= null_word(inputs, nulls[n, 0], slots[i, nulls[n, 0]], nulls[n, 1]) & nulls[n, 2]
         if some != 0:
             _copy_nulls(slots, inputs, places, rows, i)
 
@@ -293,12 +293,12 @@ def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, rows: Ints
 @lean
 def _copy_nulls(slots: Ints, inputs: Ints, places: Ints, rows: Ints, i: int) -> None:
     for c in range(len(places)):
-        word = _null_word(inputs, places[c, 0], slots[i, places[c, 0]], places[c, 2])
+        word = null_word(inputs, places[c, 0], slots[i, places[c, 0]], places[c, 2])
         rows[i, places[c, 4]] |= ((word >> places[c, 3]) & 1) << places[c, 5]
 
 
 @lean
-def _null_word(inputs: Ints, source: int, slot: int, word: int) -> int:
+def null_word(inputs: Ints, source: int, slot: int, word: int) -> int:
     if inputs[source, NULLS] == 0:
         return 0
     return peek(inputs[source, NULLS] + 8 * (slot * inputs[source, NULLS_WIDTH] + word))

@@ -1,14 +1,15 @@
 """Counting along a probe path: rows of inputs of which nothing is read are counted, and counts multiply.
 
 It is `mjoin.combine` with stages that bind nothing: of a *counted* one only the number of rows with the key that the
-event sees is wanted. A result is a combination of the rows of the other inputs, with the product of these numbers.
+event sees is wanted, and sums of some of their columns. A result is a combination of the rows of the other inputs, with
+the product of these numbers, and with partial aggregates: each sum as often as the numbers of the others multiply to.
 
-    event of a ──▶ b by k: 8,000 ──▶ c by k: 3      one result, which counts 24,000 times
+    event of a ──▶ b by k: 8,000 rows, sum of x 40,000 ──▶ c by k: 3       counts 24,000 times, sum of b.x 120,000
 
 A number is found by a walk along the bucket. Where that is long, it is remembered until the end of the step, and events
 that bring or take a row with the key change it, in the order of time: so of a hot key the rows are walked over once in
-a step (a cache of thesis 5.3 that holds no tuples, and only counts). What is remembered is not state: the next step
-begins without it.
+a step (a cache of thesis 5.3 that holds counts and sums in place of tuples). What is remembered is not state: the next
+step begins without it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kernels import exact
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
 from penstock.kernels.jit import lean
@@ -32,6 +34,7 @@ from penstock.kernels.mjoin import (
     WIDTH,
     Paths,
     Progress,
+    null_word,
     sees,
 )
 from penstock.kernels.pointers import peek, peek_half, poke_half
@@ -42,8 +45,14 @@ Ints = NDArray[np.int64]
 LONG = 16
 #: Entries of a memo: a power of two. A new entry takes the place of another one.
 ENTRIES = 1 << 8
-#: The words of an entry: the index, counted from 1, and how many rows have the key, which follows.
+#: The words of an entry: the index, counted from 1, how many rows have the key, which follows; behind it their sums.
 INDEX, NUMBER, KEY = range(3)
+
+#: Columns of the table of sums: whose column, which, the word and the bit of its null, whether its values are added up
+#: or only counted, and the word of a result's partial aggregates at which it lies.
+INPUT, COLUMN, NULL_WORD, NULL_BIT, IS_SUM, RESULT = range(6)
+#: Words of a sum at work: how many values there are, and their exact total.
+SUM_WIDTH = 1 + exact.INTEGER_WIDTH
 
 
 class Memo(NamedTuple):
@@ -56,6 +65,14 @@ class Memo(NamedTuple):
     registers: Ints
     indexes: Ints
     key: Ints
+
+
+class Sums(NamedTuple):
+    """The table of sums; by depth those of the rows that are counted there, and their number."""
+
+    lines: Ints
+    totals: Ints
+    numbers: Ints
 
 
 class AllEvents(NamedTuple):
@@ -83,11 +100,15 @@ def count_along(
     events: AllEvents,
     progress: Progress,
     weights: Ints,
+    sums: Sums,
     out_slots: Ints,
     out_events: Ints,
     out_weights: Ints,
+    out_partials: Ints,
 ) -> int:
-    """The next results, as in `mjoin.combine`, and how often each counts. Slots of counted inputs are -1.
+    """The next results, as in `mjoin.combine`, how often each counts, and their partial aggregates.
+
+    Slots of inputs that were counted are -1.
 
     `counted[i, d]` says whether the stage of input i at depth d is counted; `weights` is room for a number per depth.
     """
@@ -105,7 +126,7 @@ def count_along(
                 i += 1
                 continue
             if memo.registers[0] >= 0:
-                _bring_up_to(event, inputs, indexes, index_columns, wants_going, memo, events)
+                _bring_up_to(event, inputs, indexes, index_columns, wants_going, memo, events, sums)
             bound[source] = slots[i]
             depth, entering = 0, True
         while depth >= 0:
@@ -124,10 +145,11 @@ def count_along(
                 number = 0
                 if entering:
                     number = _number(
-                        event, inputs, target, indexes, index, index_columns, key, depth, since, wants_going, memo
+                        event, inputs, target, indexes, index, index_columns, key, depth, since, wants_going, memo, sums
                     )
                     bound[target] = -1
                     weights[depth] = before * number
+                    sums.numbers[depth] = number
                 if number == 0:
                     depth, entering = depth - 1, False
                     continue
@@ -169,6 +191,8 @@ def count_along(
                             since,
                             memo,
                         )
+            if len(sums.lines) > 0:
+                _give(source, inputs, targets, counted, bound, weights[depth], sums, out_partials, count)
             out_events[count] = event
             out_weights[count] = weights[depth]
             count += 1
@@ -193,21 +217,27 @@ def _number(
     since: Ints,
     wants_going: bool,
     memo: Memo,
+    sums: Sums,
 ) -> int:
-    """How many rows with a key an event sees."""
+    """How many rows with a key an event sees; their sums are then those of the depth."""
     columns = indexes[index, COLUMNS]
     hash_ = prefix_hash(key, depth, columns)
     candidate = first(indexes[index, HEADS], indexes[index, MASK], hash_)
     if candidate < 0:
         return 0
-    entry = (hash_ ^ index) & (ENTRIES - 1)
+    entry, behind = (hash_ ^ index) & (ENTRIES - 1), KEY + key.shape[1]
     if memo.registers[0] >= 0 and _is_of(memo, entry, index, columns, key, depth):
+        for word in range(sums.totals.shape[1]):
+            sums.totals[depth, word] = memo.entries[entry, behind + word]
         return int(memo.entries[entry, NUMBER])
+    for word in range(sums.totals.shape[1]):
+        sums.totals[depth, word] = 0
     number, walked = 0, 0
     while candidate >= 0:
         walked += 1
         if sees(candidate, event, inputs, target, columns, index_columns, index, key, depth, since):
             number += 1
+            _add(inputs, target, candidate, sums.lines, 1, sums.totals, depth, 0)
         candidate = following(indexes[index, LINKS], candidate)
     if walked >= LONG:
         if wants_going:
@@ -215,9 +245,72 @@ def _number(
         memo.entries[entry, INDEX], memo.entries[entry, NUMBER] = index + 1, number
         for c in range(columns):
             memo.entries[entry, KEY + c] = key[depth, c]
+        for word in range(sums.totals.shape[1]):
+            memo.entries[entry, behind + word] = sums.totals[depth, word]
         if memo.registers[0] < 0:
             memo.registers[0] = event
     return number
+
+
+@lean
+def _add(inputs: Ints, source: int, slot: int, lines: Ints, times: int, totals: Ints, row: int, start: int) -> None:
+    """Adds the values of a row, so many times, to sums that lie from a word on."""
+    for line in range(len(lines)):
+        if lines[line, INPUT] == source and not _is_null(inputs, slot, lines, line):
+            at = start + line * SUM_WIDTH
+            totals[row, at] += times
+            if lines[line, IS_SUM] != 0:
+                value = _value(inputs, slot, lines, line)
+                exact.add_integer(totals, row, at + 1, value, value >> 63, times)
+
+
+@lean
+def _is_null(inputs: Ints, slot: int, lines: Ints, line: int) -> bool:
+    word = null_word(inputs, lines[line, INPUT], slot, lines[line, NULL_WORD])
+    return bool((word >> lines[line, NULL_BIT]) & 1)
+
+
+@lean
+def _value(inputs: Ints, slot: int, lines: Ints, line: int) -> int:
+    source = lines[line, INPUT]
+    return peek(inputs[source, ROWS] + 8 * (slot * inputs[source, WIDTH] + lines[line, COLUMN]))
+
+
+@lean
+def _give(
+    source: int,
+    inputs: Ints,
+    targets: Ints,
+    counted: Ints,
+    bound: Ints,
+    weight: int,
+    sums: Sums,
+    out: Ints,
+    row: int,
+) -> None:
+    """Writes the partial aggregates of a result."""
+    lines, totals, numbers = sums
+    for word in range(out.shape[1]):
+        out[row, word] = 0
+    for line in range(len(lines)):
+        own, at = lines[line, INPUT], lines[line, RESULT]
+        if bound[own] >= 0:
+            if not _is_null(inputs, bound[own], lines, line):
+                out[row, at] = weight
+                if lines[line, IS_SUM] != 0:
+                    value = _value(inputs, bound[own], lines, line)
+                    exact.add_integer(out, row, at + 1, value, value >> 63, weight)
+            continue
+        depth, others = 0, 1
+        for d in range(targets.shape[1]):
+            if targets[source, d] == own:
+                depth = d
+            elif counted[source, d] != 0:
+                others *= numbers[d]
+        start = line * SUM_WIDTH
+        out[row, at] = others * totals[depth, start]
+        if lines[line, IS_SUM] != 0:
+            exact.add_integer_sum(out, row, at + 1, totals, depth, start + 1, others)
 
 
 @lean
@@ -259,7 +352,14 @@ def _mark(
 
 @lean
 def _bring_up_to(
-    event: int, inputs: Ints, indexes: Ints, index_columns: Ints, wants_going: bool, memo: Memo, events: AllEvents
+    event: int,
+    inputs: Ints,
+    indexes: Ints,
+    index_columns: Ints,
+    wants_going: bool,
+    memo: Memo,
+    events: AllEvents,
+    sums: Sums,
 ) -> None:
     """Changes what is remembered by the events before this one."""
     for number in range(memo.registers[0], event):
@@ -278,6 +378,7 @@ def _bring_up_to(
             entry = (prefix_hash(memo.key, 0, columns) ^ index) & (ENTRIES - 1)
             if _is_of(memo, entry, index, columns, memo.key, 0):
                 memo.entries[entry, NUMBER] += sign
+                _add(inputs, source, slot, sums.lines, sign, memo.entries, entry, KEY + memo.key.shape[1])
                 if wants_going and sign > 0:
                     life = inputs[source, LIVES] + 4 * slot
                     poke_half(life, peek_half(life) | JOINED)

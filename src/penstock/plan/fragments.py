@@ -106,7 +106,7 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     relation = ready(query.relation, catalog, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = in_panes(emitting(relation) if kind is StreamKind.ON_CLOSE else relation)
-    relation = with_path_counting(relation)
+    relation = with_path_counting(relation, sums=cells == 1)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))

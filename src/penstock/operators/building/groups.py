@@ -7,18 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
+from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
 from penstock.closing.group_closers import Ending, EndingValues, Seen
 from penstock.closing.join_variables import is_monotone
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.kernels import counting
-from penstock.kernels.aggregation import ORDERED
+from penstock.kernels.aggregation import COUNT, INTEGER, ORDERED, STATE_WIDTHS
 from penstock.kernels.sets import first_equals
 from penstock.operators.blocks import Blocks, in_step, together
-from penstock.operators.building.joins import build_totals
+from penstock.operators.building.joins import build_join, build_totals
 from penstock.operators.building.nodes import BlockNode, Step, in_one_block, measured_blocks
 from penstock.operators.building.windows import build_unordered
-from penstock.operators.groups.aggregate import AggregateOperator, AggregationSpec, DistinctValues, InputShape, own_keys
+from penstock.operators.groups.aggregate import (
+    NOTHING_SPILT,
+    AggregateOperator,
+    AggregationSpec,
+    DistinctValues,
+    InputShape,
+    own_keys,
+)
 from penstock.operators.groups.counting import FUNCTIONS, CountingOperator
 from penstock.operators.groups.ending import Endings
 from penstock.operators.groups.panes import PartialAggregates
@@ -161,35 +169,64 @@ def _total_aggregate(
     build: Builder, join: PhysicalJoin, relation: Aggregate, specs: tuple[AggregationSpec, ...]
 ) -> tuple[AggregateOperator, BlockNode]:
     """An aggregate of a join of buckets: of some arguments partial aggregates come, of the others values."""
+    if join.summed:
+        rows = build.built(join, lambda: build_join(build, join, join.listed))
+        return _partial_aggregate(build, join, relation, specs, rows, _words_of(join), lambda: NOTHING_SPILT)
     owners = {a: n for n, kept in enumerate(join.buckets) if kept is not None for a in kept.totals}
     pairs = list(zip(relation.aggregations, specs, strict=True))
     summed = [Summed(owners[a], spec, a.argument) for a, spec in pairs if a in owners and a.argument is not None]
     with build.gauges.building(join) as gauge:
         node, totals = build_totals(build, join, summed)
+    words = dict(zip((a for a in relation.aggregations if a in owners), totals.words, strict=True))
+    # Extremes are added up only where no row ever goes.
+    grows = any(each.spec.family == ORDERED for each in summed)
     rows = measured_blocks(node, gauge)
+    return _partial_aggregate(build, join, relation, specs, rows, words, lambda: totals.spilt, grows=grows)
+
+
+def _words_of(join: PhysicalJoin) -> dict[Aggregation, int]:
+    """At which word of the partial aggregates of a join's results that of each aggregate begins."""
+    words, width = {}, 0
+    for aggregation in join.summed:
+        words[aggregation] = width
+        width += STATE_WIDTHS[COUNT if aggregation.function is AggregateFunction.COUNT else INTEGER]
+    return words
+
+
+def _partial_aggregate(
+    build: Builder,
+    join: PhysicalJoin,
+    relation: Aggregate,
+    specs: tuple[AggregationSpec, ...],
+    rows: BlockNode,
+    words: Mapping[Aggregation, int],
+    spilt: Callable[[], Ints],
+    *,
+    grows: bool = False,
+) -> tuple[AggregateOperator, BlockNode]:
+    """An aggregate of rows that have partial aggregates behind their columns, at these words."""
     keys = tuple(key.expr for key in relation.keys)
     body, arguments, partials = list(keys), [], []
-    width = row_width(len(keys) + sum(a.argument is not None and a not in owners for a in relation.aggregations))
-    words = iter(totals.words)
+    width = row_width(len(keys) + sum(a.argument is not None and a not in words for a in relation.aggregations))
     for aggregation in relation.aggregations:
-        partials.append(width + next(words) if aggregation in owners else -1)
-        arguments.append(len(body) if aggregation.argument is not None and aggregation not in owners else 0)
-        if aggregation.argument is not None and aggregation not in owners:
+        partials.append(width + words[aggregation] if aggregation in words else -1)
+        arguments.append(len(body) if aggregation.argument is not None and aggregation not in words else 0)
+        if aggregation.argument is not None and aggregation not in words:
             body.append(aggregation.argument)
     shape = InputShape(0, len(body), tuple(arguments), tuple(partials))
-    project, width = projection(tuple(body), join.schema), row_width(len(join.schema))
+    shown = join.listed if join.counted else join.schema
+    project, width = projection(tuple(body), shown), row_width(len(shown))
     name, key_types = build.name("aggregate"), tuple(key.type for key in keys)
-    # Extremes are added up only where no row ever goes.
-    grows = is_monotone(join) or any(each.spec.family == ORDERED for each in summed)
+    grows = grows or is_monotone(join)
     operator = AggregateOperator(build.memory, name, key_types, specs, build.dictionary, grows, shape)
     _holds(build, operator)
 
     def projected(step: Step) -> Blocks:
         for came in rows(step):
-            shown = project(came.rows[:, :width], build.dictionary)
-            yield Deltas(came.ts, came.weight, np.concatenate((shown, came.rows[:, width:]), axis=1))
+            own = project(came.rows[:, :width], build.dictionary)
+            yield Deltas(came.ts, came.weight, np.concatenate((own, came.rows[:, width:]), axis=1))
 
-    return operator, lambda step: operator.blocks(projected(step), step.until, lambda: totals.spilt)
+    return operator, lambda step: operator.blocks(projected(step), step.until, spilt)
 
 
 def _holds(build: Builder, operator: AggregateOperator | PartialAggregates) -> None:

@@ -9,10 +9,11 @@ from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.buckets import Buckets
-from penstock.algebra.expressions import Expr
+from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.expressions import columns as columns_of
+from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Relation, Rows, Schema
+from penstock.algebra.relations import Aggregation, Relation, Rows, Schema
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
@@ -37,7 +38,14 @@ from penstock.operators.joins.bucket_join import (
     skyline_of,
 )
 from penstock.operators.joins.bucket_totals import BucketTotals, Summed
-from penstock.operators.joins.mjoin import Combinations, JoinCore, JoinOperator, Residual, SemiJoinOperator
+from penstock.operators.joins.mjoin import (
+    ColumnSum,
+    Combinations,
+    JoinCore,
+    JoinOperator,
+    Residual,
+    SemiJoinOperator,
+)
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
@@ -386,9 +394,18 @@ def _core(
     shown = tuple(map(stored.index, columns))
     name = build.name("join")
     make = partial(JoinCore, build.memory, name, tuple(inputs), residual, shown, paths_of(join))
-    core = make(insert_only=insert_only, looked_up=looked_up, counted=join.counted)
+    sums = [_column_sum(parts, join, aggregation) for aggregation in join.summed]
+    core = make(insert_only=insert_only, looked_up=looked_up, counted=join.counted, sums=sums)
     build.joins.append(core)
     return core
+
+
+def _column_sum(parts: Sequence[Stored], join: PhysicalJoin, aggregation: Aggregation) -> ColumnSum:
+    """What a join adds up of a column for an aggregate above."""
+    column = aggregation.argument
+    assert isinstance(column, Column)
+    number = next(n for n in join.counted if column in parts[n].schema)
+    return ColumnSum(number, parts[number].schema.index(column), aggregation.function is not AggregateFunction.COUNT)
 
 
 def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residual | None:

@@ -25,11 +25,11 @@ from penstock.types import BIGINT_RANGE, Kind, Type
 _WORD = 1 << 64
 _FIRST_ROWS = 64
 
-_NOTHING_SPILT: Ints = np.zeros((0, exact.POOL_WIDTH), np.int64)
+NOTHING_SPILT: Ints = np.zeros((0, exact.POOL_WIDTH), np.int64)
 
 
 def _no_digits() -> Ints:
-    return _NOTHING_SPILT
+    return NOTHING_SPILT
 
 
 #: Groups, entries of multisets, each with the heads of its buckets; nodes, pool, the pool of partial sums, touched
@@ -151,7 +151,7 @@ class AggregateOperator:
             nothing = block.take(slice(0, 0))
         yield self.step(nothing, until)
 
-    def step(self, deltas: Deltas, until: int, spilt: Ints = _NOTHING_SPILT, *, goes_on: bool = False) -> Deltas:
+    def step(self, deltas: Deltas, until: int, spilt: Ints = NOTHING_SPILT, *, goes_on: bool = False) -> Deltas:
         """Deltas in the order of time. `spilt` are the digits of partial sums. The last instant may go on."""
         registers = self._registers()
         if not self._keys and not registers[aggregation.STARTED] and until > 0:
@@ -304,7 +304,7 @@ class AggregateOperator:
     def _registers(self) -> Ints:
         return self._array("registers", aggregation.REGISTER_COUNT)
 
-    def _tables(self, spilt: Ints = _NOTHING_SPILT) -> Tables:
+    def _tables(self, spilt: Ints = NOTHING_SPILT) -> Tables:
         groups, entries = self._table("groups"), self._table("entries")
         return (
             groups,

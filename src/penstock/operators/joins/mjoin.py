@@ -27,7 +27,7 @@ from penstock.kernels.mjoin import (
     promising,
     settle,
 )
-from penstock.kernels.path_counting import ENTRIES, KEY, AllEvents, Memo, count_along
+from penstock.kernels.path_counting import ENTRIES, KEY, SUM_WIDTH, AllEvents, Memo, Sums, count_along
 from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, whole_instants
 from penstock.plan.probe_paths import BLOCK, Paths, Probe, located
@@ -83,6 +83,15 @@ class Residual:
     columns: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnSum:
+    """A column of an input whose values are added up, or only counted."""
+
+    input: int
+    column: int
+    is_sum: bool
+
+
 class Combinations(NamedTuple):
     """A block of combinations: their slots and rows, and of each the number of the event that found it.
 
@@ -136,10 +145,12 @@ class JoinCore(IndexedInputs):
         insert_only: bool = False,
         looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
         counted: Sequence[int] = (),
+        sums: Sequence[ColumnSum] = (),
     ) -> None:
         """`looked_up`: inputs and variables by which others look for rows, beside the join itself.
 
-        `counted`: inputs whose rows are only counted; nothing of them is shown or tested.
+        `counted`: inputs whose rows are only counted; nothing of them is shown or tested, but `sums` of their columns
+        lie behind the columns of each row.
         """
         probes = located(paths, [source.variables for source in inputs])
         more = {(number, positions(inputs[number], variables)) for number, variables in looked_up}
@@ -151,6 +162,7 @@ class JoinCore(IndexedInputs):
         self._tested = Gathering.of(inputs, () if residual is None else residual.columns)
         self._shown = Gathering.of(inputs, shown)
         self._counted = frozenset(counted)
+        self._sums, self._sums_width = _sum_lines(sums)
         self._room = (np.empty((BLOCK, len(inputs)), np.int64), np.empty(BLOCK, np.int64))
         self.use(paths)
 
@@ -200,8 +212,10 @@ class JoinCore(IndexedInputs):
         probing = (*of_events, *tables, self._arrays, since, not self._insert_only)
         if self._is_counted.any():
             everything = AllEvents(together.slots, together.signs, order, ends)
-            for slots, by, weights in self._counted_along(probing, len(chosen), everything):
-                yield Combinations(slots, by, self._shown.rows(slots, tables[0]), order, together, weights)
+            for slots, by, weights, partials in self._counted_along(probing, len(chosen), everything):
+                rows = self._shown.rows(slots, tables[0])
+                rows = np.concatenate((rows, partials), axis=1) if self._sums_width else rows
+                yield Combinations(slots, by, rows, order, together, weights)
         else:
             for slots, by in self._combined(probing, len(chosen), decided):
                 found, rows = self._matching(slots, by, tables[0])
@@ -222,21 +236,22 @@ class JoinCore(IndexedInputs):
             if decided is not None:
                 size = max(FEW, size // 4) if decided[slots[:, 0]].any() else min(BLOCK, 2 * size)
 
-    def _counted_along(self, probing: Probing, count: int, events: AllEvents) -> Iterator[tuple[Ints, Ints, Ints]]:
-        """Blocks of slots, of the numbers of events, and of how often each counts."""
-        progress, weights, most = (
-            self._begun(),
-            np.empty(len(self.inputs), np.int64),
-            self._arrays.index_columns.shape[1],
-        )
-        entries = np.zeros((ENTRIES, KEY + most), np.int64)
+    def _counted_along(
+        self, probing: Probing, count: int, events: AllEvents
+    ) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+        """Blocks of slots, of the numbers of events, of how often each counts, and of partial aggregates."""
+        progress, weights = self._begun(), np.empty(len(self.inputs), np.int64)
+        most = self._arrays.index_columns.shape[1]
+        depths, width = self._arrays.targets.shape[1], len(self._sums) * SUM_WIDTH
+        sums = Sums(self._sums, np.zeros((depths, width), np.int64), np.zeros(depths, np.int64))
+        entries = np.zeros((ENTRIES, KEY + most + width), np.int64)
         memo = Memo(entries, np.full(1, -1, np.int64), self._counting_indexes, np.empty((1, most), np.int64))
         slots, by = self._room
-        copies = np.empty(len(by), np.int64)
+        copies, partials = np.empty(len(by), np.int64), np.empty((len(by), self._sums_width), np.int64)
         while True:
-            where = (progress, weights, slots, by, copies)
+            where = (progress, weights, sums, slots, by, copies, partials)
             found = count_along(*probing, self._is_counted, memo, events, *where)
-            yield slots[:found], by[:found], copies[:found]
+            yield slots[:found], by[:found], copies[:found], partials[:found]
             if progress.registers[0] == count:
                 return
 
@@ -350,6 +365,16 @@ class JoinCore(IndexedInputs):
         for number, line in enumerate(self._counting_indexes):
             own = np.unique(probes[(self._is_counted != 0) & (targets == number)])
             line[: len(own)] = own
+
+
+def _sum_lines(sums: Sequence[ColumnSum]) -> tuple[Ints, int]:
+    """The table of sums of `kernels.path_counting`, and how many words results have of them."""
+    lines, width = [], 0
+    for each in sums:
+        null = (each.column // NULL_BITS, each.column % NULL_BITS)
+        lines.append((each.input, each.column, *null, int(each.is_sum), width))
+        width += SUM_WIDTH if each.is_sum else 1
+    return _matrix(lines, 6), width
 
 
 def _probed(probes: Sequence[Sequence[Probe]]) -> set[Columns]:
