@@ -42,6 +42,7 @@ from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
+from penstock.plan.path_counting import with_path_counting
 from penstock.plan.stateless_input import with_stateless_inputs
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
@@ -103,7 +104,8 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
 
 def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) -> Plan:
     kind = query.root.kind if isinstance(query.root, ToStream) else None
-    relation = physical_plan(query.relation, Wanted(catalog, forgetting.spill, emits=kind is StreamKind.ON_CLOSE))
+    wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
+    relation = physical_plan(query.relation, wanted)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
@@ -123,9 +125,10 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a plan is made for: what is declared, whether rows spill, and whether groups show when they close."""
+    """What a plan is made for: declarations, a number of cells, whether rows spill, whether groups show on close."""
 
     catalog: Catalog
+    cells: int = 1
     spill: bool = False
     emits: bool = False
 
@@ -155,6 +158,8 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
     lambda relation, wanted: emitting(relation) if wanted.emits else relation,
     # Windows that slide keep a partial aggregate per pane.
     lambda relation, _: in_panes(relation),
+    # Aggregates above a join are counted along its probe paths, where no combination has to be listed.
+    lambda relation, wanted: with_path_counting(relation, sums=wanted.cells == 1),
 )
 
 
