@@ -187,8 +187,7 @@ def _with_own_equalities(join: PhysicalJoin) -> PhysicalJoin:
     """
     operands = list(join.operands)
     for number, operand in enumerate(operands):
-        # A filter commutes with a window of time, not with one of rows.
-        if isinstance(operand, Scan) and isinstance(operand.spec, Unbounded | Range):
+        if isinstance(operand, Scan):
             equal = tuple(each for same in join_classes(join) for each in own_equalities(operand, same))
             operands[number] = replace(operand, where=operand.where + equal)
     return replace(join, operands=tuple(operands))
