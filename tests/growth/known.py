@@ -56,14 +56,6 @@ def _null_is_punctuated(query: Growing, verdict: Verdict) -> bool:
     return query.nulls is not Nulls.NONE and any(_leaning(verdict, _GROUPS, "PUNCTUATED"))
 
 
-def _null_beside_a_key(query: Growing, verdict: Verdict) -> bool:
-    return any(_leaning(verdict, _GROUPS, "UNIQUE"))
-
-
-def _filtered_partitions(query: Growing, verdict: Verdict) -> bool:
-    return any("PARTITION BY k" in text for text in (query.select, *query.views))
-
-
 def _extremes_over_what_tables_give(query: Growing, verdict: Verdict) -> bool:
     computed = re.compile(r"\(SELECT [^()]*(\([^()]*\))?[^()]* FROM t[ )]")
     return any(computed.search(text) and re.search(r"M(IN|AX)\(", text) for text in (query.select, *query.views))
@@ -86,17 +78,6 @@ KNOWN = (
         "SELECT DISTINCT k, x FROM a",
         ("a: PUNCTUATED BY (k) WHEN ends = 1",),
         Nulls.OPEN,
-    ),
-    Known(
-        "a NULL beside the unique column of a group keeps the group",
-        _null_beside_a_key,
-        "SELECT DISTINCT y, id FROM a",
-        ("a: UNIQUE (id)",),
-    ),
-    Known(
-        "a window keeps partitions that a condition on their columns rules out",
-        _filtered_partitions,
-        "SELECT x FROM a [PARTITION BY k ROWS 3] WHERE k IN (1, 2)",
     ),
     Known(
         "groups over a join keep closed values of a scheme that their end does not need",
