@@ -61,10 +61,6 @@ def _null_is_punctuated(query: Growing, verdict: Verdict) -> bool:
     return query.nulls is not Nulls.NONE and any(_leaning(verdict, _GROUPS, "PUNCTUATED"))
 
 
-def _null_beside_a_key(query: Growing, verdict: Verdict) -> bool:
-    return any(_leaning(verdict, _GROUPS, "UNIQUE"))
-
-
 def _band_without_equality(query: Growing, verdict: Verdict) -> bool:
     """A time range between two inputs, one of which has a [RANGE], that are equal in no column."""
     return "[RANGE" in query.select and any(
@@ -111,17 +107,11 @@ def _keys_of_a_finite_column(query: Growing, verdict: Verdict) -> bool:
 
 KNOWN = (
     Known(
-        "a NULL in a punctuated column is never closed",
+        "a NULL that comes all the time, and of which no punctuation comes, is never closed",
         _null_is_punctuated,
         "SELECT DISTINCT k, x FROM a",
         ("a: PUNCTUATED BY (k) WHEN ends = 1",),
         Nulls.OPEN,
-    ),
-    Known(
-        "a NULL beside the unique column of a group keeps the group",
-        _null_beside_a_key,
-        "SELECT DISTINCT y, id FROM a",
-        ("a: UNIQUE (id)",),
     ),
     Known(
         "a range of times without an equality does not purge where the other side has a window",
