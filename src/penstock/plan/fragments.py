@@ -128,7 +128,7 @@ def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: b
 
     Where rows spill, groups end by nothing that leans on a k, unless what is declared says when they show (`emits`).
     """
-    declared = Declared(catalog, certain=spill and not emits)
+    declared = Declared(catalog, certain=spill and not emits, emits=emits)
     relation = with_row_times(folded(narrowed(relation)), declared, emits)
     counted = with_constant_synopses(relation, catalog)
     purging = with_purging(with_stateless_inputs(counted), catalog, spill)
