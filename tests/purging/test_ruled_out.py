@@ -13,7 +13,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.errors import PenstockError
 from penstock.operators import machine
-from penstock.plan.fragments import plan, ready
+from penstock.plan.fragments import Wanted, physical_plan, plan
 from penstock.plan.guards import rulings
 from penstock.synopsis import punctuated as remembered
 from penstock.synopsis.memory import Memory
@@ -100,7 +100,7 @@ def breaking_case(seed: int) -> tuple[Purging, Case, int]:
             plan(normalise(found.query), 1, found.catalog)
         except PenstockError:
             continue  # these groups do not close
-        used = rulings(ready(normalise(found.query).relation, found.catalog), found.catalog)
+        used = rulings(physical_plan(normalise(found.query).relation, Wanted(found.catalog)), found.catalog)
         past = [Row(name, ts, a, b, bool(c)) for name, rows in found.case.data.items() for a, b, c, ts in rows]
         more = _breaking(random, past, declared)
         if more and {scan.stream.name for scan, _ in used} == set(names):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema
 from penstock.plan.guards import Guard
 from penstock.retention.monitors import values_text, violation
@@ -18,12 +19,14 @@ from penstock.synopsis.punctuated import Punctuated
 
 
 class Guards:
-    """The guards of one leaf, whose rows have this schema."""
+    """The guards of one leaf.
 
-    def __init__(
-        self, memory: Memory, name: str, guards: Sequence[Guard], schema: Schema, dictionary: Dictionary
-    ) -> None:
-        self._guards, self._schema, self._dictionary = guards, schema, dictionary
+    A row that is left out is a row of its stream all the same: where rows are counted, it still counts.
+    """
+
+    def __init__(self, memory: Memory, name: str, guards: Sequence[Guard], scan: Scan, dictionary: Dictionary) -> None:
+        self._guards, self._schema, self._dictionary = guards, scan.schema, dictionary
+        self._counts = scan.counts
         self._left_out = memory.array(f"{name}.left_out", 1)[:1]
         self._known = [
             Punctuated(memory, f"{name}.{n}", row_width(len(guard.places)), guard.lifespan)
@@ -49,12 +52,13 @@ class Guards:
             values = part_of_rows(came.rows, guard.places, len(self._schema))
             found = known.ruled_out(came.ts, values, punctuations.ts, punctuations.rows)
             if found.any():
+                found &= came.weight != 0
                 self._stop(guard, came, found)
                 ruled_out |= found
         if not ruled_out.any():
             return came
         self._left_out[0] += int(ruled_out.sum())
-        return came.take(~ruled_out)
+        return came.counting(~ruled_out) if self._counts else came.take(~ruled_out)
 
     def _stop(self, guard: Guard, came: Deltas, found: NDArray[np.bool_]) -> None:
         if guard.stops is not None and found.any():

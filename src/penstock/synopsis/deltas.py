@@ -3,7 +3,7 @@
 Thesis 2.2.1: a tuple, a timestamp, and + or -. Here they are three arrays: `ts`, `weight` (how many copies of the row
 come, or go if it is negative), and `rows`, a matrix of int64 codes. A row is its columns' codes followed by words of
 null bits; the code of a NULL is 0, so that two rows are alike, in SQL's sense of not distinct, just when their words
-are equal.
+are equal. On its way to a window of rows, a row of weight 0 is one that is only counted there.
 """
 
 from __future__ import annotations
@@ -45,6 +45,14 @@ class Deltas:
 
     def take(self, index: Bools | Ints | slice) -> Deltas:
         return Deltas(self.ts[index], self.weight[index], self.rows[index])
+
+    def weighing(self) -> Deltas:
+        """The deltas without those of weight 0."""
+        return self if self.weight.all() else self.take(self.weight != 0)
+
+    def counting(self, kept: Bools) -> Deltas:
+        """The same rows, of which those that are not kept are only counted."""
+        return Deltas(self.ts, np.where(kept, self.weight, 0), self.rows)
 
     def in_order(self) -> Deltas:
         if len(self.ts) < 2 or bool(np.all(self.ts[:-1] <= self.ts[1:])):
