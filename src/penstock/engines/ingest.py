@@ -57,7 +57,10 @@ class Ingest:
         ]
         attributes = {a.name: a for a in definition.attributes if not a.virtual}
         read = {name for reader in self._readers for name in reader.names} | {definition.timestamp}
-        self._attributes = [attribute for name, attribute in attributes.items() if name in read]
+        needed = definition.not_null
+        self._attributes = [a for name, a in attributes.items() if name in read or name.lower() in needed]
+        #: The columns without which a row is bad, by their places.
+        self._needed = [place for place, a in enumerate(self._attributes) if a.name.lower() in needed]
 
     @property
     def names(self) -> list[str]:
@@ -79,7 +82,9 @@ class Ingest:
         for attribute in self._attributes:
             column = _column(batch, attribute.name, self.definition)
             encoded.append(encode_column(column, attribute.type, self._dictionary))
-        counted, nulls = encoded[self.names.index(self.definition.timestamp)]
+        counted, _ = encoded[self.names.index(self.definition.timestamp)]
+        lacking = [null for place in self._needed if (null := encoded[place][1]) is not None]
+        nulls = np.logical_or.reduce(lacking) if lacking else None
         ts = instants_of(counted, self.definition.unit)
         kept = on_time(ts, nulls, progress or self.progress, self.definition.delay, self._horizon)
         if not kept.all():

@@ -89,6 +89,27 @@ def is_null(rows: Ints, column: int, columns: int) -> Bools:
     return null
 
 
+def part_of_rows(rows: Ints, some: Sequence[int], columns: int) -> Ints:
+    """Some columns of rows, as rows with null bits of their own.
+
+    >>> part_of_rows(np.array([[7, 0, 9, 0b010]]), (2, 1), 3).tolist()
+    [[9, 0, 2]]
+    """
+    part = np.zeros((len(rows), row_width(len(some))), np.int64)
+    for number, column in enumerate(some):
+        part[:, number] = rows[:, column]
+    if rows[:, columns:].any():
+        for number, column in enumerate(some):
+            null = is_null(rows, column, columns).astype(np.int64)
+            part[:, len(some) + number // NULL_BITS] |= null << (number % NULL_BITS)
+    return part
+
+
+def whole_rows(values: Ints) -> Ints:
+    """Rows of values, none of which is NULL."""
+    return np.concatenate((values, np.zeros((len(values), null_words(values.shape[1])), np.int64)), axis=1)
+
+
 def null_masks(some: Iterable[int], columns: int) -> tuple[Ints, Ints]:
     """The words that hold the null bits of some columns, and the masks that pick them."""
     masks: dict[int, int] = {}
