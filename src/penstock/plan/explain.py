@@ -14,6 +14,7 @@ from penstock.algebra.printing import Json, expression_text, plan_text, window_t
 from penstock.algebra.relations import (
     Aggregation,
     Relation,
+    Rows,
     StreamKind,
     Table,
     walk_relations,
@@ -110,6 +111,8 @@ def _route_text(fragment: Fragment, route: Route) -> str:
     parts = [f"reads {_leaf_name(route.leaf)}"]
     parts += [f"partitioned by {' × '.join(by)}"] if by else []
     parts += [f"each row in {copies} cells"] if copies > 1 else []
+    is_counted = isinstance(route.leaf, Scan) and isinstance(route.leaf.spec, Rows)
+    parts += ["counted in all cells"] if is_counted and copies < fragment.cells else []
     return ", ".join(parts)
 
 
@@ -154,8 +157,7 @@ def _tree(relation: Relation, number: int, margin: str) -> tuple[int, list[str]]
 def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
     """What a join keeps of its inputs, where that is less than their windows hold."""
     if join.retention is not None:
-        names = " and ".join(_leaf_name(cast(Leaf, join.operands[number])) for number in join.forgets)
-        yield f"forgets rows of {names}"
+        yield from (_retention_text(join, number) for number in join.forgets)
         yield from (f"watches {monitor.constraint}" for monitor in join.retention.monitors if monitor.varies)
         yield from _noes(join)
     if join.buckets:
@@ -164,6 +166,13 @@ def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
         yield f"keeps nothing of {_names(join.operands[join.stateless])}"
     if join.counted:
         yield f"counts rows of {' and '.join(_names(join.operands[number]) for number in join.counted)}"
+
+
+def _retention_text(join: PhysicalJoin, number: int) -> str:
+    """Until what a join keeps the rows of an input, or that it forgets some of them."""
+    assert join.retention is not None
+    retention = join.retention.retentions[number]
+    return str(retention) if retention.enforced else f"forgets rows of {_leaf_name(cast(Leaf, join.operands[number]))}"
 
 
 def _all_buckets_text(operands: Sequence[Relation], buckets: Sequence[Buckets | None]) -> str:

@@ -13,7 +13,7 @@ from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.expressions import columns as columns_of
 from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Aggregation, Relation, Rows, Schema
+from penstock.algebra.relations import Aggregation, Relation, Schema
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
@@ -106,9 +106,8 @@ def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, 
         build.forgetting,
         build.spill,
     )
-    # What a row joins may be on disk: then all rows are let in. So they are where each counts.
-    guarded = [number for number, own in windows.items() if purge.spill is None and not own.counts]
-    admission = Admission(node, core, guarded)
+    # What a row joins may be on disk: then all rows are let in.
+    admission = Admission(node, core, tuple(windows) if purge.spill is None else ())
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
@@ -242,14 +241,12 @@ class _PurgeableInput:
         with build.gauges.building(scan) as self._gauge:
             self.arrivals = build_arrivals(build, scan)
             self.window = build_purgeable(build, scan)
-            #: Whether rows that are not let in would be missing in the window's count.
-            self.counts = isinstance(scan.spec, Rows)
             build.stores.append(self.window.store)
         self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, self.arrivals(step)))
 
     def step(self, step: Step, came: Deltas) -> Events:
         """The events of rows that came, those that were let in."""
-        events = self.window.step(came.ts, came.rows, step.until)
+        events = self.window.step(came, step.until)
         self._gauge.stepped(step.inputs, len(events))
         return events
 

@@ -30,7 +30,7 @@ def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
     own = [guard for guard in build.guards if guard.leaf == number]
     if not own:
         return lambda step: step.inputs[number]
-    guards = Guards(build.memory, build.name("guards"), own, scan.schema, build.dictionary)
+    guards = Guards(build.memory, build.name("guards"), own, scan, build.dictionary)
     build.holders += guards.holders
     build.gauges.top.ruled_out.append(guards.violations)
     return lambda step: guards.step(step.inputs[number], [step.inputs[guard.evidence] for guard in own])
@@ -70,7 +70,7 @@ def _stub(build: Builder, shared: SharedScan, stores: SharedStores) -> StoreAndE
 
 def _shared_window(build: Builder, scan: Scan) -> SharedWindow:
     name = build.name("input")
-    reorder = Reorder(build.memory, name, row_width(len(scan.schema)))
+    reorder = Reorder(build.memory, name, row_width(len(scan.schema)), counts=scan.counts)
     build.holders.append(RowCodeOwner(reorder.held_column, scan.schema))
     gauge = build.gauges.top
     gauge.arrays.remove(name)
@@ -81,20 +81,23 @@ def _shared_window(build: Builder, scan: Scan) -> SharedWindow:
 
 def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
     arrivals = build_arrivals(build, scan)
-    window = build_operator(build, scan)
+    number = build.leaf(scan)
+    is_guarded = any(guard.leaf == number for guard in build.guards)
+    window = build_operator(build, scan, counts=is_guarded or bool(build.routes[number].dimensions))
     build.stores.append(window.store)
 
     def step_window(step: Step) -> Events:
-        rows = arrivals(step)
-        return window.step(rows.ts, rows.rows, step.until)
+        return window.step(arrivals(step), step.until)
 
     return window.store, step_window
 
 
-def build_operator(build: Builder, scan: Scan) -> WindowOperator:
+def build_operator(build: Builder, scan: Scan, *, counts: bool = False) -> WindowOperator:
+    """A window; with `counts` it counts rows that it does not store, even if it has no filter."""
     columns = len(scan.schema)
     by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
-    window = window_operator(scan.spec, build.memory, build.name("window"), columns, row_width(columns), by)
+    name, width, counts = build.name("window"), row_width(columns), counts or bool(scan.where)
+    window = window_operator(scan.spec, build.memory, name, columns, width, by, counts=counts)
     build.keeps(window.store, scan.schema)
     return window
 
