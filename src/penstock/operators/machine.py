@@ -52,7 +52,7 @@ class Machine:
         self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting, spill)
         self._root = self._builder.deltas(fragment.root)
         self._spills = [purge.spill for purge in self._builder.purges if purge.spill is not None]
-        self._part = plan.forgetting.rows
+        self._purge_every = plan.forgetting.rows
         self._streams = [_stream(route.leaf) for route in fragment.routes]
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
@@ -79,10 +79,15 @@ class Machine:
         return merged(results, len(self.fragment.root.schema))
 
     def _parts(self, inputs: Sequence[Deltas], until: int) -> list[Part]:
-        if self._part is not None or sum(map(len, inputs)) <= SLICE:
-            return slices(inputs, until, self._part or SLICE, self._streams)
-        # Where much is kept anyway, parts that bring half as much add little to it, and cost less.
-        return slices(inputs, until, max(SLICE, self.state_rows() // 2), self._streams)
+        """The parts of a step, after each of which operators purge.
+
+        A part has a fixed cost, and its purge passes over all slots that are stored. So a part is no smaller than a
+        share of what is kept: then rows of which many are kept pay a constant price each, and add little to them.
+        """
+        least, share = (SLICE, 2) if self._purge_every is None else (max(self._purge_every, SMALLEST_SLICE), 8)
+        if sum(map(len, inputs)) <= least:
+            return [(inputs, until)]
+        return slices(inputs, until, max(least, self.state_rows() // share), self._streams)
 
     def _step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None) -> Deltas:
         changes = self._root(Step(dict(enumerate(inputs)), until))
@@ -144,8 +149,9 @@ class Machine:
 
 #: A part of a step: what comes in it, and its end.
 Part = tuple[Sequence[Deltas], int]
-#: Rows in a part of a step, where rows are forgotten within it.
+#: Rows in a part of a step, where rows are purged within it, and the fewest where purges are asked for more often.
 SLICE = 1 << 15
+SMALLEST_SLICE = 1 << 12
 
 
 def slices(inputs: Sequence[Deltas], until: int, size: int, streams: Sequence[object]) -> list[Part]:

@@ -74,5 +74,9 @@ class PurgeQueue:
         count = new_closed(clocked, new, flags, found[1])
         return np.union1d(found[0, :others], found[1, :count])
 
+    def capacity(self, number: int) -> int:
+        """The slots of an input that a purge passes over."""
+        return len(self._core.visibility(number))
+
     def _marks(self, number: int) -> Int32s:
         return self._by_slot[number].array()
