@@ -37,7 +37,7 @@ from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Leaf, Plan
-from penstock.retention.sweep import RowCodeOwner, sweep
+from penstock.retention.code_owners import RowCodeOwner, sweep
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -70,8 +70,8 @@ class EmbeddedEngine:
         self._horizon = horizon
         self._stores = stores or SharedStores()
         self._dictionary: Dictionary = self._stores.dictionary
-        self._is_first = not self._stores.holders
-        self._stores.holders.append(self)
+        self._is_first = not self._stores.code_owners
+        self._stores.code_owners.append(self)
         #: Where rows are spilled to, for as long as the engine is there.
         self._spill = _new_folder() if self.plan.forgetting.spill else None
         self._remove = finalize(self, _remove, self._spill)
@@ -207,7 +207,7 @@ class EmbeddedEngine:
             for exchange in self._exchanges.get(fragment.number, ()):
                 self._post(exchange.send(together, self._dictionary))
         table = result_table(results, self.query.schema, self._dictionary)
-        sweep(self._dictionary, self._stores.holders)
+        sweep(self._dictionary, self._stores.code_owners)
         return table
 
     def mark(self, marks: Marks) -> None:

@@ -85,7 +85,7 @@ class Room(NamedTuple):
     found: Ints
 
 
-def look(slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int) -> tuple[Ints, Ints]:
+def examine_star(slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int) -> tuple[Ints, Ints]:
     """Which of these rows can go, and which are to be looked at by other means; what the others wait for is noted.
 
     `waits` is the address of a word per slot and clock; 0, if nothing is to be noted.
@@ -97,12 +97,12 @@ def look(slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int) -> t
         np.empty((BLOCK, rules.variables.shape[1]), np.int64),
         *np.empty((2, BLOCK), np.int64),
     )
-    goers, doubtful = _look(slots, star, tables, rules, waits, room, gone, unsure)
+    goers, doubtful = _examine_star(slots, star, tables, rules, waits, room, gone, unsure)
     return gone[:goers], unsure[:doubtful]
 
 
 @lean
-def _look(
+def _examine_star(
     slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int, room: Room, gone: Ints, unsure: Ints
 ) -> tuple[int, int]:
     goers, doubtful = 0, 0

@@ -57,8 +57,8 @@ class Machine:
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
         if self._last and plan.kind is StreamKind.RSTREAM:
-            self._rstream = RelationStream(memory, "rstream", self._width)
-            self._ticks = Reorder(memory, "ticks", row_width(0))
+            self._rstream = RelationStream(memory.scope("rstream"), self._width)
+            self._ticks = Reorder(memory.scope("ticks"), row_width(0))
             self._builder.add_rstream(self._rstream.store, self._ticks, fragment.root.schema)
         memory.restored = False
 
@@ -104,8 +104,8 @@ class Machine:
 
     def mark(self, marks: Marks) -> None:
         """Marks the codes of all interned values that it remembers, between two steps."""
-        for holder in self._builder.holders:
-            holder.mark(marks)
+        for owner in self._builder.code_owners:
+            owner.mark(marks)
 
     def violations(self) -> int:
         """Rows that were left out because a punctuation had ruled them out, since the start."""
@@ -124,7 +124,7 @@ class Machine:
 
     def state_bytes(self, gauge: Gauge | None = None) -> int:
         """Of one operator, or of all."""
-        return self._memory.nbytes() if gauge is None else gauge.state_bytes(self._memory)
+        return self._memory.nbytes() if gauge is None else gauge.state_bytes()
 
     @property
     def gauges(self) -> list[Gauge]:

@@ -10,27 +10,25 @@ from numpy.typing import NDArray
 from penstock.algebra.relations import Schema
 from penstock.plan.guards import Guard
 from penstock.retention.closing_state import without_nulls
+from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.retention.monitors import values_text, violation
-from penstock.retention.sweep import Holder, RowCodeOwner
 from penstock.synopsis.deltas import Deltas, is_null
 from penstock.synopsis.dictionary import Dictionary
-from penstock.synopsis.memory import Memory
+from penstock.synopsis.memory import Scope
 from penstock.synopsis.punctuated import Punctuated
 
 
 class Guards:
     """The guards of one leaf, whose rows have this schema."""
 
-    def __init__(
-        self, memory: Memory, name: str, guards: Sequence[Guard], schema: Schema, dictionary: Dictionary
-    ) -> None:
+    def __init__(self, memory: Scope, guards: Sequence[Guard], schema: Schema, dictionary: Dictionary) -> None:
         self._guards, self._schema, self._dictionary = guards, schema, dictionary
-        self._left_out = memory.array(f"{name}.left_out", 1)[:1]
-        self._known = [Punctuated(memory, f"{name}.{n}", len(g.places), g.lifespan) for n, g in enumerate(guards)]
+        self._left_out = memory.array("left_out", 1)[:1]
+        self._known = [Punctuated(memory.scope("guard", n), len(g.places), g.lifespan) for n, g in enumerate(guards)]
 
     @property
-    def holders(self) -> list[Holder]:
-        """What holds codes of interned values."""
+    def code_owners(self) -> list[CodeOwner]:
+        """What stores codes of interned values."""
         return [
             RowCodeOwner(known.held_column, self._columns(guard))
             for guard, known in zip(self._guards, self._known, strict=True)

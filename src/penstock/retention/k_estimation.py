@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.closing.monitors import Monitor
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 #: Nothing is required by a row.
 NOTHING = -1
@@ -31,10 +31,10 @@ _KNOWN, _K, _NOW, _BEFORE, _ROWS, _BEGAN, _BROKEN, _CLOCK, _LAST_LIMIT, _LAST_CL
 class Estimation:
     """Of one k. It lives in the machine's memory."""
 
-    def __init__(self, memory: Memory, name: str, monitor: Monitor) -> None:
+    def __init__(self, memory: Scope, monitor: Monitor) -> None:
         self._parameters, self._declared, self._varies = monitor.parameters, monitor.declared, monitor.varies
         self._is_of_rows = monitor.ticks is not None
-        self._registers = memory.array(name, 10)
+        self._registers = memory.array("estimate", 10)
 
     @property
     def k(self) -> int | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from penstock.kernels.evidence import Referred, look, mark, meet, refer
 from penstock.kernels.hashing import row_hashes
 from penstock.synopsis.evidence import MISSING, Evidence
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 LEAST = -(1 << 63)
 #: Above all hashes.
@@ -48,13 +48,13 @@ class Reference(NamedTuple):
 class Firsts(Evidence):
     """`share`: of values that are not needed any more, those that are kept as a sample; `most`: of all others."""
 
-    def __init__(self, memory: Memory, name: str, width: int, share: float, most: int) -> None:
-        super().__init__(memory, name, width, words=2)
+    def __init__(self, memory: Scope, width: int, share: float, most: int) -> None:
+        super().__init__(memory, width, words=2)
         #: The hash below which so many are.
         self._sampled = int(share * (1 << 63))
         self._share, self._most = share, most
         #: [values that were left when it was last looked through, before when only the sample is there, if that is so]
-        self._registers = memory.array(f"{name}.registers", 3)
+        self._registers = memory.array("registers", 3)
 
     def meet(self, keys: Ints, words: Ints, again: int = 0) -> Ints:
         """Notes rows with these keys. Gives the word that each key had before its row, or MISSING.

@@ -20,7 +20,7 @@ from penstock.kernels.rows import gather
 from penstock.synopsis.deltas import null_masks
 from penstock.synopsis.events import Events
 from penstock.synopsis.index import Index
-from penstock.synopsis.memory import Int32s, Ints, Memory
+from penstock.synopsis.memory import Int32s, Ints, Scope
 from penstock.synopsis.store import Int32BySlot, RowStore
 
 #: An input and some of its columns.
@@ -45,8 +45,7 @@ class IndexedInputs:
 
     def __init__(
         self,
-        memory: Memory,
-        name: str,
+        memory: Scope,
         inputs: tuple[JoinInput, ...],
         indexed: Iterable[Columns],
         *,
@@ -54,16 +53,16 @@ class IndexedInputs:
     ) -> None:
         """`has_residual`: whether the join has predicates that no index evaluates."""
         self._memory = memory
-        self._name = name
         self.inputs = inputs
         self._has_residual = has_residual
         self._visibility = [
-            Int32BySlot(memory, f"{name}.{number}.visibility", source.store) for number, source in enumerate(inputs)
+            Int32BySlot(memory.scope("input", number), "visibility", source.store)
+            for number, source in enumerate(inputs)
         ]
         self._places: dict[Columns, Ints] = {}
         self._numbers: dict[Columns, int] = {}
         self._index_keys = sorted(set(indexed))
-        self._indexes = [Index(memory, f"{name}.index{n}", columns) for n, (_, columns) in enumerate(self._index_keys)]
+        self._indexes = [Index(memory.scope("index", n), columns) for n, (_, columns) in enumerate(self._index_keys)]
         found = list(zip(self._index_keys, self._indexes, strict=True))
         self._by_owner = [{key: index for (owner, key), index in found if owner == n} for n in range(len(inputs))]
         if memory.restored:
@@ -158,7 +157,7 @@ class IndexedInputs:
         return self._by_owner[number].values()
 
     def visibility(self, number: int) -> Int32s:
-        """Of each slot what `kernels.mjoin` calls its life."""
+        """Of each slot of an input whether its row is in the join, and since when (`kernels.mjoin`)."""
         return self._visibility[number].array()
 
     def without_nulls(self, number: int, events: Events) -> Events:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.rejection import FOR_EVER, PLACES, TAKEN, VALUE, link_lines, rule_out
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 #: So many values are remembered; at first there are fewer places.
 ROOM, FIRST_PLACES = 1 << 16, 64
@@ -19,11 +19,11 @@ ROOM, FIRST_PLACES = 1 << 16, 64
 class Punctuated:
     """Values of so many columns. With a lifespan they may come again when it is over."""
 
-    def __init__(self, memory: Memory, name: str, width: int, lifespan: int | None) -> None:
-        self._memory, self._name = memory, name
+    def __init__(self, memory: Scope, width: int, lifespan: int | None) -> None:
+        self._memory = memory
         self._lifespan = FOR_EVER if lifespan is None else lifespan
         self._columns, self._places = np.arange(width), np.arange(VALUE, VALUE + width)
-        self._registers = memory.array(f"{name}.told", 2)[:2]
+        self._registers = memory.array("told", 2)[:2]
         self._attach(int(self._registers[PLACES]))
         if memory.restored and self._registers[PLACES]:
             self._link()
@@ -49,13 +49,13 @@ class Punctuated:
         wanted = min(ROOM, int(self._registers[TAKEN]) + count)
         if wanted > self._registers[PLACES]:
             self._registers[PLACES] = min(ROOM, max(FIRST_PLACES, 1 << (wanted - 1).bit_length()))
-            self._memory.forget(f"{self._name}.heads")
+            self._memory.forget("heads")
             self._attach(int(self._registers[PLACES]))
             self._link()
 
     def _attach(self, places: int) -> None:
-        self._lines = self._memory.array(f"{self._name}.lines", places, VALUE + len(self._columns))[:places]
-        self._heads = self._memory.array(f"{self._name}.heads", 2 * places, derived=True)[: 2 * places]
+        self._lines = self._memory.array("lines", places, VALUE + len(self._columns))[:places]
+        self._heads = self._memory.array("heads", 2 * places, derived=True)[: 2 * places]
 
     def _link(self) -> None:
         taken = min(int(self._registers[TAKEN]), len(self._lines))

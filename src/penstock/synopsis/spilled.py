@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from penstock.kernels import bloom
 from penstock.kernels.pointers import address
 from penstock.synopsis.dictionary import Dictionary
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.runs import Layout, Run, StoredRows, hashes_of, newest_start, sync, write_run
 
 #: So many files of a level become one of the next.
@@ -49,12 +49,12 @@ _ROW_BITS = 32
 class SpilledRows:
     """Rows of one relation in files under a folder. All but the files lives in the machine's memory."""
 
-    def __init__(self, memory: Memory, name: str, folder: Path, layout: Layout, dictionary: Dictionary) -> None:
-        self._memory, self._name, self._folder = memory, name, folder
+    def __init__(self, memory: Scope, folder: Path, layout: Layout, dictionary: Dictionary) -> None:
+        self._memory, self._folder = memory, folder
         self._layout, self._dictionary = layout, dictionary
-        self._registers = memory.array(f"{name}.registers", 6)
+        self._registers = memory.array("registers", 6)
         self._runs: dict[int, Run] = {}
-        self._filters = [_Filter(memory, f"{name}.filter{key}") for key in range(len(layout.keys))]
+        self._filters = [_Filter(memory.scope("filter", key)) for key in range(len(layout.keys))]
         if memory.restored:
             self._refill()
             self._sweep(int(self._registers[_STEPS]) + 1)
@@ -215,8 +215,8 @@ class SpilledRows:
     def _sweep(self, before: int) -> None:
         """Deletes files of steps before this one that no state names: those of steps that failed."""
         named = {self._path(file).name for file in self._table(0)}
-        for path in self._folder.glob(f"{self._name}-*.arrow"):
-            step = int(path.name.removeprefix(f"{self._name}-").partition("-")[0])
+        for path in self._folder.glob(f"{self._memory.name}-*.arrow"):
+            step = int(path.name.removeprefix(f"{self._memory.name}-").partition("-")[0])
             if path.name not in named and step < before:
                 path.unlink(missing_ok=True)
 
@@ -227,7 +227,7 @@ class SpilledRows:
         return self._runs[number]
 
     def _path(self, file: Ints) -> Path:
-        return self._folder / f"{self._name}-{int(file[_STEP]):08d}-{int(file[_TOKEN]):016x}.arrow"
+        return self._folder / f"{self._memory.name}-{int(file[_STEP]):08d}-{int(file[_TOKEN]):016x}.arrow"
 
     def _live(self) -> Ints:
         """The files that hold rows; a copy."""
@@ -238,7 +238,7 @@ class SpilledRows:
     def _table(self, more: int) -> Ints:
         """The table of files, with room for some more."""
         size = int(self._registers[_FILES]) + more
-        return self._memory.array(f"{self._name}.files", size, 9)[:size]
+        return self._memory.array("files", size, 9)[:size]
 
     def _keep(self, files: Ints) -> None:
         self._registers[_FILES] = len(files)
@@ -247,16 +247,16 @@ class SpilledRows:
     def _dead(self, more: int) -> Ints:
         """The rows that were taken back: number of the file, and place in it."""
         size = int(self._registers[_DEAD]) + more
-        return self._memory.array(f"{self._name}.dead", size)[:size]
+        return self._memory.array("dead", size)[:size]
 
 
 class _Filter:
     """A Bloom filter that lies in a machine's memory. It is derived: made anew of the files after a restore."""
 
-    def __init__(self, memory: Memory, name: str) -> None:
-        self._memory, self._name = memory, name
+    def __init__(self, memory: Scope) -> None:
+        self._memory = memory
         #: Hashes that were noted, and words that are in use.
-        self._registers = memory.array(f"{name}.size", 2, derived=True)
+        self._registers = memory.array("size", 2, derived=True)
         if not self._registers[1]:
             self.clear(0)
 
@@ -271,7 +271,7 @@ class _Filter:
 
     def clear(self, held: int) -> None:
         """Makes room for twice as many as are held."""
-        self._memory.forget(f"{self._name}.words")
+        self._memory.forget("words")
         self._registers[:2] = 0, 1 << max(6, (2 * held // bloom.PER_WORD).bit_length())
 
     def note(self, hashes: Ints) -> None:
@@ -287,7 +287,7 @@ class _Filter:
 
     @property
     def _words(self) -> Ints:
-        return self._memory.array(f"{self._name}.words", int(self._registers[1]), derived=True)
+        return self._memory.array("words", int(self._registers[1]), derived=True)
 
     @property
     def _mask(self) -> int:

@@ -29,8 +29,8 @@ from penstock.engines.spark.source import by_cell
 from penstock.engines.spark.work import Work
 from penstock.engines.spark.written import file_name, write_results
 from penstock.errors import PenstockError
+from penstock.retention.code_owners import sweep
 from penstock.retention.monitors import Violation
-from penstock.retention.sweep import sweep
 from penstock.synopsis.deltas import Deltas, no_deltas
 from penstock.synopsis.memory import Ints
 

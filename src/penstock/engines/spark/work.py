@@ -28,7 +28,7 @@ from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
 #: Changes when state that an older version wrote can no longer be read.
-STATE_VERSION = 7
+STATE_VERSION = 8
 
 
 @dataclass(frozen=True)

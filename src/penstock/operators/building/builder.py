@@ -36,16 +36,16 @@ from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment
+from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.retention.purge import Purge
-from penstock.retention.sweep import Holder, RowCodeOwner
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary
-from penstock.synopsis.memory import Memory
+from penstock.synopsis.memory import Memory, Scope
 from penstock.synopsis.store import RowStore
 
 
 class Builder:
-    """Makes the operators of a fragment, from the root down, each under a name of its own."""
+    """Makes the operators of a fragment, from the root down, each with memory of its own."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Builder:
         self._number = 0
         self.stores: list[RowStore | SharedWindow] = []
         #: All that stores codes.
-        self.holders: list[Holder] = []
+        self.code_owners: list[CodeOwner] = []
         self.gauges = Gauges()
         self.purges: list[Purge] = []
         #: Whether something else forgets rows within a step.
@@ -86,9 +86,9 @@ class Builder:
 
     def add_rstream(self, store: RowStore, ticks: Reorder, schema: Schema) -> None:
         """RSTREAM keeps the relation once more, at the root."""
-        self.holders.append(RowCodeOwner(store.held_column, schema))
+        self.code_owners.append(RowCodeOwner(store.held_column, schema))
         root = self.gauges.all[0]
-        root.arrays += ["rstream", "ticks"]
+        root.memory += [self.memory.scope("rstream"), self.memory.scope("ticks")]
         root.counts += [store.__len__, ticks.__len__]
 
     def deltas(self, relation: Relation) -> DeltaNode:
@@ -152,19 +152,20 @@ class Builder:
 
     def _bag(self, relation: Relation) -> Stored:
         deltas = self.deltas(relation)
-        bag = Bag(self.memory, self.name("bag"), row_width(len(relation.schema)))
+        bag = Bag(self.scope("bag"), row_width(len(relation.schema)))
         self.keeps(bag.store, relation.schema)
         self.stores.append(bag.store)
         return Stored(relation.schema, bag.store, lambda step: bag.step(deltas(step)))
 
-    def name(self, what: str) -> str:
+    def scope(self, what: str) -> Scope:
+        """Memory for the operator that is being built."""
         self._number += 1
-        name = f"{what}{self._number}"
-        self.gauges.top.arrays.append(name)
-        return name
+        scope = self.memory.scope(what, self._number)
+        self.gauges.top.memory.append(scope)
+        return scope
 
     def keeps(self, store: RowStore, schema: Schema) -> None:
-        self.holders.append(RowCodeOwner(store.held_column, schema))
+        self.code_owners.append(RowCodeOwner(store.held_column, schema))
         self.gauges.top.counts.append(store.__len__)
 
     def leaf(self, relation: Relation) -> int:

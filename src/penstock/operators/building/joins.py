@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -15,7 +15,7 @@ from penstock.algebra.relations import Relation, Rows, Schema
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
-from penstock.closing.rules import ByKey, JoinRetention
+from penstock.closing.rules import ByKey
 from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, once
 from penstock.operators.building.windows import build_arrivals, build_purgeable
 from penstock.operators.joins.bucket_join import (
@@ -27,18 +27,21 @@ from penstock.operators.joins.bucket_join import (
 )
 from penstock.operators.joins.bucket_totals import BucketTotals, Summed
 from penstock.operators.joins.mjoin import JoinCore, JoinOperator, SemiJoinOperator
+from penstock.operators.joins.purging_join import CountedWindow, PurgingJoin, PurgingSemiJoin
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
 from penstock.retention.admission import Admission
-from penstock.retention.purge import Purge, looked_up
-from penstock.retention.spill import with_leaving
-from penstock.retention.windows import RecallableWindow
+from penstock.retention.purge import Purge, purge_indexes
+from penstock.retention.retained_join import RetainedJoin
+from penstock.retention.spill import Spill
+from penstock.retention.stamps import Stamps
+from penstock.retention.windows import PurgeableWindow, RecallableWindow
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import Deltas, row_width
 from penstock.synopsis.events import Events
 from penstock.synopsis.indexed_inputs import JoinInput
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Memory
 from penstock.synopsis.store import RowStore
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
 def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> DeltaNode:
     """The join's results, of these columns."""
     if join.retention is not None:
-        return _purging_join(build, join, join.retention, columns)
+        return _purging_join(build, join, columns)
     if join.buckets:
         return _bucket_join(build, join, columns)
     if join.stateless is not None:
@@ -59,69 +62,78 @@ def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> DeltaNode
     return lambda step: operator.step([part.events(step) for part in parts])
 
 
-def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, columns: Schema) -> DeltaNode:
-    windows = {number: _PurgeableInput(build, node.operands[number]) for number in node.forgets}
+def _purging_join(build: Builder, node: PhysicalJoin, columns: Schema) -> DeltaNode:
+    inputs = {number: _PurgeableInput(build, node.operands[number]) for number in node.forgets}
     parts = [
-        windows[number].stored if number in windows else build.events(operand)
+        inputs[number].stored if number in inputs else build.events(operand)
         for number, operand in enumerate(node.operands)
     ]
     insert_only = node is build.insert_only
-    core = _core(build, node, columns, parts, insert_only=insert_only, looked_up=looked_up(node))
-    evidence = [build.deltas(scan) for scan in node.evidence]
-    forgetting = {number: own.window for number, own in windows.items()}
-    retracts = not insert_only and not is_monotone(node)
-    copies = [_copies(build, node, monitor) for monitor in retention.monitors]
-    name = build.name("purge")
-    purge = Purge(
-        build.memory,
-        name,
-        node,
-        core,
-        core.paths,
-        forgetting,
-        retracts,
-        build.dictionary,
-        copies,
-        build.forgetting,
-        build.spill,
-    )
-    # What a row joins may be on disk: then all rows are let in. So they are where each counts.
-    guarded = [number for number, own in windows.items() if purge.spill is None and not own.counts]
-    admission = Admission(node, core, guarded)
-    build.holders += purge.holders
+    core = _core(build, node, columns, parts, insert_only=insert_only, indexed=purge_indexes(node))
+    windows = {number: own.window for number, own in inputs.items()}
+    purge = _purge(build, node, core, windows, retracts=not insert_only and not is_monotone(node))
+    # What a row joins may be on disk: then all rows are admitted. So they are where each counts.
+    guarded = [number for number, own in inputs.items() if purge.spill is None and not own.counts]
+    operator = PurgingJoin(core, windows, purge, Admission(node, core, guarded))
+    return _purging(build, operator, node, inputs, parts)
+
+
+def _purging_semi_join(build: Builder, node: PhysicalJoin) -> DeltaNode:
+    inputs = {number: _PurgeableInput(build, operand) for number, operand in enumerate(node.operands)}
+    parts = [own.stored for own in inputs.values()]
+    core = _core(build, node, (), parts, indexed=purge_indexes(node))
+    semi_join = SemiJoinOperator(build.scope("semijoin"), core, node.kind is JoinKind.SEMI)
+    left, right = (cast(RecallableWindow, own.window) for own in inputs.values())
+    windows = {0: CountedWindow(left, semi_join), 1: right}
+    operator = PurgingSemiJoin(core, semi_join, windows, _purge(build, node, core, windows))
+    return build.narrowed(_purging(build, operator, node, inputs, parts), parts[0], node.schema)
+
+
+def _purge(
+    build: Builder,
+    node: PhysicalJoin,
+    core: JoinCore,
+    windows: Mapping[int, PurgeableWindow],
+    *,
+    retracts: bool = False,
+) -> Purge:
+    """The purge of a join, which its gauge measures."""
+    copies = tuple(_copies(build, node, monitor) for monitor in node.monitors)
+    join = RetainedJoin(node, core, build.scope("purge"), build.dictionary, retracts, copies)
+    stamps, spill, gauge = Stamps(join), None, build.gauges.top
+    if node.probable:
+        assert build.spill is not None, "rows are spilled, but no folder is given"
+        recallable = cast(Mapping[int, RecallableWindow], windows)  # the plan sees to that
+        spill = Spill(join, core.paths, recallable, stamps, build.spill)
+        gauge.on_disk.append(spill.on_disk)
+    purge = Purge(join, windows, stamps, build.forgetting, spill)
+    build.code_owners += purge.code_owners
     build.purges.append(purge)
-    build.gauges.top.counts.append(purge.__len__)
-    build.gauges.top.ruled_out.append(purge.ruled_out.count)
-    build.gauges.top.given_up.append(purge.wait_timeout.count)
-    build.gauges.top.monitors.append(purge.reports)
-    _measure_disk(build, purge)
-
-    def join(step: Step) -> Deltas:
-        arrived = {number: own.arrivals(step) for number, own in windows.items()}
-        came = {number: part.events(step) for number, part in enumerate(parts) if number not in windows}
-        purge.learn([rows(step) for rows in evidence], {**arrived, **came}, step.until)
-        entered = {}
-        for number in admission.order:
-            if number in windows:
-                came[number] = windows[number].step(step, admission.admit_rows(number, arrived[number]))
-            entered[number] = core.enter(number, purge.ruled_out.allowed(number, came[number]))
-        events = [entered[number] for number in range(len(parts))]
-        for number, leaving in purge.bring_back(events, step.until).items():
-            came[number] = with_leaving(came[number], leaving)
-            events[number] = core.follow(number, with_leaving(events[number], leaving))
-        purge.wake(events)
-        found, times, signs, rows = core.step(events)
-        results = Deltas(times, signs, rows).take(purge.wait_timeout.in_time(found, times))
-        purge.gave(int((signs > 0).sum()))
-        purge.step([came[number] for number in range(len(parts))], events, found)
-        return results.in_order()
-
-    return join
+    gauge.counts.append(purge.__len__)
+    gauge.rejected.append(purge.rejection.count)
+    gauge.timed_out.append(purge.wait_timeout.count)
+    gauge.monitors.append(purge.reports)
+    return purge
 
 
-def _measure_disk(build: Builder, purge: Purge) -> None:
-    if purge.spill is not None:
-        build.gauges.top.on_disk.append(purge.spill.on_disk)
+def _purging(
+    build: Builder,
+    operator: PurgingJoin,
+    node: PhysicalJoin,
+    inputs: Mapping[int, _PurgeableInput],
+    parts: Sequence[Stored],
+) -> DeltaNode:
+    evidence = [build.deltas(scan) for scan in node.evidence]
+
+    def step_join(step: Step) -> Deltas:
+        arrivals = {number: own.arrivals(step) for number, own in inputs.items()}
+        others = {number: part.events(step) for number, part in enumerate(parts) if number not in inputs}
+        results = operator.step([rows(step) for rows in evidence], arrivals, others, step.until)
+        for number, own in inputs.items():
+            own.gauge.stepped(step.inputs, operator.window_events[number])
+        return results
+
+    return step_join
 
 
 def _copies(build: Builder, node: PhysicalJoin, monitor: Monitor) -> int:
@@ -148,8 +160,8 @@ def build_totals(build: Builder, node: PhysicalJoin, summed: Sequence[Summed]) -
     """A join of buckets, of all columns, each result with partial aggregates behind them."""
     nodes, parts, synopses = _bucket_inputs(build, node)
     schemas = [part.schema for part in parts]
-    totals = BucketTotals(build.memory, build.name("totals"), summed, schemas, build.dictionary)
-    build.holders.append(totals)
+    totals = BucketTotals(build.scope("totals"), summed, schemas, build.dictionary)
+    build.code_owners.append(totals)
     core = _core(build, node, node.schema if node.kind is JoinKind.JOIN else (), parts)
     inputs = BucketInputs(core, synopses)
     operator: BucketJoinOperator | BucketSemiJoinOperator
@@ -157,7 +169,7 @@ def build_totals(build: Builder, node: PhysicalJoin, summed: Sequence[Summed]) -
         operator = BucketJoinOperator(inputs, totals)
     else:
         wants_match = node.kind is JoinKind.SEMI
-        inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+        inner = SemiJoinOperator(build.scope("semijoin"), core, wants_match)
         operator = BucketSemiJoinOperator(inputs, inner, wants_match, totals)
     return lambda step: operator.step([changes(step) for changes in nodes]), totals
 
@@ -180,7 +192,7 @@ def _bucket_inputs(
         schema = (*operand.schema, *(interval.column for interval in kept.intervals))
         joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
         recipe, width = recipe_of(kept, schema, joined), row_width(len(schema))
-        synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(kept))
+        synopsis = ConstantSynopsis(build.scope("buckets"), width, recipe, skyline_of(kept))
         build.keeps(synopsis.store, schema)
         build.stores.append(synopsis.store)
         build.purges_within_step |= kept.space is not None
@@ -213,77 +225,17 @@ def _no_events(step: Step) -> Events:
 
 
 class _PurgeableInput:
-    """A window of one reader, who may forget its rows, or not let them in."""
+    """An input with a window of its own, of which its one reader may drop rows, or admit only some."""
 
     def __init__(self, build: Builder, scan: Relation) -> None:
         assert isinstance(scan, Scan)
-        with build.gauges.building(scan) as self._gauge:
+        with build.gauges.building(scan) as self.gauge:
             self.arrivals = build_arrivals(build, scan)
             self.window = build_purgeable(build, scan)
-            #: Whether rows that are not let in would be missing in the window's count.
+            #: Whether rows that are not admitted would be missing in the window's count.
             self.counts = isinstance(scan.spec, Rows)
             build.stores.append(self.window.store)
-        self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, self.arrivals(step)))
-
-    def step(self, step: Step, came: Deltas) -> Events:
-        """The events of rows that came, those that were let in."""
-        events = self.window.step(came.ts, came.rows, step.until)
-        self._gauge.stepped(step.inputs, len(events))
-        return events
-
-
-class _Settled:
-    """The left window of a semi-join: a row that it forgets is counted no more."""
-
-    def __init__(self, window: RecallableWindow, operator: SemiJoinOperator) -> None:
-        self.store, self.step, self.oldest = window.store, window.step, window.oldest
-        self._window, self._operator = window, operator
-
-    def forget(self, slots: Ints) -> None:
-        self._operator.forget(slots)
-        self._window.forget(slots)
-
-    def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
-        slots, leaving = self._window.bring_back(rows, starts, until)
-        self._operator.bring_back(slots)
-        return slots, leaving
-
-
-def _purging_semi_join(build: Builder, node: PhysicalJoin) -> DeltaNode:
-    """Rows of both sides go when they match nothing new, and a left row as soon as it has a match, which it keeps."""
-    windows = [_PurgeableInput(build, operand) for operand in node.operands]
-    core = _core(build, node, (), [own.stored for own in windows], looked_up=looked_up(node))
-    evidence = [build.deltas(scan) for scan in node.evidence]
-    wants_match = node.kind is JoinKind.SEMI
-    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
-    left, right = (cast(RecallableWindow, own.window) for own in windows)
-    forgetting = {0: _Settled(left, operator), 1: right}
-    name = build.name("purge")
-    settings = (build.forgetting, build.spill)
-    purge = Purge(
-        build.memory, name, node, core, core.paths, forgetting, False, build.dictionary, (), *settings, once=(0,)
-    )
-    _measure_disk(build, purge)
-    build.holders += purge.holders
-    build.purges.append(purge)
-    build.gauges.top.counts.append(purge.__len__)
-    build.gauges.top.ruled_out.append(purge.ruled_out.count)
-    build.gauges.top.given_up.append(purge.wait_timeout.count)
-
-    def semi_join(step: Step) -> Deltas:
-        purge.learn([rows(step) for rows in evidence], {}, step.until)
-        came = [own.step(step, own.arrivals(step)) for own in windows]
-        allowed = [purge.ruled_out.allowed(number, events) for number, events in enumerate(came)]
-        entered = [core.enter(number, events) for number, events in enumerate(allowed)]
-        purge.bring_back(entered, step.until)
-        purge.wake(entered)
-        found, times, signs, _ = core.step(entered)
-        kept = purge.wait_timeout.in_time(found, times)
-        shown = operator.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
-        purge.step(came, entered, found[kept])
-        return shown
-
-    return build.narrowed(semi_join, windows[0].stored, node.schema)
+        self.stored = Stored(scan.schema, self.window.store, _no_events)
 
 
 def build_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
@@ -296,7 +248,7 @@ def build_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
     parts = [build.events(side) for side in relation.operands]
     core = _core(build, relation, (), parts)
     wants_match = relation.kind is JoinKind.SEMI
-    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    operator = SemiJoinOperator(build.scope("semijoin"), core, wants_match)
 
     def semi_join(step: Step) -> Deltas:
         return operator.step([part.events(step) for part in parts])
@@ -308,7 +260,7 @@ def _bucket_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
     nodes, parts, synopses = _bucket_inputs(build, relation)
     core = _core(build, relation, (), parts)
     wants_match = relation.kind is JoinKind.SEMI
-    inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    inner = SemiJoinOperator(build.scope("semijoin"), core, wants_match)
     operator = BucketSemiJoinOperator(BucketInputs(core, synopses), inner, wants_match)
     return build.narrowed(lambda step: operator.step([changes(step) for changes in nodes]), parts[0], relation.schema)
 
@@ -328,7 +280,7 @@ def _stateless_semi_join(build: Builder, relation: PhysicalJoin, stateless: int)
     wants_match = relation.kind is JoinKind.SEMI
     if stateless == 0:
         return lambda step: shown(rows, changes(step), table.events(step), wants_match)
-    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    operator = SemiJoinOperator(build.scope("semijoin"), core, wants_match)
     return lambda step: matched(rows, changes(step), table.events(step), operator)
 
 
@@ -336,7 +288,7 @@ def _stateless_inputs(build: Builder, node: PhysicalJoin, stateless: int) -> tup
     """The changes of the stateless input, where each input's rows are, and the store of its rows for one step."""
     own = node.operands[stateless]
     # No operator has to find these rows again, so they are not among what is persisted.
-    store = RowStore(Memory(), "stateless", row_width(len(own.schema)))
+    store = RowStore(Memory().scope("stateless"), row_width(len(own.schema)))
     changes: list[DeltaNode] = []
     parts = []
     for number, below in enumerate(node.operands):
@@ -354,7 +306,7 @@ def _core(
     parts: Sequence[Stored],
     *,
     insert_only: bool = False,
-    looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
+    indexed: Iterable[tuple[int, tuple[int, ...]]] = (),
 ) -> JoinCore:
     inputs = []
     variables = join_variables(join)
@@ -367,10 +319,9 @@ def _core(
     predicate = compile_predicate(residual, stored) if residual else None
     test = (lambda rows: predicate(rows, build.dictionary)) if predicate is not None else None
     shown = tuple(map(stored.index, columns))
-    name = build.name("join")
     keys = [(rule.target, rule.variables) for rule in join.rules if isinstance(rule, ByKey)]
-    core = partial(JoinCore, build.memory, name, tuple(inputs), test, shown)
-    return core(insert_only=insert_only, looked_up=looked_up, keys=keys)
+    core = partial(JoinCore, build.scope("join"), tuple(inputs), test, shown)
+    return core(insert_only=insert_only, indexed=indexed, keys=keys)
 
 
 def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:

@@ -14,8 +14,8 @@ from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.operators.windows.windows import window_operator
 from penstock.plan.sharing import SharedScan, same_rows
+from penstock.retention.code_owners import RowCodeOwner
 from penstock.retention.guards import Guards
-from penstock.retention.sweep import RowCodeOwner
 from penstock.retention.windows import PurgeableWindow, WindowOperator
 from penstock.synopsis.deltas import no_deltas, row_width
 from penstock.synopsis.events import Events
@@ -42,15 +42,15 @@ def _guarded(build: Builder, number: int, scan: Scan, arrivals: DeltaNode) -> De
     if not own:
         return arrivals
     told = [_arrivals(build, guard.evidence, build.evidence(guard.evidence)) for guard in own]
-    guards = Guards(build.memory, build.name("guards"), own, scan.schema, build.dictionary)
-    build.holders += guards.holders
-    build.gauges.top.ruled_out.append(guards.violations)
+    guards = Guards(build.scope("guards"), own, scan.schema, build.dictionary)
+    build.code_owners += guards.code_owners
+    build.gauges.top.rejected.append(guards.violations)
     return lambda step: guards.step(arrivals(step), [each(step) for each in told])
 
 
 def build_reorder(build: Builder, scan: Scan) -> Reorder:
-    reorder = Reorder(build.memory, build.name("input"), row_width(len(scan.schema)))
-    build.holders.append(RowCodeOwner(reorder.held_column, scan.schema))
+    reorder = Reorder(build.scope("input"), row_width(len(scan.schema)))
+    build.code_owners.append(RowCodeOwner(reorder.held_column, scan.schema))
     build.gauges.top.counts.append(reorder.__len__)
     return reorder
 
@@ -106,7 +106,7 @@ def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
 def build_operator(build: Builder, scan: Scan) -> WindowOperator:
     columns = len(scan.schema)
     by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
-    window = window_operator(scan.spec, build.memory, build.name("window"), columns, row_width(columns), by)
+    window = window_operator(scan.spec, build.scope("window"), columns, row_width(columns), by)
     build.keeps(window.store, scan.schema)
     return window
 
@@ -114,7 +114,7 @@ def build_operator(build: Builder, scan: Scan) -> WindowOperator:
 def build_purgeable(build: Builder, scan: Scan) -> PurgeableWindow:
     """A window of one reader, who may forget its rows."""
     columns = len(scan.schema)
-    window = purgeable_window(scan.spec, build.memory, build.name("window"), columns, row_width(columns))
+    window = purgeable_window(scan.spec, build.scope("window"), columns, row_width(columns))
     build.keeps(window.store, scan.schema)
     return window
 

@@ -29,7 +29,7 @@ from penstock.plan.probe_paths import Key, probe_paths
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.events import Events, Some, one_after_the_other
 from penstock.synopsis.indexed_inputs import IndexedInputs, JoinInput, positions
-from penstock.synopsis.memory import Int32s, Ints, Memory
+from penstock.synopsis.memory import Int32s, Ints, Scope
 
 #: Says of rows whether a predicate is true of them.
 Test = Callable[[Ints], NDArray[np.bool_]]
@@ -89,26 +89,25 @@ def _matrix(lines: Sequence[tuple[int, ...]], width: int) -> Ints:
 class JoinCore(IndexedInputs):
     """The combinations of rows that come and go, by slots, and rows of those columns of theirs that are `shown`.
 
-    With `only_coming` nobody wants to know which of them go: then no row that goes is probed for.
+    A join that is `insert_only` gives no deletions: then no row that leaves is probed for.
     """
 
     def __init__(
         self,
-        memory: Memory,
-        name: str,
+        memory: Scope,
         inputs: tuple[JoinInput, ...],
         test: Test | None,
         shown: tuple[int, ...],
         *,
         insert_only: bool,
-        looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
+        indexed: Iterable[tuple[int, tuple[int, ...]]] = (),
         keys: Iterable[Key] = (),
     ) -> None:
-        """`looked_up`: inputs and variables by which others look for rows, beside the join itself."""
+        """`indexed`: inputs and variables by which rows are found, besides those that the join itself probes."""
         self.paths = probe_paths([source.variables for source in inputs], keys)
         probed = {(probe.target, probe.columns) for path in self.paths for probe in path}
-        more = {(number, positions(inputs[number], variables)) for number, variables in looked_up}
-        super().__init__(memory, name, inputs, probed | more, has_residual=test is not None)
+        more = {(number, positions(inputs[number], variables)) for number, variables in indexed}
+        super().__init__(memory, inputs, probed | more, has_residual=test is not None)
         self._test = test
         self._insert_only = insert_only
         #: Of each input's events of this step, the hashes by which they are probed first.
@@ -254,9 +253,8 @@ class JoinOperator:
 class SemiJoinOperator:
     """SemiJoin and AntiJoin: the rows of the first input that have a match in the second, or have none."""
 
-    def __init__(self, memory: Memory, name: str, core: JoinCore, wants_match: bool) -> None:
+    def __init__(self, memory: Scope, core: JoinCore, wants_match: bool) -> None:
         self._memory = memory
-        self._name = name
         self._core = core
         self._wants_match = wants_match
 
@@ -290,4 +288,4 @@ class SemiJoinOperator:
 
     def state(self) -> Ints:
         """Of each slot of the left input what `kernels.matching` keeps."""
-        return self._memory.array(f"{self._name}.matches", self._core.inputs[0].store.capacity, 4)
+        return self._memory.array("matches", self._core.inputs[0].store.capacity, 4)

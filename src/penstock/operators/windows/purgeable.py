@@ -13,22 +13,22 @@ from penstock.retention.windows import PurgeableWindow
 from penstock.synopsis.deltas import null_words
 from penstock.synopsis.events import Events, in_time
 from penstock.synopsis.holed import HoledQueue
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import BySlot, RowStore
 
 
-def purgeable_window(spec: WindowSpec, memory: Memory, name: str, columns: int, width: int) -> PurgeableWindow:
+def purgeable_window(spec: WindowSpec, memory: Scope, columns: int, width: int) -> PurgeableWindow:
     """The operator of a window over rows of so many columns and words."""
-    store = RowStore(memory, name, width, null_words(columns) if columns else 0)
+    store = RowStore(memory, width, null_words(columns) if columns else 0)
     match spec:
         case Unbounded():
             return PurgeableUnbounded(store)
         case Range(reach, int(slide)):
-            return PurgeableSliding(memory, name, store, HoledQueue(memory, name, store), reach, slide)
+            return PurgeableSliding(memory, store, HoledQueue(memory, store), reach, slide)
         case Range(reach):
-            return PurgeableRange(store, HoledQueue(memory, name, store), reach)
+            return PurgeableRange(store, HoledQueue(memory, store), reach)
         case Rows(count):
-            return CountingWindow(memory, name, store, count)
+            return CountingWindow(memory, store, count)
         case PartitionRows():
             raise AssertionError("rows of partitions are not forgotten")
 
@@ -77,12 +77,12 @@ class PurgeableSliding(_Forgetting, SlidingWindow[HoledQueue]):
 class CountingWindow(_Forgetting):
     """`[ROWS n]`, where each row has its number, and all count that ever came."""
 
-    def __init__(self, memory: Memory, name: str, store: RowStore, count: int) -> None:
+    def __init__(self, memory: Scope, store: RowStore, count: int) -> None:
         self.store = store
-        self._queue = HoledQueue(memory, name, store)
+        self._queue = HoledQueue(memory, store)
         self._count = count
-        self._numbers = BySlot(memory, f"{name}.numbers", store)
-        self._came = memory.array(f"{name}.came", 1)
+        self._numbers = BySlot(memory, "numbers", store)
+        self._came = memory.array("came", 1)
 
     def step(self, ts: Ints, rows: Ints, until: int) -> Events:
         slots = self.store.put(rows, ts)
