@@ -207,6 +207,6 @@ def test_the_last_values_are_remembered_whatever_the_steps(
                 part = (times >= start) & (times < start + every)
                 rows, punctuations = part & ~told, part & told
                 told_of = times[punctuations], values[punctuations]
-                found = entries.ruled_out(times[rows], values[rows], np.array([0]), *told_of)
+                found = entries.rejected(times[rows], values[rows], np.array([0]), *told_of)
                 got += found.tolist()
             assert got == want, (seed, every)

@@ -48,8 +48,8 @@ class Machine:
         #: Whether its changes are net as they are.
         self._is_net = plan.comes_once
         insert_only = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
-        coming = root_join(fragment.root) if insert_only else None
-        self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting, spill)
+        root = root_join(fragment.root) if insert_only else None
+        self._builder = Builder(fragment, memory, dictionary, root, stores, plan.forgetting, spill)
         self._root = self._builder.deltas(fragment.root)
         self._spills = [purge.spill for purge in self._builder.purges if purge.spill is not None]
         self._purge_every = plan.forgetting.rows
@@ -108,7 +108,7 @@ class Machine:
             owner.mark(marks)
 
     def violations(self) -> int:
-        """Rows that were left out because a punctuation had ruled them out, since the start."""
+        """Rows that were rejected after a punctuation of their values, since the start."""
         return sum(gauge.violations() for gauge in self.gauges)
 
     def given_up(self) -> int:

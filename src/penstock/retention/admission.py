@@ -1,7 +1,7 @@
-"""Doors: rows that join nothing when they come, and never will, are not stored at all.
+"""Admission: rows that join nothing when they arrive, and never will, are not stored at all.
 
-Such a row waits for no row of some input, because what it joins there came before it, or comes at its own instant
-(a rule `InTime` with no reach). So it is enough to look for one when all rows of its instant are there. The purge would
+Such a row waits for no row of some input, because what it joins there came before it, or comes at its own instant (a
+rule `InTime` with no reach). So it is enough to probe for one when all rows of its instant are there. The purge would
 find the same a little later, at many times the cost.
 """
 
@@ -21,7 +21,7 @@ from penstock.synopsis.indexed_inputs import IndexedInputs
 
 
 class Admission:
-    """The doors of a join's inputs, of which only the rows of some may be left out."""
+    """Admits rows to a join's inputs. Only rows of `some` of them may be turned away."""
 
     def __init__(self, node: PhysicalJoin, core: IndexedInputs, some: Collection[int]) -> None:
         self._core = core
@@ -42,20 +42,20 @@ class Admission:
             self._asked[chosen] = [(target, _shared(chosen, target, held)) for target in asked]
             self.order.append(chosen)
 
-    def admit_rows(self, number: int, came: Deltas) -> Deltas:
-        """The rows that may join something. Those of the inputs before are in their indexes."""
+    def admit_rows(self, number: int, arrivals: Deltas) -> Deltas:
+        """The rows that may join something. Rows of the inputs before are in their indexes."""
         for target, variables in self._asked[number]:
-            if len(came):
+            if len(arrivals):
                 index = self._core.index_on(target, variables)
-                hashes = row_hashes(came.rows, np.arange(len(came)), self._core.places(number, variables))
-                found = np.empty(len(came), np.int64)
-                came = came.take(found[: may_have(index.heads, index.mask, hashes, found)])
-        return came
+                hashes = row_hashes(arrivals.rows, np.arange(len(arrivals)), self._core.places(number, variables))
+                found = np.empty(len(arrivals), np.int64)
+                arrivals = arrivals.take(found[: may_have(index.heads, index.mask, hashes, found)])
+        return arrivals
 
 
 def _shared(one: int, other: int, held: list[set[int]]) -> tuple[int, ...]:
     """The variables that two inputs have."""
-    return tuple(v for v, holders in enumerate(held) if {one, other} <= holders)
+    return tuple(v for v, inputs in enumerate(held) if {one, other} <= inputs)
 
 
 def _is_awaited(number: int, node: PhysicalJoin, held: list[set[int]]) -> bool:

@@ -1,4 +1,4 @@
-"""Guards of a leaf (`plan/guards.py`): rows that come after a punctuation of their values are left out, and counted."""
+"""Guards of a leaf (`plan/guards.py`): rows that arrive after a punctuation of their values are rejected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Guards:
 
     def __init__(self, memory: Scope, guards: Sequence[Guard], schema: Schema, dictionary: Dictionary) -> None:
         self._guards, self._schema, self._dictionary = guards, schema, dictionary
-        self._left_out = memory.array("left_out", 1)[:1]
+        self._rejected = memory.array("rejected", 1)[:1]
         self._known = [Punctuated(memory.scope("guard", n), len(g.places), g.lifespan) for n, g in enumerate(guards)]
 
     @property
@@ -35,23 +35,23 @@ class Guards:
         ]
 
     def violations(self) -> int:
-        """How many rows were left out."""
-        return int(self._left_out[0])
+        """How many rows were rejected."""
+        return int(self._rejected[0])
 
-    def step(self, came: Deltas, told: Sequence[Deltas]) -> Deltas:
-        """The rows that no punctuation had ruled out. `told` are those of each guard."""
-        ruled_out = np.zeros(len(came), np.bool_)
-        for guard, known, punctuations in zip(self._guards, self._known, told, strict=True):
-            told_of = without_nulls(punctuations, len(guard.places))
-            found = known.ruled_out(came.ts, came.rows, np.array(guard.places), *told_of)
+    def step(self, arrivals: Deltas, punctuations: Sequence[Deltas]) -> Deltas:
+        """The rows that no guard rejects, given the punctuations that arrive for each guard."""
+        rejected = np.zeros(len(arrivals), np.bool_)
+        for guard, known, own in zip(self._guards, self._known, punctuations, strict=True):
+            closed = without_nulls(own, len(guard.places))
+            found = known.rejected(arrivals.ts, arrivals.rows, np.array(guard.places), *closed)
             if found.any():
-                found &= ~self._has_null(guard, came)
-                self._stop(guard, came, found)
-                ruled_out |= found
-        if not ruled_out.any():
-            return came
-        self._left_out[0] += int(ruled_out.sum())
-        return came.take(~ruled_out)
+                found &= ~self._has_null(guard, arrivals)
+                self._stop(guard, arrivals, found)
+                rejected |= found
+        if not rejected.any():
+            return arrivals
+        self._rejected[0] += int(rejected.sum())
+        return arrivals.take(~rejected)
 
     def _stop(self, guard: Guard, came: Deltas, found: NDArray[np.bool_]) -> None:
         if guard.stops is not None and found.any():

@@ -1,6 +1,6 @@
-"""The k observers of a join's monitors: what the rows that come require of one k-constraint.
+"""The k observers of a join's monitors find what arriving rows require of one k-constraint.
 
-Where a k is found by it, or a run is to stop, they see all rows. Where they only serve to count who broke what is
+Where a k is found by it, or a run is to stop, they see all rows. Where they only count rows that break what is
 declared, they see some, and cost little.
 """
 
@@ -204,7 +204,7 @@ class OrderObserver:
         return _observed(len(times), keys, times, since, ticks is not None)
 
     def _chosen(self, some: Ints, keys: Ints) -> Ints:
-        """Those of the rows that are looked at: as in `Firsts`, not all where they only serve to count."""
+        """Those of the rows that are observed: as in `Firsts`, not all where they are only counted."""
         return some[Keys.of(keys[some]).hashes < ALL >> THIN] if self._is_thinned else some
 
     @property
@@ -226,7 +226,7 @@ class OrderObserver:
         return len(self) > 1
 
     def forget_before(self, clock: int, at_once: bool) -> None:
-        """The last of the old ones stays: a row that is smaller than it requires too much to be measured."""
+        """The last of the old ones is retained: a row that is smaller than it requires too much to be measured."""
         records = self._records(0)[: len(self)]
         old = above(records, len(self), STAMP, clock - 1)
         if old > 1 and (at_once or 4 * old > len(self)):

@@ -1,4 +1,4 @@
-"""The monitors of a join: they see what rows require of its k-constraints, and tell the purge which k to go by.
+"""The monitors of a join observe what rows require of its k-constraints, and say which k the purge goes by.
 
 A row requires k of a constraint if with a smaller one the purge could have forgotten what the row joins. So rows of one
 instant require nothing of each other. Each cell has its monitors, of the rows that it sees, and its own k.
@@ -62,7 +62,7 @@ class Monitors:
 
     def reports(self) -> list[ConstraintReport]:
         """What is known of each constraint."""
-        told: dict[str, ConstraintReport] = {}
+        found: dict[str, ConstraintReport] = {}
         for n, (monitor, estimation) in enumerate(zip(self._node.monitors, self._estimations, strict=True)):
             here = ConstraintReport(
                 monitor.constraint,
@@ -73,9 +73,9 @@ class Monitors:
                 int(self._lost[n]) / 1000,
             )
             # Several pairs of inputs may be joined by one reference. The one that sees most rows counts.
-            there = told.get(monitor.constraint, here)
-            told[monitor.constraint] = max(here, there, key=lambda each: (each.violations, each.false_negatives))
-        return list(told.values())
+            there = found.get(monitor.constraint, here)
+            found[monitor.constraint] = max(here, there, key=lambda each: (each.violations, each.false_negatives))
+        return list(found.values())
 
     def limit(self, k: K) -> int | None:
         """The k to purge by; None: not at all."""

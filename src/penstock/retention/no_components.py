@@ -72,7 +72,7 @@ class NoComponents:
             clock, largest = self._closing.clock(late[0].ticks), max(limits, default=0)
             lasted = clock - int(choice[_BEGAN])
             if len(limits) < len(late) or (choice[_NOT_KEPT] and largest >= 2 * choice[_K]):
-                # Without k nothing else tells them; and where it has grown, more would wait than was counted.
+                # Without k nothing else notifies them; and where it has grown, more would wait than was counted.
                 choice[:4] = 0, clock, 0, 0
             elif not choice[_NOT_KEPT]:
                 choice[_WAITED] += sum(map(int.__mul__, limits, self._asking(number, rows)))

@@ -52,7 +52,7 @@ class PunctuationPurge:
             if referred.ticks is not None
         }
         self._left = {n: memory.scope("rule", n).array("left", 1) for n in self._rules}
-        #: What tells, but for punctuations, that an input brings no more rows with some values.
+        #: The rules, but for punctuations, by which an input brings no more rows with some values.
         self._passed = {
             n: rule
             for n, rule in enumerate(node.rules)
@@ -184,7 +184,7 @@ class PunctuationPurge:
         return found
 
     def wait_for(self, cluster: ByCluster, keys: Ints) -> NDArray[np.bool_]:
-        """Which clusters tell that punctuations are not needed any more, once it is looked for that."""
+        """Which keys of clusters have punctuations that may be dropped once these clusters are closed."""
         found = np.zeros(len(keys), np.bool_)
         for number, rule in self._rules.items():
             if rule.target != cluster.target and rule.variables == cluster.variables:

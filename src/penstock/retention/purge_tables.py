@@ -99,7 +99,7 @@ class PurgeTables:
             bits = sum(1 << v for v in set(variables[n, : len(held)].tolist()) if v >= 0)
             self._index_lines[n, [kernel.STORE, kernel.COLUMNS, kernel.VARIABLES]] = store, len(held), bits
         lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
-        # Of a variable that nobody has, where there is none.
+        # A join without variables has one that no input holds.
         of_inputs = np.array([line or [-1] for line in lines], np.int64)
         has = np.array([sum(1 << v for v, c in enumerate(line) if c >= 0) for line in lines], np.int64)
         by_input = [

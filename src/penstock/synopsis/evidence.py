@@ -1,4 +1,4 @@
-"""What a purge knows of values: an entry per key, with one word that says since when, or how often."""
+"""Evidence: of each key that arrived an entry, with one word that says since when it is there, or how often it came."""
 
 from __future__ import annotations
 

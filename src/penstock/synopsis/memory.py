@@ -1,6 +1,6 @@
 """The memory of a machine: int64 arrays that grow, in scopes, in this process or in files that others can map.
 
-Everything that an operator remembers lives in such arrays, so that a machine can be dropped and picked up again: by
+All that an operator remembers is in such arrays, so that a machine can be dropped and picked up again: by
 the same process, by another process of the host that maps the same files, or from the pages that were persisted. An
 array is *primary*, and then its changed pages are persisted, or *derived*, and then its operator rebuilds it after a
 restore.

@@ -1,6 +1,6 @@
 """The values that punctuations have closed: the last ones, so that rows are noticed that come all the same.
 
-To know all of them would take memory without end. A constant number is remembered, in the order of their times, so
+To remember all of them would take unbounded memory. A constant number is remembered, in the order of their times, so
 which rows are noticed does not depend on how they are cut into steps.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.rejection import FOR_EVER, PLACES, TAKEN, VALUE, link_lines, rule_out
+from penstock.kernels.rejection import FOR_EVER, PLACES, TAKEN, VALUE, link_lines, reject
 from penstock.synopsis.memory import Ints, Scope
 
 #: So many values are remembered; at first there are fewer places.
@@ -23,20 +23,22 @@ class Punctuated:
         self._memory = memory
         self._lifespan = FOR_EVER if lifespan is None else lifespan
         self._columns, self._places = np.arange(width), np.arange(VALUE, VALUE + width)
-        self._registers = memory.array("told", 2)[:2]
+        self._registers = memory.array("registers", 2)[:2]
         self._attach(int(self._registers[PLACES]))
         if memory.restored and self._registers[PLACES]:
             self._link()
 
-    def ruled_out(self, times: Ints, rows: Ints, columns: Ints, told_times: Ints, told: Ints) -> NDArray[np.bool_]:
+    def rejected(
+        self, times: Ints, rows: Ints, columns: Ints, punctuation_times: Ints, punctuations: Ints
+    ) -> NDArray[np.bool_]:
         """Whether each row came after a punctuation of its values, in these columns. Both come in the order of time."""
         found = np.zeros(len(times), np.bool_)
-        self._fit(len(told))
+        self._fit(len(punctuations))
         if self._registers[PLACES]:
             lines, heads = self._lines, self._heads
             known = (self._lifespan, self._columns, self._places, lines, heads, self._registers)
-            told = np.ascontiguousarray(told)
-            rule_out(times, np.ascontiguousarray(rows), columns, told_times, told, *known, found)
+            punctuations = np.ascontiguousarray(punctuations)
+            reject(times, np.ascontiguousarray(rows), columns, punctuation_times, punctuations, *known, found)
         return found
 
     def held_column(self, column: int) -> Ints:

@@ -1,4 +1,4 @@
-"""Recent values: since when each is there, and how many rows have it, for those who only count.
+"""Recent values: since when each is there, and how many rows have it, for observers that only count.
 
 A few are remembered, the last ones. Of many rows values are *thinned*: only those of one value in 16 are seen, and of
 fewer, if the ones that are wanted are too many (distinct sampling, Gibbons 2001). That is by hash, so numbers are then

@@ -7,7 +7,7 @@ when their file is next written.
 
 Which files there are is part of the state; a file is never changed. So whoever goes on from a state finds the files
 that it names: one that is needless is deleted in a later step than that in which it became so, when its state can be
-the last one no more. A step that failed leaves files that no state names. They are known by their names, which tell the
+the last one no more. A step that failed leaves files that no state names. They are known by their names, which hold the
 step, and deleted later.
 """
 
@@ -33,13 +33,13 @@ FAN_OUT = 8
 MOST_ROWS = 1 << 20
 #: So few hashes of rows that are not there any more may always be in a filter.
 FEW_STALE = 1024
-#: After so many steps it is looked for files that no state names.
+#: After so many steps files that no state names are removed.
 SWEEP_EVERY = 256
 
 #: Registers: steps so far, files in the table, the next file's number, rows that were taken back, those of them whose
 #: files are still there, and the start before which nothing is needed.
 _STEPS, _FILES, _NEXT, _TAKEN, _DEAD, _OLDEST = range(6)
-#: Columns of the table of files: number, step and token, which its name tells; rows, and how many of them were taken
+#: Columns of the table of files: number, step and token, which are in its name; rows, and how many of them were taken
 #: back; the latest start; level; bytes; and the step in which it became needless, or 0.
 _ID, _STEP, _TOKEN, _ROWS, _GONE, _NEWEST, _LEVEL, _BYTES, _DROPPED = range(9)
 
@@ -47,7 +47,7 @@ _ROW_BITS = 32
 
 
 class SpilledRows:
-    """Rows of one relation in files under a folder. All but the files lives in the machine's memory."""
+    """Rows of one relation in files under a folder. All but the files is in the machine's memory."""
 
     def __init__(self, memory: Scope, folder: Path, layout: Layout, dictionary: Dictionary) -> None:
         self._memory, self._folder = memory, folder
@@ -188,8 +188,8 @@ class SpilledRows:
 
     def _add(self, table: pa.Table, level: int) -> None:
         number = int(self._registers[_NEXT])
-        told = (number, self._registers[_STEPS], secrets.randbits(63), table.num_rows)
-        line = np.array((*told, 0, newest_start(table), level, 0, 0), np.int64)
+        named = (number, self._registers[_STEPS], secrets.randbits(63), table.num_rows)
+        line = np.array((*named, 0, newest_start(table), level, 0, 0), np.int64)
         line[_BYTES] = write_run(table, len(self._layout.keys), self._path(line))
         self._registers[_NEXT] += 1
         self._keep(np.concatenate((self._table(0), line[np.newaxis])))

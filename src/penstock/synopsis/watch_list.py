@@ -1,4 +1,4 @@
-"""Who waits for what: rows that are looked at again only when something with certain values has come (004)."""
+"""The watch list: rows that are examined again only when something with certain values has arrived (004, 5)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.kernels.index import unlink_rows
 from penstock.kernels.pointers import address
-from penstock.kernels.watching import HASH, INPUT, SLOT, chain, unchain, watchers
+from penstock.kernels.watching import HASH, INPUT, SLOT, chain, unchain, waiting_rows
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import RowStore
@@ -44,7 +44,7 @@ class WatchList:
         if not len(self._entries) or not len(hashes):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         rows, index = self._entries.rows, self._index
-        found = watchers(rows, index.heads, index.mask, index.links, hashes.reshape(-1, 1))
+        found = waiting_rows(rows, index.heads, index.mask, index.links, hashes.reshape(-1, 1))
         return rows[found, INPUT], rows[found, SLOT]
 
     def drop(self, inputs: Ints, slots: Ints, capacities: Sequence[int]) -> None:
@@ -55,7 +55,7 @@ class WatchList:
         unlink_rows(self._index.heads, self._index.links, found, np.full(len(found), -1, np.int64))
         self._memory.array("held", self._entries.capacity)[found] = 0
         self._entries.release(found)
-        self._entries.end_step()  # nobody looks at an entry that is gone
+        self._entries.end_step()  # no entry that is gone is read
 
     def _firsts(self, capacities: Sequence[int]) -> Ints:
         """Of each input the address of its slots' first entries."""

@@ -63,7 +63,7 @@ class Builder:
         #: The folder for rows that are put on disk.
         self.spill = spill
         self.routes, self.shares = fragment.routes, fragment.shares
-        #: The join of whose results nobody wants to know when they go.
+        #: The join whose results are only inserted: no reader needs to know when they are deleted.
         self.insert_only = insert_only
         self.leaves = [route.leaf for route in fragment.routes]
         self.guards = fragment.guards

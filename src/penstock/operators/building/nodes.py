@@ -48,7 +48,7 @@ def measured(node: Callable[[Step], Out], gauge: Gauge) -> Callable[[Step], Out]
 
 
 def once(node: Callable[[Step], Out]) -> Callable[[Step], Out]:
-    """The node, asked once in a step for all who read it."""
+    """The node, asked once in a step for all its readers."""
     last: list[tuple[Step, Out]] = []
 
     def asked(step: Step) -> Out:

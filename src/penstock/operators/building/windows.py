@@ -30,7 +30,7 @@ def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
 
 
 def _arrivals(build: Builder, number: int, scan: Scan) -> DeltaNode:
-    """What comes through a leaf. Punctuations have two readers: who forgets by them, and guards."""
+    """What arrives through a leaf. Punctuations have two readers: the operator that purges by them, and guards."""
     if number not in build.arrivals:
         reorder = build_reorder(build, scan)
         build.arrivals[number] = once(lambda step: reorder.step(step.inputs[number], step.until))
@@ -41,11 +41,11 @@ def _guarded(build: Builder, number: int, scan: Scan, arrivals: DeltaNode) -> De
     own = [guard for guard in build.guards if guard.leaf == number]
     if not own:
         return arrivals
-    told = [_arrivals(build, guard.evidence, build.evidence(guard.evidence)) for guard in own]
+    punctuations = [_arrivals(build, guard.evidence, build.evidence(guard.evidence)) for guard in own]
     guards = Guards(build.scope("guards"), own, scan.schema, build.dictionary)
     build.code_owners += guards.code_owners
     build.gauges.top.rejected.append(guards.violations)
-    return lambda step: guards.step(arrivals(step), [each(step) for each in told])
+    return lambda step: guards.step(arrivals(step), [each(step) for each in punctuations])
 
 
 def build_reorder(build: Builder, scan: Scan) -> Reorder:
@@ -56,7 +56,7 @@ def build_reorder(build: Builder, scan: Scan) -> Reorder:
 
 
 def build_window(build: Builder, scan: Scan) -> Stored:
-    """Windows that hold the same rows are one synopsis, for all who read them (thesis 2.3.1)."""
+    """Windows that hold the same rows are one synopsis, for all its readers (thesis 2.3.1)."""
     route = build.routes[build.leaf(scan)]
     shared = None if build.shared is None else build.shared.sharing.of(scan)
     if build.shared is not None and shared is not None:
@@ -112,7 +112,7 @@ def build_operator(build: Builder, scan: Scan) -> WindowOperator:
 
 
 def build_purgeable(build: Builder, scan: Scan) -> PurgeableWindow:
-    """A window of one reader, who may forget its rows."""
+    """A window of one reader, which may drop its rows."""
     columns = len(scan.schema)
     window = purgeable_window(scan.spec, build.scope("window"), columns, row_width(columns))
     build.keeps(window.store, scan.schema)
