@@ -15,7 +15,6 @@ from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.errors import PenstockError
-from penstock.plan.exploited import unused_proof
 from penstock.plan.forgetting import Forgetting
 from penstock.register import check_query, refuse_unsafe
 from penstock.sql import Script, bind_text
@@ -37,7 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", metavar="PATH", help="write a JSON line per step and operator")
     parser.add_argument("--cells", metavar="N", type=at_least_one, help="cells per fragment")
     parser.add_argument(
-        "--purge-every", metavar="ROWS|TIME", type=rows_or_time, help="look for what can be forgotten less often"
+        "--purge-every",
+        metavar="ROWS|TIME",
+        type=rows_or_time,
+        help="purge less often: after so many rows, or such a time",
     )
     parser.add_argument(
         "--give-up-after", metavar="TIME", type=duration, help="drop rows that wait longer for their punctuation"
@@ -71,7 +73,7 @@ def _run(args: argparse.Namespace) -> int:
         for query in queries:
             verdict = check_query(query, script.catalog, script.origin(query))
             refuse_unsafe(verdict)
-            if (warning := unused_proof(verdict)) is not None:
+            for warning in verdict.warnings:
                 say(warning, sys.stderr)
     # Engines load libraries for data, which the other commands do without.
     if args.engine == "embedded":
@@ -89,7 +91,7 @@ def forgetting(args: argparse.Namespace) -> Forgetting:
 
 
 def chosen(script: Script, name: str | None) -> list[Query]:
-    """The queries that are to run."""
+    """Returns the queries that are to run."""
     names = [query.name for query in script.queries]
     if not names:
         raise PenstockError("the file has no query", "write CREATE QUERY name AS SELECT ...")

@@ -24,7 +24,6 @@ from penstock.catalog import Catalog, Reference, StreamDef
 from penstock.closing.asked import ASKED, NOTHING, Asked, AskedBlock
 from penstock.closing.blocks import Block, Operand, flat_block
 from penstock.closing.bounds import NONE, Bound, Kind, badness
-from penstock.closing.closers import Closer, guard, refers, stretch, window_closers
 from penstock.closing.contents import is_static
 from penstock.closing.endings import Ending, both
 from penstock.closing.monotone_buckets import closable
@@ -33,6 +32,7 @@ from penstock.closing.punctuation.forward_chaining import Reach, Rule, Rules, co
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
 from penstock.closing.punctuation.purgeability import purgeability_by
 from penstock.closing.referring import ending_by_reference, side_of
+from penstock.closing.scheme_closers import Closer, guard, refers, stretch, window_closers
 from penstock.effort import kept, spend
 
 

@@ -30,6 +30,9 @@ class Gauge:
     #: Its memory, and what counts the rows in it.
     memory: list[Scope] = field(default_factory=list)
     counts: list[Callable[[], int]] = field(default_factory=list)
+    #: The same for rows in flight, which wait at its leaf until their instant is closed.
+    in_flight_memory: list[Scope] = field(default_factory=list)
+    in_flight: list[Callable[[], int]] = field(default_factory=list)
     #: What counts the rows that it rejected because they came after a punctuation of their values.
     rejected: list[Callable[[], int]] = field(default_factory=list)
     #: What counts the rows that it dropped because they waited too long.
@@ -65,6 +68,12 @@ class Gauge:
 
     def state_bytes(self) -> int:
         return sum(scope.nbytes() for scope in self.memory)
+
+    def in_flight_rows(self) -> int:
+        return sum(count() for count in self.in_flight)
+
+    def in_flight_bytes(self) -> int:
+        return sum(scope.nbytes() for scope in self.in_flight_memory)
 
 
 class Gauges:

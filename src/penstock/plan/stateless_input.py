@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.algebra.physical import Keep, Scan
-from penstock.algebra.relations import Distinct, Project, Relation, Select, Table, Unbounded, rewrite_relation
+from penstock.algebra.relations import (
+    Distinct,
+    Project,
+    Relation,
+    Select,
+    Unbounded,
+    rewrite_relation,
+)
+from penstock.closing.join_inputs import is_table
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 
 
@@ -17,7 +25,7 @@ def with_stateless_inputs(relation: Relation) -> Relation:
     """The physical relation whose joins with tables keep nothing of the other input.
 
     >>> from penstock.algebra.expressions import Column
-    >>> from penstock.algebra.relations import Output, Stream
+    >>> from penstock.algebra.relations import Output, Stream, Table
     >>> from penstock.types import BIGINT
     >>> ts, f = Column("s", "ts", BIGINT), Column("k", "f", BIGINT)
     >>> scan = Scan(Stream("s", "s", (ts,), ts), Unbounded(), (), (Output(ts, ts),))
@@ -31,7 +39,7 @@ def _with_stateless_input(node: Relation) -> Relation:
     if not isinstance(node, PhysicalJoin) or node.retention is not None or node.buckets:
         return node
     operands = tuple(_without_duplicates(node, number, below) for number, below in enumerate(node.operands))
-    changing = [number for number, below in enumerate(operands) if not _is_table(below)]
+    changing = [number for number, below in enumerate(operands) if not is_table(below)]
     if len(changing) != 1 or _is_window(operands[changing[0]]):
         return node
     return replace(node, operands=operands, stateless=changing[0])
@@ -41,13 +49,6 @@ def _without_duplicates(node: PhysicalJoin, number: int, below: Relation) -> Rel
     """An operand. Duplicates of a semi-join's right side make no difference."""
     is_right = number == 1 and node.kind is not JoinKind.JOIN
     return below.input if is_right and isinstance(below, Distinct) else below
-
-
-def _is_table(relation: Relation) -> bool:
-    """Whether all its rows are there at instant 0, in whatever cell reads it."""
-    while isinstance(relation, Select | Project | Keep):
-        relation = relation.input
-    return isinstance(relation, Table)
 
 
 def _is_window(relation: Relation) -> bool:
