@@ -8,7 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -166,14 +166,14 @@ def test_rows_that_a_disk_does_not_hold_are_not_spilled(folder: Path) -> None:
 def test_a_signal_before_the_end_leaves_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    advance = EmbeddedEngine.advance
+    advance = EmbeddedEngine.advance_in_blocks
 
-    def stopped(self: EmbeddedEngine) -> pa.Table:
+    def stopped(self: EmbeddedEngine) -> Iterator[pa.Table]:
         assert list(folder.glob("spill/*"))
         os.kill(os.getpid(), number)
         return advance(self)
 
-    monkeypatch.setattr(EmbeddedEngine, "advance", stopped)
+    monkeypatch.setattr(EmbeddedEngine, "advance_in_blocks", stopped)
     assert main([*ARGUMENTS, "--out", "out-{query}.csv"]) == 130
     assert left_in(folder) == []
     assert written(folder, ["out-late.csv", "out-seen.csv", "m.json"]) == {}

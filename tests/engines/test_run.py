@@ -232,7 +232,10 @@ def test_without_until_done_new_files_are_awaited(auction: Penstock) -> None:
     results = running.results()
     first = next(results)
     assert first is not None
-    assert first.rows.num_rows == 3
+    assert (first.rows.num_rows, first.ends_step) == (3, False)
+    end = next(results)
+    assert end is not None
+    assert (end.rows.num_rows, end.ends_step) == (0, True)
     assert [next(results), next(results)] == [None, None]
 
 
@@ -247,13 +250,13 @@ def test_a_stop_keeps_what_is_closed(
 
 
 def test_a_stop_within_a_step_keeps_what_the_step_gives(auction: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
-    advance = EmbeddedEngine.advance
+    advance = EmbeddedEngine.advance_in_blocks
 
-    def pressed(self: EmbeddedEngine) -> pa.Table:
+    def pressed(self: EmbeddedEngine) -> Iterator[pa.Table]:
         press_ctrl_c()
         return advance(self)
 
-    monkeypatch.setattr(EmbeddedEngine, "advance", pressed)
+    monkeypatch.setattr(EmbeddedEngine, "advance_in_blocks", pressed)
     done = auction("run", "q.sql", "--engine", "embedded", "--query", "fees", "--out", "out.csv")
     assert done.code == 0
     assert len(lines("out.csv")) == 4
@@ -293,7 +296,7 @@ def test_a_second_ctrl_c_stops_at_once(
         except KeyboardInterrupt as interrupt:
             raise SystemError("a kernel returned a result with an exception set") from interrupt
 
-    monkeypatch.setattr(EmbeddedEngine, "advance", pressed_twice)
+    monkeypatch.setattr(EmbeddedEngine, "advance_in_blocks", pressed_twice)
     done = auction("run", "q.sql", "--engine", "embedded", "--query", "fees", "--out", "out.csv", *until_done)
     assert done.code == 130
     assert "the results are left out" in done.err

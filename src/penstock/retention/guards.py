@@ -7,24 +7,31 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema
 from penstock.plan.guards import Guard
-from penstock.retention.closing_state import without_nulls
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.retention.monitors import values_text, violation
-from penstock.synopsis.deltas import Deltas, is_null
+from penstock.synopsis.deltas import Deltas, part_of_rows, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Scope
 from penstock.synopsis.punctuated import Punctuated
 
 
 class Guards:
-    """The guards of one leaf, whose rows have this schema."""
+    """The guards of one leaf.
 
-    def __init__(self, memory: Scope, guards: Sequence[Guard], schema: Schema, dictionary: Dictionary) -> None:
-        self._guards, self._schema, self._dictionary = guards, schema, dictionary
+    A row that is rejected is a row of its stream all the same: where rows are counted, it still counts.
+    """
+
+    def __init__(self, memory: Scope, guards: Sequence[Guard], scan: Scan, dictionary: Dictionary) -> None:
+        self._guards, self._schema, self._dictionary = guards, scan.schema, dictionary
+        self._counts = scan.counts
         self._rejected = memory.array("rejected", 1)[:1]
-        self._known = [Punctuated(memory.scope("guard", n), len(g.places), g.lifespan) for n, g in enumerate(guards)]
+        self._known = [
+            Punctuated(memory.scope("guard", n), row_width(len(guard.places)), guard.lifespan)
+            for n, guard in enumerate(guards)
+        ]
 
     @property
     def code_owners(self) -> list[CodeOwner]:
@@ -42,29 +49,22 @@ class Guards:
         """The rows that no guard rejects, given the punctuations that arrive for each guard."""
         rejected = np.zeros(len(arrivals), np.bool_)
         for guard, known, own in zip(self._guards, self._known, punctuations, strict=True):
-            closed = without_nulls(own, len(guard.places))
-            found = known.rejected(arrivals.ts, arrivals.rows, np.array(guard.places), *closed)
+            values = part_of_rows(arrivals.rows, guard.places, len(self._schema))
+            found = known.rejected(arrivals.ts, values, own.ts, own.rows)
             if found.any():
-                found &= ~self._has_null(guard, arrivals)
+                found &= arrivals.weight != 0
                 self._stop(guard, arrivals, found)
                 rejected |= found
         if not rejected.any():
             return arrivals
         self._rejected[0] += int(rejected.sum())
-        return arrivals.take(~rejected)
+        return arrivals.counting(~rejected) if self._counts else arrivals.take(~rejected)
 
     def _stop(self, guard: Guard, came: Deltas, found: NDArray[np.bool_]) -> None:
         if guard.stops is not None and found.any():
             first = int(np.argmax(found))
-            key = came.rows[first, guard.places]
+            key = part_of_rows(came.rows[first : first + 1], guard.places, len(self._schema))[0]
             raise violation(guard.stops, values_text(self._columns(guard), key, self._dictionary), int(came.ts[first]))
-
-    def _has_null(self, guard: Guard, came: Deltas) -> NDArray[np.bool_]:
-        """A punctuation says nothing of NULLs."""
-        null = np.zeros(len(came), np.bool_)
-        for place in guard.places:
-            null |= is_null(came.rows, place, len(self._schema))
-        return null
 
     def _columns(self, guard: Guard) -> Schema:
         return tuple(self._schema[place] for place in guard.places)

@@ -2,8 +2,9 @@
 
 A row that refers to such a row need not wait for it. A key is noted when a row fails its stream's filter, leaves its
 window, or is dropped although others may still refer to it. It is kept until no row will, as the plan says (`ByNo`), by
-the time of its row, order or clusters. Where all rows that refer to it are notified otherwise, or it has left its
-window, it is *transient*: it is kept until the step is over, for the rows that wait for it.
+the time of its row, order or clusters, or until its row would have left its window of rows. Where all rows that refer
+to it are notified otherwise, or it has left its window, it is *transient*: it is kept until the step is over, for the
+rows that wait for it.
 
 RIDS(k) notifies them, too, but k rows later; and where k is large, more rows wait than keys would be kept (6.10). Where
 clusters say when a key can be dropped, there is a choice, and it is made for the smaller size over time: while keys are
@@ -18,6 +19,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.algebra.physical import Scan
+from penstock.algebra.relations import Rows
 from penstock.closing.join_variables import columns_of
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByCluster, ByNo, ByOrder, InTime
@@ -25,6 +28,7 @@ from penstock.kernels.purge import TIME
 from penstock.plan.constraint_report import ConstraintReport
 from penstock.retention.arrivals import Arrivals
 from penstock.retention.closing_state import ClosingState
+from penstock.retention.left_rows import LeftRows
 from penstock.retention.monitors import Monitors
 from penstock.retention.notification import Notification
 from penstock.retention.retained_join import RetainedJoin
@@ -58,6 +62,12 @@ class NoComponents:
         self._names = {n: _name(node, rule) for n, rule in self._rules.items()}
         self._choices = {n: memory.scope("rule", n).array("choice", 4) for n, rule in self._rules.items() if rule.late}
         self._left = {n: memory.scope("rule", n).array("left", 1) for n in self._rules}
+        windows = {rule.target: node.operands[rule.target] for rule in self._rules.values() if rule.is_kept}
+        self._left_rows = {
+            target: LeftRows(memory.scope("left_rows", target), scan.spec.count)
+            for target, scan in windows.items()
+            if isinstance(scan, Scan) and isinstance(scan.spec, Rows)
+        }
         self._transient: list[tuple[int, Ints]] = []
 
     def reports(self) -> list[ConstraintReport]:
@@ -66,6 +76,8 @@ class NoComponents:
 
     def choose(self, rows: Arrivals) -> None:
         """Counts arriving rows, after the keys of this step, and chooses whether keys are kept."""
+        for target, left in self._left_rows.items():
+            left.arrive(rows.times(target))
         for number, choice in self._choices.items():
             late = self._rules[number].late
             limits = [limit for rule in late if (limit := self._monitors.limit(rule.k)) is not None]
@@ -139,6 +151,9 @@ class NoComponents:
             for closer_number, closer in closers:
                 closed |= self._is_closed(closer_number, closer, self._rules[number], keys, starts)
             needless &= closed
+        left = self._left_rows.get(self._rules[number].target)
+        if left is not None and self._keeps(number):
+            needless |= starts < left.until()
         return needless
 
     def _is_closed(self, number: int, closer: Closer, rule: ByNo, keys: Ints, starts: Ints) -> Bools:

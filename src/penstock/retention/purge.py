@@ -74,6 +74,8 @@ class Purge:
             for number, rule in enumerate(join.rules)
             if isinstance(rule, ByOrder) and isinstance(rule.k, Estimate)
         ]
+        #: By input the slots of rows that were found in results of this step, and are dropped with them.
+        self._in_results: dict[int, list[Ints]] = {}
         #: By rule the keys that arrived as evidence, until rows that wait for them have been notified.
         self._learned: list[tuple[int, Ints]] = []
         self._begin()
@@ -154,11 +156,13 @@ class Purge:
                 own = set.intersection(*(with_variables[v] for v in rule.variables)) - {rule.target}
                 yield from ((waiting, rule.variables, keys) for waiting in own & self._windows.keys())
 
-    def step(self, events: Sequence[Events], entered: Sequence[Events], found: Ints) -> None:
-        """Drops what can be dropped after these events, of which these entered the join.
+    def found(self, slots: Ints) -> None:
+        """Notes results of this step, as slots: some rows are dropped as soon as they are in one."""
+        for number in self._notification.once:
+            self._in_results.setdefault(number, []).append(np.unique(slots[:, number]))
 
-        `found` are the results of the step, as slots.
-        """
+    def step(self, events: Sequence[Events], entered: Sequence[Events]) -> None:
+        """Drops what can be dropped after these events, of which these entered the join."""
         self._stamps.stamp(events, self._closing)
         queue, now = self._pending.queue, self._closing.now
         for number in self._windows:
@@ -170,8 +174,9 @@ class Purge:
             is_no = isinstance(self._join.rules[number], ByNo)
             self._pending.notify(self._notification.key_of[number], keys, is_no=is_no)
         self._learned = []
-        for number in self._notification.once:
-            queue.drop(number, found[:, number])
+        for number, found in self._in_results.items():
+            queue.drop(number, np.concatenate(found))
+        self._in_results = {}
         if self._monitors.lets_go:
             # A k has become smaller, and any row may have waited for more.
             queue.examine_all()

@@ -41,6 +41,11 @@ class Index:
         self._heads[:] = 0
         self._links[:] = 0
 
+    def drop(self) -> None:
+        """Gives its memory back."""
+        self._memory.forget("heads")
+        self._memory.forget("links")
+
     def rebuild(self, capacity: int, rows: Ints, members: Ints) -> None:
         """Fills the index anew with the slots of its members."""
         self._memory.forget("links")

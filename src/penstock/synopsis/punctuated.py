@@ -17,7 +17,7 @@ ROOM, FIRST_PLACES = 1 << 16, 64
 
 
 class Punctuated:
-    """Values of so many columns. With a lifespan they may come again when it is over."""
+    """Values of so many words, null bits among them. With a lifespan they may come again when it is over."""
 
     def __init__(self, memory: Scope, width: int, lifespan: int | None) -> None:
         self._memory = memory
@@ -28,17 +28,15 @@ class Punctuated:
         if memory.restored and self._registers[PLACES]:
             self._link()
 
-    def rejected(
-        self, times: Ints, rows: Ints, columns: Ints, punctuation_times: Ints, punctuations: Ints
-    ) -> NDArray[np.bool_]:
-        """Whether each row came after a punctuation of its values, in these columns. Both come in the order of time."""
+    def rejected(self, times: Ints, rows: Ints, punctuation_times: Ints, punctuations: Ints) -> NDArray[np.bool_]:
+        """Whether each row came after a punctuation of its values. Both come in the order of time."""
         found = np.zeros(len(times), np.bool_)
         self._fit(len(punctuations))
         if self._registers[PLACES]:
             lines, heads = self._lines, self._heads
             known = (self._lifespan, self._columns, self._places, lines, heads, self._registers)
             punctuations = np.ascontiguousarray(punctuations)
-            reject(times, np.ascontiguousarray(rows), columns, punctuation_times, punctuations, *known, found)
+            reject(times, rows, self._columns, punctuation_times, punctuations, *known, found)
         return found
 
     def held_column(self, column: int) -> Ints:

@@ -9,14 +9,25 @@ from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.buckets import Buckets
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr
+from penstock.algebra.expressions import Column, Expr
+from penstock.algebra.expressions import columns as columns_of
+from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Relation, Rows, Schema
+from penstock.algebra.relations import Aggregation, Relation, Schema
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
-from penstock.closing.rules import ByKey
-from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, once
+from penstock.operators.blocks import Blocks
+from penstock.operators.building.nodes import (
+    BlockNode,
+    DeltaNode,
+    EventNode,
+    Step,
+    Stored,
+    at_once,
+    in_one_block,
+    once,
+)
 from penstock.operators.building.windows import build_arrivals, build_purgeable
 from penstock.operators.joins.bucket_join import (
     BucketInputs,
@@ -26,11 +37,19 @@ from penstock.operators.joins.bucket_join import (
     skyline_of,
 )
 from penstock.operators.joins.bucket_totals import BucketTotals, Summed
-from penstock.operators.joins.mjoin import JoinCore, JoinOperator, SemiJoinOperator
+from penstock.operators.joins.mjoin import (
+    ColumnSum,
+    JoinCore,
+    JoinOperator,
+    Residual,
+    SemiJoinOperator,
+)
 from penstock.operators.joins.purging_join import CountedWindow, PurgingJoin, PurgingSemiJoin
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
+from penstock.plan.path_counting import is_indexed
+from penstock.plan.probe_paths import paths_of
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge, purge_indexes
 from penstock.retention.retained_join import RetainedJoin
@@ -48,7 +67,7 @@ if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
 
 
-def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> DeltaNode:
+def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> BlockNode:
     """The join's results, of these columns."""
     if join.retention is not None:
         return _purging_join(build, join, columns)
@@ -62,7 +81,7 @@ def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> DeltaNode
     return lambda step: operator.step([part.events(step) for part in parts])
 
 
-def _purging_join(build: Builder, node: PhysicalJoin, columns: Schema) -> DeltaNode:
+def _purging_join(build: Builder, node: PhysicalJoin, columns: Schema) -> BlockNode:
     inputs = {number: _PurgeableInput(build, node.operands[number]) for number in node.forgets}
     parts = [
         inputs[number].stored if number in inputs else build.events(operand)
@@ -72,17 +91,17 @@ def _purging_join(build: Builder, node: PhysicalJoin, columns: Schema) -> DeltaN
     core = _core(build, node, columns, parts, insert_only=insert_only, indexed=purge_indexes(node))
     windows = {number: own.window for number, own in inputs.items()}
     purge = _purge(build, node, core, windows, retracts=not insert_only and not is_monotone(node))
-    # What a row joins may be on disk: then all rows are admitted. So they are where each counts.
-    guarded = [number for number, own in inputs.items() if purge.spill is None and not own.counts]
-    operator = PurgingJoin(core, windows, purge, Admission(node, core, guarded))
-    return _purging(build, operator, node, inputs, parts)
+    # What a row joins may be on disk: then all rows are admitted.
+    admission = Admission(node, core, tuple(windows) if purge.spill is None else ())
+    return _purging(build, PurgingJoin(core, windows, purge, admission), node, inputs, parts)
 
 
-def _purging_semi_join(build: Builder, node: PhysicalJoin) -> DeltaNode:
+def _purging_semi_join(build: Builder, node: PhysicalJoin) -> BlockNode:
     inputs = {number: _PurgeableInput(build, operand) for number, operand in enumerate(node.operands)}
     parts = [own.stored for own in inputs.values()]
     core = _core(build, node, (), parts, indexed=purge_indexes(node))
-    semi_join = SemiJoinOperator(build.scope("semijoin"), core, node.kind is JoinKind.SEMI)
+    wants_match = node.kind is JoinKind.SEMI
+    semi_join = SemiJoinOperator(build.scope("semijoin"), core, wants_match, grows=_grows(node))
     left, right = (cast(RecallableWindow, own.window) for own in inputs.values())
     windows = {0: CountedWindow(left, semi_join), 1: right}
     operator = PurgingSemiJoin(core, semi_join, windows, _purge(build, node, core, windows))
@@ -104,7 +123,7 @@ def _purge(
     if node.probable:
         assert build.spill is not None, "rows are spilled, but no folder is given"
         recallable = cast(Mapping[int, RecallableWindow], windows)  # the plan sees to that
-        spill = Spill(join, core.paths, recallable, stamps, build.spill)
+        spill = Spill(join, core.probes, recallable, stamps, build.spill)
         gauge.on_disk.append(spill.on_disk)
     purge = Purge(join, windows, stamps, build.forgetting, spill)
     build.code_owners += purge.code_owners
@@ -122,16 +141,15 @@ def _purging(
     node: PhysicalJoin,
     inputs: Mapping[int, _PurgeableInput],
     parts: Sequence[Stored],
-) -> DeltaNode:
-    evidence = [build.deltas(scan) for scan in node.evidence]
+) -> BlockNode:
+    evidence = [build.rows(scan) for scan in node.evidence]
 
-    def step_join(step: Step) -> Deltas:
+    def step_join(step: Step) -> Blocks:
         arrivals = {number: own.arrivals(step) for number, own in inputs.items()}
         others = {number: part.events(step) for number, part in enumerate(parts) if number not in inputs}
-        results = operator.step([rows(step) for rows in evidence], arrivals, others, step.until)
+        yield from operator.step([rows(step) for rows in evidence], arrivals, others, step.until)
         for number, own in inputs.items():
             own.gauge.stepped(step.inputs, operator.window_events[number])
-        return results
 
     return step_join
 
@@ -148,7 +166,7 @@ def _copies(build: Builder, node: PhysicalJoin, monitor: Monitor) -> int:
     return prod(share for share, *dimensions in along if not any(dimensions))
 
 
-def _bucket_join(build: Builder, node: PhysicalJoin, columns: Schema) -> DeltaNode:
+def _bucket_join(build: Builder, node: PhysicalJoin, columns: Schema) -> BlockNode:
     """A join of buckets: of inputs that have some no row is stored but one of each."""
     nodes, parts, synopses = _bucket_inputs(build, node)
     core = _core(build, node, columns, parts, insert_only=node is build.insert_only)
@@ -156,7 +174,7 @@ def _bucket_join(build: Builder, node: PhysicalJoin, columns: Schema) -> DeltaNo
     return lambda step: operator.step([changes(step) for changes in nodes])
 
 
-def build_totals(build: Builder, node: PhysicalJoin, summed: Sequence[Summed]) -> tuple[DeltaNode, BucketTotals]:
+def build_totals(build: Builder, node: PhysicalJoin, summed: Sequence[Summed]) -> tuple[BlockNode, BucketTotals]:
     """A join of buckets, of all columns, each result with partial aggregates behind them."""
     nodes, parts, synopses = _bucket_inputs(build, node)
     schemas = [part.schema for part in parts]
@@ -188,7 +206,7 @@ def _bucket_inputs(
             nodes.append(parts[-1].events)
             synopses.append(None)
             continue
-        nodes.append(_with_intervals(build, build.deltas(operand), operand.schema, kept, parts))
+        nodes.append(_with_intervals(build, at_once(build.deltas(operand)), operand.schema, kept, parts))
         schema = (*operand.schema, *(interval.column for interval in kept.intervals))
         joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
         recipe, width = recipe_of(kept, schema, joined), row_width(len(schema))
@@ -232,13 +250,16 @@ class _PurgeableInput:
         with build.gauges.building(scan) as self.gauge:
             self.arrivals = build_arrivals(build, scan)
             self.window = build_purgeable(build, scan)
-            #: Whether rows that are not admitted would be missing in the window's count.
-            self.counts = isinstance(scan.spec, Rows)
             build.stores.append(self.window.store)
         self.stored = Stored(scan.schema, self.window.store, _no_events)
 
 
-def build_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
+def _grows(join: PhysicalJoin) -> bool:
+    """Whether rows of its inputs only arrive."""
+    return all(map(is_monotone, join.operands))
+
+
+def build_semi_join(build: Builder, relation: PhysicalJoin) -> BlockNode:
     if relation.retention is not None:
         return _purging_semi_join(build, relation)
     if relation.buckets:
@@ -248,15 +269,15 @@ def build_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
     parts = [build.events(side) for side in relation.operands]
     core = _core(build, relation, (), parts)
     wants_match = relation.kind is JoinKind.SEMI
-    operator = SemiJoinOperator(build.scope("semijoin"), core, wants_match)
+    operator = SemiJoinOperator(build.scope("semijoin"), core, wants_match, grows=_grows(relation))
 
-    def semi_join(step: Step) -> Deltas:
+    def semi_join(step: Step) -> Blocks:
         return operator.step([part.events(step) for part in parts])
 
     return build.narrowed(semi_join, parts[0], relation.schema)
 
 
-def _bucket_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
+def _bucket_semi_join(build: Builder, relation: PhysicalJoin) -> BlockNode:
     nodes, parts, synopses = _bucket_inputs(build, relation)
     core = _core(build, relation, (), parts)
     wants_match = relation.kind is JoinKind.SEMI
@@ -265,7 +286,7 @@ def _bucket_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
     return build.narrowed(lambda step: operator.step([changes(step) for changes in nodes]), parts[0], relation.schema)
 
 
-def _stateless_join(build: Builder, node: PhysicalJoin, stateless: int, columns: Schema) -> DeltaNode:
+def _stateless_join(build: Builder, node: PhysicalJoin, stateless: int, columns: Schema) -> BlockNode:
     """A join with tables, which keeps nothing of its other input."""
     changes, parts, store = _stateless_inputs(build, node, stateless)
     rows = StatelessInput(_core(build, node, columns, parts), stateless, store)
@@ -273,13 +294,13 @@ def _stateless_join(build: Builder, node: PhysicalJoin, stateless: int, columns:
     return lambda step: joined(rows, changes(step), [part.events(step) for part in tables])
 
 
-def _stateless_semi_join(build: Builder, relation: PhysicalJoin, stateless: int) -> DeltaNode:
+def _stateless_semi_join(build: Builder, relation: PhysicalJoin, stateless: int) -> BlockNode:
     changes, parts, store = _stateless_inputs(build, relation, stateless)
     core = _core(build, relation, (), parts)
     rows, table = StatelessInput(core, stateless, store), parts[1 - stateless]
     wants_match = relation.kind is JoinKind.SEMI
     if stateless == 0:
-        return lambda step: shown(rows, changes(step), table.events(step), wants_match)
+        return in_one_block(lambda step: shown(rows, changes(step), table.events(step), wants_match))
     operator = SemiJoinOperator(build.scope("semijoin"), core, wants_match)
     return lambda step: matched(rows, changes(step), table.events(step), operator)
 
@@ -293,7 +314,7 @@ def _stateless_inputs(build: Builder, node: PhysicalJoin, stateless: int) -> tup
     parts = []
     for number, below in enumerate(node.operands):
         if number == stateless:
-            changes.append(build.deltas(below))
+            changes.append(at_once(build.deltas(below)))
         parts.append(Stored(own.schema, store, _no_events) if number == stateless else build.events(below))
     build.purges_within_step = True
     return changes[0], parts, store
@@ -315,17 +336,27 @@ def _core(
         positions = tuple(None if column is None else part.schema.index(column) for column in own)
         inputs.append(JoinInput(part.store, len(part.schema), positions))
     stored = tuple(column for part in parts for column in part.schema)
-    residual = tuple(expr for expr in join.on if not _is_indexed(expr, variables))
-    predicate = compile_predicate(residual, stored) if residual else None
-    test = (lambda rows: predicate(rows, build.dictionary)) if predicate is not None else None
+    residual = _residual(build, tuple(expr for expr in join.on if not is_indexed(expr, variables)), stored)
     shown = tuple(map(stored.index, columns))
-    keys = [(rule.target, rule.variables) for rule in join.rules if isinstance(rule, ByKey)]
-    core = partial(JoinCore, build.scope("join"), tuple(inputs), test, shown)
-    return core(insert_only=insert_only, indexed=indexed, keys=keys)
+    make = partial(JoinCore, build.scope("join"), tuple(inputs), residual, shown, paths_of(join))
+    sums = [_column_sum(parts, join, aggregation) for aggregation in join.summed]
+    core = make(insert_only=insert_only, indexed=indexed, counted=join.counted, sums=sums)
+    build.joins.append(core)
+    return core
 
 
-def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:
-    """Whether an equality is between the columns by which two inputs are joined, so that the indexes see to it."""
-    if not isinstance(expr, Compare) or expr.op is not Comparator.EQ:
-        return False
-    return any(expr.left in variable and expr.right in variable for variable in variables)
+def _column_sum(parts: Sequence[Stored], join: PhysicalJoin, aggregation: Aggregation) -> ColumnSum:
+    """What a join adds up of a column for an aggregate above."""
+    column = aggregation.argument
+    assert isinstance(column, Column)
+    number = next(n for n in join.counted if column in parts[n].schema)
+    return ColumnSum(number, parts[number].schema.index(column), aggregation.function is not AggregateFunction.COUNT)
+
+
+def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residual | None:
+    """The test of predicates that no index evaluates, with the columns that it reads."""
+    if not exprs:
+        return None
+    read = tuple(column for column in dict.fromkeys(stored) if any(column in columns_of(expr) for expr in exprs))
+    predicate = compile_predicate(exprs, read)
+    return Residual(lambda rows: predicate(rows, build.dictionary), tuple(map(stored.index, read)))

@@ -30,14 +30,14 @@ def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
     own = [guard for guard in build.guards if guard.leaf == number]
     if not own:
         return lambda step: step.inputs[number]
-    guards = Guards(build.scope("guards"), own, scan.schema, build.dictionary)
+    guards = Guards(build.scope("guards"), own, scan, build.dictionary)
     build.code_owners += guards.code_owners
     build.gauges.top.rejected.append(guards.violations)
     return lambda step: guards.step(step.inputs[number], [step.inputs[guard.evidence] for guard in own])
 
 
 def build_window(build: Builder, scan: Scan) -> Stored:
-    """Windows that hold the same rows are one synopsis, for all its readers (thesis 2.3.1)."""
+    """Windows that hold the same rows are one synopsis, for all who read them (thesis 2.3.1)."""
     route = build.routes[build.leaf(scan)]
     shared = None if build.shared is None else build.shared.sharing.of(scan)
     if build.shared is not None and shared is not None:
@@ -70,7 +70,7 @@ def _stub(build: Builder, shared: SharedScan, stores: SharedStores) -> StoreAndE
 
 def _shared_window(build: Builder, scan: Scan) -> SharedWindow:
     gauge, memory = build.gauges.top, build.scope("input")
-    reorder = Reorder(memory, row_width(len(scan.schema)))
+    reorder = Reorder(memory, row_width(len(scan.schema)), counts=scan.counts)
     build.code_owners.append(RowCodeOwner(reorder.held_column, scan.schema))
     gauge.memory.remove(memory)
     gauge.in_flight_memory.append(memory)
@@ -84,8 +84,7 @@ def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
     build.stores.append(window.store)
 
     def step_window(step: Step) -> Events:
-        rows = arrivals(step)
-        return window.step(rows.ts, rows.rows, step.until)
+        return window.step(arrivals(step), step.until)
 
     return window.store, step_window
 
@@ -99,7 +98,7 @@ def build_operator(build: Builder, scan: Scan) -> WindowOperator:
 
 
 def build_purgeable(build: Builder, scan: Scan) -> PurgeableWindow:
-    """A window of one reader, which may drop its rows."""
+    """A window of one reader, who may forget its rows."""
     columns = len(scan.schema)
     window = purgeable_window(scan.spec, build.scope("window"), columns, row_width(columns))
     build.keeps(window.store, scan.schema)

@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from penstock.operators.joins.mjoin import JoinCore, SemiJoinOperator
+from penstock.operators.blocks import Blocks
+from penstock.operators.joins.mjoin import Combinations, JoinCore, SemiJoinOperator
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge
 from penstock.retention.spill import with_leaving
 from penstock.retention.windows import PurgeableWindow, RecallableWindow
 from penstock.synopsis.deltas import Deltas
-from penstock.synopsis.events import Events
+from penstock.synopsis.events import Events, Some
 from penstock.synopsis.memory import Ints
 
 
@@ -43,8 +44,8 @@ class PurgingJoin:
 
     def step(
         self, evidence: Sequence[Deltas], arrivals: Mapping[int, Deltas], others: Mapping[int, Events], until: int
-    ) -> Deltas:
-        """The results of the instants before `until`.
+    ) -> Blocks:
+        """The results of the instants before `until`, in blocks; rows are purged when the last one is taken.
 
         `arrivals` are the rows of the purged inputs, before their windows; `others` the events of all other inputs.
         """
@@ -54,7 +55,7 @@ class PurgingJoin:
         for number in self._admission.order:
             if number in arrivals:
                 admitted = self._admission.admit_rows(number, arrivals[number])
-                events[number] = self._windows[number].step(admitted.ts, admitted.rows, until)
+                events[number] = self._windows[number].step(admitted, until)
                 self.window_events[number] = len(events[number])
             allowed[number] = purge.rejection.allowed(number, events[number])
             entered[number] = core.enter(number, allowed[number])
@@ -63,16 +64,16 @@ class PurgingJoin:
             events[number] = with_leaving(events[number], leaving)
             in_join[number] = core.follow(number, with_leaving(in_join[number], leaving))
         purge.notify(in_join)
-        results, found = self._results(allowed, in_join)
-        purge.step([events[number] for number in range(len(events))], in_join, found)
-        return results
+        yield from self._results(allowed, in_join)
+        purge.step([events[number] for number in range(len(events))], in_join)
 
-    def _results(self, allowed: Mapping[int, Events], entered: list[Events]) -> tuple[Deltas, Ints]:
-        """What shows, and the combinations of slots that were found: rows that are in one may be done."""
-        found, times, signs, rows = self._core.step(entered)
-        self.purge.gave(int((signs > 0).sum()))
-        results = Deltas(times, signs, rows).take(self.purge.wait_timeout.in_time(found, times))
-        return results.in_order(), found
+    def _results(self, allowed: Mapping[int, Events], entered: list[Events]) -> Blocks:
+        """What shows. The purge is notified of the combinations that are found: rows that are in one may be done."""
+        for found in self._core.blocks(entered):
+            results = found.deltas()
+            self.purge.gave(int((results.weight > 0).sum()))
+            self.purge.found(found.slots)
+            yield results.take(self.purge.wait_timeout.in_time(found.slots, results.ts))
 
 
 class PurgingSemiJoin(PurgingJoin):
@@ -85,11 +86,12 @@ class PurgingSemiJoin(PurgingJoin):
         super().__init__(core, windows, purge, Admission(purge.node, core, some=()))
         self._semi_join = semi_join
 
-    def _results(self, allowed: Mapping[int, Events], entered: list[Events]) -> tuple[Deltas, Ints]:
-        found, times, signs, _ = self._core.step(entered)
-        kept = self.purge.wait_timeout.in_time(found, times)
-        shown = self._semi_join.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
-        return shown, found[kept]
+    def _results(self, allowed: Mapping[int, Events], entered: list[Events]) -> Blocks:
+        matches = self._semi_join.matches(entered, self._in_time, self.purge.found)
+        yield from self._semi_join.shown(allowed[0], matches)
+
+    def _in_time(self, found: Combinations) -> Some:
+        return self.purge.wait_timeout.in_time(found.slots, found.deltas().ts)
 
 
 class CountedWindow:

@@ -1,0 +1,118 @@
+"""Shapes that are called safe and grow all the same. Each is a task: mend the engine, or the verdict, and remove it.
+
+The random test leaves queries of these shapes out; `test_known.py` holds the least query of each that grows today.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from penstock.register import Verdict
+from penstock.register.states import Holder, State
+from tests.growth.process import Declaration, Nulls
+from tests.growth.queries import Growing
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A shape, by a test of a query and its verdict, and its least query, with what is declared of which stream."""
+
+    name: str
+    applies: Callable[[Growing, Verdict], bool]
+    select: str
+    declared: tuple[str, ...] = ()
+    nulls: Nulls = Nulls.NONE
+    cells: int = 1
+
+    @property
+    def declarations(self) -> list[Declaration]:
+        return [Declaration(*text.split(": ", maxsplit=1)) for text in self.declared]
+
+
+def is_known(query: Growing, verdict: Verdict) -> bool:
+    return any(known.applies(query, verdict) for known in KNOWN)
+
+
+_GROUPS = (Holder.GROUP_BY, Holder.DISTINCT, Holder.SET_OPERATION, Holder.AGGREGATE_VALUES)
+_JOINS = (Holder.JOIN, Holder.SEMI_JOIN, Holder.ANTI_JOIN)
+_BAND = re.compile(r"\b(\w+)\.ts (?:>=|<=|>|<|BETWEEN) (\w+)\.ts")
+
+
+def _leaning(verdict: Verdict, holders: tuple[Holder, ...], *words: str) -> Iterator[State]:
+    """The pieces of state of such operators whose proofs lean on such declarations, each of them."""
+    for state in verdict.states:
+        if state.holder in holders and all(any(word in lean for lean in state.leans_on) for word in words):
+            yield state
+
+
+def _declaring(query: Growing, word: str) -> set[str]:
+    """The streams of which such a thing is declared."""
+    return {one.stream for one in query.chosen if one.text.startswith(word) and "LIFESPAN" not in one.text}
+
+
+def _null_is_punctuated(query: Growing, verdict: Verdict) -> bool:
+    return query.nulls is not Nulls.NONE and any(_leaning(verdict, _GROUPS, "PUNCTUATED"))
+
+
+def _null_beside_a_key(query: Growing, verdict: Verdict) -> bool:
+    return any(_leaning(verdict, _GROUPS, "UNIQUE"))
+
+
+def _filtered_partitions(query: Growing, verdict: Verdict) -> bool:
+    return any("PARTITION BY k" in text for text in (query.select, *query.views))
+
+
+def _extremes_over_what_tables_give(query: Growing, verdict: Verdict) -> bool:
+    computed = re.compile(r"\(SELECT [^()]*(\([^()]*\))?[^()]* FROM t[ )]")
+    return any(computed.search(text) and re.search(r"M(IN|AX)\(", text) for text in (query.select, *query.views))
+
+
+def _schemes_that_groups_do_not_need(query: Growing, verdict: Verdict) -> bool:
+    schemes = sum(one.text.startswith("PUNCTUATED") and "LIFESPAN" not in one.text for one in query.chosen)
+    return schemes > 2 and any(_leaning(verdict, _GROUPS)) and any(_leaning(verdict, _JOINS))
+
+
+def _keys_of_a_finite_column(query: Growing, verdict: Verdict) -> bool:
+    finite = any(re.search(r"\.k (IN \(\d|BETWEEN \d)", text) for text in (query.select, *query.views))
+    return finite and bool(_declaring(query, "UNIQUE (k)")) and any(_leaning(verdict, _JOINS))
+
+
+KNOWN = (
+    Known(
+        "a NULL in a punctuated column is never closed",
+        _null_is_punctuated,
+        "SELECT DISTINCT k, x FROM a",
+        ("a: PUNCTUATED BY (k) WHEN ends = 1",),
+        Nulls.OPEN,
+    ),
+    Known(
+        "a NULL beside the unique column of a group keeps the group",
+        _null_beside_a_key,
+        "SELECT DISTINCT y, id FROM a",
+        ("a: UNIQUE (id)",),
+    ),
+    Known(
+        "a window keeps partitions that a condition on their columns rules out",
+        _filtered_partitions,
+        "SELECT x FROM a [PARTITION BY k ROWS 3] WHERE k IN (1, 2)",
+    ),
+    Known(
+        "groups over a join keep closed values of a scheme that their end does not need",
+        _schemes_that_groups_do_not_need,
+        "SELECT DISTINCT b.k, b.s FROM c, b WHERE b.s = c.s",
+        ("b: PUNCTUATED BY (k) FROM z (k)", "b: PUNCTUATED BY (s) FROM z (s)", "c: PUNCTUATED BY (s) FROM z (s)"),
+    ),
+    Known(
+        "a self-join that a finite column bounds remembers all keys of a unique column",
+        _keys_of_a_finite_column,
+        "SELECT l.k FROM p l, p [RANGE 3000 MICROSECONDS] r WHERE r.k = l.k AND l.k IN (3, 7)",
+        ("p: UNIQUE (k)",),
+    ),
+    Known(
+        "MIN and MAX over a join with groups of a table keep all values",
+        _extremes_over_what_tables_give,
+        "SELECT a.y, MAX(a.w) AS m FROM a, (SELECT y, COUNT(*) AS n FROM t GROUP BY y) d WHERE d.y = a.y GROUP BY a.y",
+    ),
+)
