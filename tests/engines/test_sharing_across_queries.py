@@ -90,6 +90,28 @@ def test_what_one_of_two_forgets_the_other_keeps(seed: int, monkeypatch: pytest.
         assert log == expected(found.case, found.query, found.catalog)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_a_semi_join_drops_a_join_beside_it_keeps(first: int) -> None:
+    semi = "SELECT s.a FROM s WHERE EXISTS (SELECT 1 FROM t WHERE t.a = s.a AND t.ts BETWEEN s.ts AND s.ts + 3)"
+    selects = (semi, "SELECT s.a, t.ts AS at FROM s, t WHERE s.a = t.a")
+    random = Random(0)
+    data: dict[str, list[tuple[object, ...]]] = {
+        "s": [(random.randint(0, 4), "x", 0, at) for at in range(30)],
+        "t": [(random.randint(0, 4), at) for at in range(30)],
+    }
+    cases = [Case(DDL, f"{select} ALLOW UNBOUNDED", data, None, "") for select in (selects[first], selects[1 - first])]
+    queries, catalog = bound_together(cases)
+    engines = open_engines([plan_of(query, catalog) for query in queries], catalog, {})
+    logs = [Log() for _ in queries]
+    for name, rows in batches_of(cases[0], list(catalog.streams), 5):
+        for log, engine in zip(logs, engines, strict=True):
+            engine.push(name, rows)
+            log.update(logged(engine.advance(), engine.query))
+    for log, engine, case in zip(logs, engines, cases, strict=True):
+        log.update(logged(engine.finish(), engine.query))
+        assert log == expected(case, engine.query, catalog)
+
+
 def kept(engines: Sequence[EmbeddedEngine]) -> int:
     return sum(engine.state()[0] for engine in engines)
 

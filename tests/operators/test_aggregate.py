@@ -154,7 +154,7 @@ def decoded(case: Case, deltas: Deltas, dictionary: Dictionary) -> dict[int, Cou
 
 
 def operator(case: Case, memory: Memory, dictionary: Dictionary, grows: bool = False) -> AggregateOperator:
-    return AggregateOperator(memory, "a", case.keys, case.specs, dictionary, grows)
+    return AggregateOperator(memory.scope("a"), case.keys, case.specs, dictionary, grows)
 
 
 def run(

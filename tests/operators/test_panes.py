@@ -63,9 +63,9 @@ class Machine:
     """The two operators, with all that they remember."""
 
     def __init__(self, sliding: Sliding, memory: Memory, dictionary: Dictionary) -> None:
-        self.partials = PartialAggregates(memory, "p", sliding.window, sliding.keys, sliding.specs, dictionary)
+        self.partials = PartialAggregates(memory.scope("p"), sliding.window, sliding.keys, sliding.specs, dictionary)
         shape = self.partials.shape
-        self.groups = AggregateOperator(memory, "a", sliding.keys, sliding.specs, dictionary, shape=shape)
+        self.groups = AggregateOperator(memory.scope("a"), sliding.keys, sliding.specs, dictionary, shape=shape)
 
     def step(self, ts: np.ndarray, rows: np.ndarray, until: int) -> Deltas:
         due = self.partials.step(ts, rows, until)

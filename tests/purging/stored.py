@@ -51,8 +51,8 @@ class Steps:
         """The rows of an input, but their times, in the order in which they came."""
         (purge,) = self._purges
         number, operand = self._input(occurrence)
-        store = purge._core.inputs[number].store
-        slots = np.flatnonzero(purge._core.visibility(number)[: store.capacity])
+        store = purge._join.inputs.inputs[number].store
+        slots = np.flatnonzero(purge._join.inputs.visibility(number)[: store.capacity])
         slots = slots[np.argsort(store.starts[slots], kind="stable")]
         return [tuple(row[: len(operand.schema)]) for row in store.rows[slots].tolist()]
 
@@ -60,7 +60,9 @@ class Steps:
         """How many rows of an input have come, and not yet entered its window."""
         (purge,) = self._purges
         number, _ = self._input(occurrence)
-        return len(purge._core.inputs[number].store) - int(np.count_nonzero(purge._core.visibility(number)))
+        return len(purge._join.inputs.inputs[number].store) - int(
+            np.count_nonzero(purge._join.inputs.visibility(number))
+        )
 
     def _input(self, occurrence: str) -> tuple[int, Relation]:
         (purge,) = self._purges

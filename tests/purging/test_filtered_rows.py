@@ -149,7 +149,7 @@ def test_keys_of_rows_that_have_left_their_window_go(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("count", [1, 3, 40, 1000])
 @pytest.mark.parametrize("largest", [2, 7])
 def test_marks_say_which_rows_have_left_to_within_a_part_of_the_window(count: int, largest: int) -> None:
-    random, times, left = Random(count), list[int](), LeftRows(Memory(), "left", count)
+    random, times, left = Random(count), list[int](), LeftRows(Memory().scope("left"), count)
     for _ in range(500):
         step = sorted(random.choices(range(len(times), len(times) + 9), k=random.randrange(largest)))
         times += [max(ts, *times[-1:]) for ts in step] if times else step

@@ -10,6 +10,8 @@ import pytest
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import Forgetting
+from penstock.retention.purge_queue import PurgeQueue
+from penstock.synopsis.memory import Ints
 from tests.engines.comparing import Log, batches, bound, embedded, expected, logged
 from tests.engines.restarting import restarted
 from tests.generators import Case
@@ -71,6 +73,28 @@ def test_a_lazy_purge_keeps_what_came_since_the_last_and_no_more() -> None:
     assert 40 < max(by_time) <= 2 * 90 + 8
     assert min(by_rows[100:]) <= 8
     assert min(by_time[100:]) <= 8
+
+
+def test_a_purge_after_few_rows_costs_no_more_than_a_few_slots_for_each_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a purge passes over is counted, for one step of many rows most of which are kept."""
+    ddl = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;"
+    join = "SELECT x.a FROM s x, s y WHERE x.a = y.a AND y.ts > x.ts AND y.ts <= x.ts + 15000"
+    case = Case(ddl, join, {"s": [(at % 7000, at) for at in range(20_000)]}, None, "")
+    passed: list[int] = []
+    plain = PurgeQueue.take
+
+    def counted(self: PurgeQueue, number: int, waits: Ints, clocks: Ints) -> tuple[Ints, Ints]:
+        passed.append(self.capacity(number))
+        return plain(self, number, waits, clocks)
+
+    monkeypatch.setattr(PurgeQueue, "take", counted)
+    query, catalog = bound(case)
+    engine = EmbeddedEngine(query, catalog, forgetting=Forgetting(rows=10))
+    for name, rows in batches(case, engine, catalog, 0):
+        engine.push(name, rows)
+    engine.finish()
+    assert len(passed) >= 4
+    assert sum(passed) <= 20 * 20_000
 
 
 def test_what_waits_for_a_lost_punctuation_is_given_up_and_counted() -> None:

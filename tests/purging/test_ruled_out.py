@@ -201,12 +201,12 @@ def test_the_last_values_are_remembered_whatever_the_steps(
                 want.append(since is not None and (lifespan is None or time - since <= lifespan))
         for every in (1, 7, 100):
             memory = Memory()
-            entries = Punctuated(memory, "p", 1, lifespan)
+            entries = Punctuated(memory.scope("p"), 1, lifespan)
             got: list[bool] = []
             for start in range(0, 61, every):
                 part = (times >= start) & (times < start + every)
                 rows, punctuations = part & ~told, part & told
                 told_of = times[punctuations], values[punctuations]
-                found = entries.ruled_out(times[rows], values[rows], *told_of)
+                found = entries.rejected(times[rows], values[rows], *told_of)
                 got += found.tolist()
             assert got == want, (seed, every)

@@ -60,7 +60,7 @@ class Space:
             _table([(n, n + 1, up, FAR if up else -FAR - 1) for n, (_, up) in enumerate(self.sides)], 4),
             _table([(len(self.sides) + n, 0, -FAR - 1, FAR) for n in range(len(self.holes))], 4),
         )
-        return ConstantSynopsis(Memory(), "s", len(self.sides) + len(self.holes), recipe, self._skyline())
+        return ConstantSynopsis(Memory().scope("s"), len(self.sides) + len(self.holes), recipe, self._skyline())
 
     def _skyline(self) -> Skyline:
         differences, lows, highs = self._closed()

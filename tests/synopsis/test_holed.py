@@ -14,8 +14,8 @@ from penstock.synopsis.store import RowStore
 def test_a_queue_with_holes_is_a_list(seed: int) -> None:
     random = np.random.default_rng(seed)
     memory = Memory()
-    store, clock, expected = RowStore(memory, "rows", 1), 0, list[int]()
-    queue = HoledQueue(memory, "queue", store)
+    store, clock, expected = RowStore(memory.scope("rows"), 1), 0, list[int]()
+    queue = HoledQueue(memory.scope("queue"), store)
     for _ in range(200):
         count = int(random.integers(0, random.choice((2, 20, 3000))))
         times = clock + np.arange(count)
@@ -40,8 +40,8 @@ def test_a_queue_with_holes_is_a_list(seed: int) -> None:
 
 def test_slots_come_back_to_where_they_were() -> None:
     memory = Memory()
-    store = RowStore(memory, "rows", 1)
-    queue, times = HoledQueue(memory, "queue", store), np.arange(100)
+    store = RowStore(memory.scope("rows"), 1)
+    queue, times = HoledQueue(memory.scope("queue"), store), np.arange(100)
     slots = store.put(times.reshape(-1, 1), times)
     queue.push(slots)
     some = np.random.default_rng(0).permutation(slots)[:60]
@@ -54,8 +54,8 @@ def test_slots_come_back_to_where_they_were() -> None:
 def test_holes_take_no_room_for_long() -> None:
     """However many slots come and go, there is room for a few more than are there."""
     memory = Memory()
-    store = RowStore(memory, "rows", 1)
-    queue = HoledQueue(memory, "queue", store)
+    store = RowStore(memory.scope("rows"), 1)
+    queue = HoledQueue(memory.scope("queue"), store)
     for start in range(0, 200_000, 1000):
         times = np.arange(start, start + 1000)
         slots = store.put(times.reshape(-1, 1), times)
@@ -64,4 +64,4 @@ def test_holes_take_no_room_for_long() -> None:
         store.release(slots[1:])
         store.end_step()
     assert len(queue) == 200
-    assert memory.nbytes_of(("queue",)) < 8 * 4000
+    assert memory.scope("queue").nbytes() < 8 * 4000

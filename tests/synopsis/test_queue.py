@@ -19,7 +19,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["push", "scatter", "pop", "take"]), 
 def test_a_queue_is_a_list_of_slots(steps: list[Step], seed: int) -> None:
     random = np.random.default_rng(seed)
     memory = Memory()
-    queue, expected, left = SlotQueue(memory, "q"), list[int](), 0
+    queue, expected, left = SlotQueue(memory.scope("q")), list[int](), 0
     for what, count in steps:
         free = sorted(set(range(len(expected) + 20)) - set(expected))
         match what:
@@ -38,12 +38,12 @@ def test_a_queue_is_a_list_of_slots(steps: list[Step], seed: int) -> None:
                 assert taken.tolist() == expected[:count]
                 left, expected = left + len(taken), expected[count:]
         assert (queue.left, queue.right) == (left, left + len(expected))
-        queue = SlotQueue(memory, "q")
+        queue = SlotQueue(memory.scope("q"))
 
 
 def test_slots_in_order_take_no_room() -> None:
     memory = Memory()
-    queue = SlotQueue(memory, "q")
+    queue = SlotQueue(memory.scope("q"))
     before = memory.nbytes()
     for start in range(0, 100_000, 1000):
         queue.push(np.arange(start, start + 1000))

@@ -39,7 +39,7 @@ def referred_to(rows: int, step: int, distance: int) -> tuple[float, int]:
 
     Gives for how many those stand that were seen to be referred to, and how many values were remembered at most.
     """
-    values, counted, most = Recent(Memory(), "values", 1, ROOM), 0.0, 0
+    values, counted, most = Recent(Memory().scope("values"), 1, ROOM), 0.0, 0
     for start in range(0, rows, step):
         names = np.arange(start, start + step)
         values.see(step)
@@ -68,7 +68,7 @@ def test_of_many_rows_the_number_is_an_estimate(step: int, distance: int, small:
 def test_the_last_values_are_remembered(seed: int) -> None:
     """As a dictionary would that forgets what was put in first."""
     random = np.random.default_rng(seed)
-    values, known = Recent(Memory(), "values", 2, ROOM), dict[tuple[int, ...], list[int]]()
+    values, known = Recent(Memory().scope("values"), 2, ROOM), dict[tuple[int, ...], list[int]]()
     for clock in range(0, 2000, 20):
         names = random.integers(0, random.integers(2, 12), (20, 2))
         words = np.arange(clock, clock + 20)
@@ -90,7 +90,7 @@ def test_the_last_values_are_remembered(seed: int) -> None:
 
 
 def test_who_refers_to_what_is_there_is_not_remembered() -> None:
-    values, names = Recent(Memory(), "values", 1, ROOM), np.arange(4)
+    values, names = Recent(Memory().scope("values"), 1, ROOM), np.arange(4)
     for _ in range(2):
         values.refer(came(names, names), NOTHING, TIME, NOBODY, is_key=True, oldest=0)
     found = values.refer(NOTHING, came(names, names), TIME, NOBODY, is_key=True, oldest=0)
@@ -107,7 +107,7 @@ def test_who_refers_to_what_is_there_is_not_remembered() -> None:
 
 def test_clocks_count_rows() -> None:
     """A row has the clock when its instant was over, and what is referred to is asked when it began."""
-    values, ticks = Recent(Memory(), "values", 1, ROOM), Ticks(np.array([3, 5, 5, 8]), 100, False)
+    values, ticks = Recent(Memory().scope("values"), 1, ROOM), Ticks(np.array([3, 5, 5, 8]), 100, False)
     sources, targets = came(np.array([7, 8, 9]), np.array([2, 5, 9])), came(np.array([7, 8]), np.array([5, 8]))
     found = values.refer(sources, targets, ticks, NOBODY, is_key=True, oldest=0)
     assert found.values[:, 0].tolist() == [7, 8]
@@ -118,7 +118,7 @@ def test_clocks_count_rows() -> None:
 def test_a_row_with_a_null_has_no_value() -> None:
     rows = np.array([[1, 0], [2, 1], [1, 0]])
     own = seen(Came(rows, np.arange(3), np.arange(3), np.array([0]), np.array([1]), np.array([1])), ALL)
-    values = Recent(Memory(), "values", 1, ROOM)
+    values = Recent(Memory().scope("values"), 1, ROOM)
     found = values.meet(own, TIME, oldest=0)
     assert (found.values.tolist(), found.times.tolist(), len(values)) == ([[1]], [2], 1)
     assert len(values.refer(NOTHING, own, TIME, NOBODY, is_key=False, oldest=0).since) == 2
@@ -126,7 +126,7 @@ def test_a_row_with_a_null_has_no_value() -> None:
 
 def test_many_rows_with_few_values_crowd_nothing() -> None:
     """What a value is there since is its first row, however many come in a step."""
-    values, names = Recent(Memory(), "values", 1, ROOM), np.arange(20 * ROOM) % 40
+    values, names = Recent(Memory().scope("values"), 1, ROOM), np.arange(20 * ROOM) % 40
     values.refer(came(names, np.arange(20 * ROOM)), NOTHING, TIME, NOBODY, is_key=True, oldest=0)
     values.see(1)
     assert values.weight == 1
@@ -137,12 +137,13 @@ def test_many_rows_with_few_values_crowd_nothing() -> None:
 
 def test_what_is_stored_crowds_nothing() -> None:
     rows = np.arange(20 * ROOM).reshape(-1, 1)
-    store = RowStore(memory := Memory(), "rows", 1)
-    slots, index = store.put(rows, np.zeros(len(rows), np.int64)), Index(memory, "index", (0,))
+    memory = Memory()
+    store = RowStore(memory.scope("rows"), 1)
+    slots, index = store.put(rows, np.zeros(len(rows), np.int64)), Index(memory.scope("index"), (0,))
     index.fit(len(rows), store.capacity, store.rows)
     index.put(store.rows, slots)
     there = Stored(store.rows, index.columns, index.heads, index.mask, index.links)
-    values = Recent(memory, "values", 1, ROOM)
+    values = Recent(memory.scope("values"), 1, ROOM)
     values.refer(came(rows, np.arange(len(rows))), NOTHING, TIME, there, is_key=True, oldest=0)
     values.see(1)
     assert (values.weight, len(values)) == (1, 0)

@@ -61,7 +61,7 @@ class Kept:
         self.spilled = self.made()
 
     def made(self) -> SpilledRows:
-        found = SpilledRows(self.memory, "rows", self.folder, LAYOUT, self.dictionary)
+        found = SpilledRows(self.memory.scope("rows"), self.folder, LAYOUT, self.dictionary)
         self.memory.restored = False
         return found
 
@@ -184,7 +184,7 @@ def test_the_files_of_a_step_are_synced_once_before_its_state_counts(
     synced: list[Path] = []
     monkeypatch.setattr(spilled, "sync", synced.append)
     dictionary = Dictionary()
-    rows = SpilledRows(Memory(), "rows", tmp_path, LAYOUT, dictionary)
+    rows = SpilledRows(Memory().scope("rows"), tmp_path, LAYOUT, dictionary)
     for number in range(2):
         rows.begin_step()
         rows.put(stored([(number, "a", None, 0, 0)], dictionary))

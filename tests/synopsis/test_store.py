@@ -17,7 +17,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 
 def test_rows_come_back_as_they_were_put(steps: list[tuple[int, int, int]]) -> None:
     random = np.random.default_rng(0)
     memory = Memory()
-    stores = [RowStore(memory, "inline", 3), RowStore(memory, "apart", 3, null_words=1)]
+    stores = [RowStore(memory.scope("inline"), 3), RowStore(memory.scope("apart"), 3, null_words=1)]
     held: list[list[tuple[int, tuple[int, ...]]]] = [[], []]
     for number, (come, null, go) in enumerate(steps):
         rows = random.integers(0, 100, (come, 3))
@@ -36,18 +36,18 @@ def test_rows_come_back_as_they_were_put(steps: list[tuple[int, int, int]]) -> N
 
 def test_null_words_are_persisted() -> None:
     memory = Memory()
-    store = RowStore(memory, "s", 2, null_words=1)
+    store = RowStore(memory.scope("s"), 2, null_words=1)
     slots = store.put(np.array([[5, 0], [0, 1]]), np.array([1, 2]))
     again = Memory()
     again.restore(dict(memory.changes()))
-    assert RowStore(again, "s", 2, null_words=1).whole(slots).tolist() == [[5, 0], [0, 1]]
+    assert RowStore(again.scope("s"), 2, null_words=1).whole(slots).tolist() == [[5, 0], [0, 1]]
 
 
 def test_an_array_grows_in_place_and_with_zeros() -> None:
     memory = Memory()
-    first = memory.array("a", 10_000)
+    first = memory.scope("a").array("x", 10_000)
     first[:] = 1
-    grown = memory.array("a", 100_000)
+    grown = memory.scope("a").array("x", 100_000)
     assert grown.ctypes.data == first.ctypes.data
     assert grown[:10_000].all()
     assert not grown[10_000:].any()

@@ -45,7 +45,7 @@ from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.inputs import Input, inputs
-from penstock.retention.sweep import RowCodeOwner, sweep
+from penstock.retention.code_owners import RowCodeOwner, sweep
 from penstock.synopsis.deltas import Deltas, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
@@ -77,8 +77,8 @@ class EmbeddedEngine:
         self._horizon = horizon
         self._stores = stores or SharedStores()
         self._dictionary: Dictionary = self._stores.dictionary
-        self._is_first = not self._stores.holders
-        self._stores.holders.append(self)
+        self._is_first = not self._stores.code_owners
+        self._stores.code_owners.append(self)
         #: The folder of spilled rows, which lives as long as the engine.
         self._spill = _new_folder() if self.plan.forgetting.spill else None
         self._remove = finalize(self, _remove, self._spill)
@@ -229,7 +229,7 @@ class EmbeddedEngine:
                     self._deliver(exchange.routed(block, self._dictionary))
                 if fragment is self.plan.last and len(block):
                     yield result_table(block, self.query.schema, self._dictionary)
-        sweep(self._dictionary, self._stores.holders)
+        sweep(self._dictionary, self._stores.code_owners)
 
     def _blocks(self, fragment: Fragment, machines: list[Machine], until: int, arrivals: Ints) -> Iterable[Deltas]:
         """Returns the results of a fragment in the order of time: in blocks from one cell, merged from several."""

@@ -93,7 +93,7 @@ def mark(hashes: Ints, bits: Ints) -> None:
 
 
 @lean
-def look(rows: Referred, bits: Ints, entries: Ints, heads: int, mask: int, links: int) -> int:
+def find_referred(rows: Referred, bits: Ints, entries: Ints, heads: int, mask: int, links: int) -> int:
     """Finds the rows that have an entry of `meet`, or a hash that is marked. Gives how many."""
     count, width = 0, rows.keys.shape[1]
     for i in range(len(rows.keys)):

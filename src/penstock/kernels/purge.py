@@ -33,7 +33,7 @@ ROWS, STARTS, WIDTH = range(3)
 #: bits the variables that its columns hold.
 STORE, COLUMNS, HEADS, LINKS, MASK, VARIABLES = range(6)
 #: Columns of the table of rules: what it is, of which input, by a row of which other, how much, by which clock, the
-#: index to look in, how many values it wants, the address of what is noted with the source's rows, and as bits the
+#: index to probe, how many values it wants, the address of what is noted with the source's rows, and as bits the
 #: variables that must be known, so that the rule applies and rows of the target can be found.
 KIND, TARGET, SOURCE, LIMIT, CLOCK, INDEX, KEYS, STAMPS, NEEDS = range(9)
 
@@ -56,7 +56,7 @@ NEVER = (1 << 63) - 1
 WATCHED, KEYED, FIRST_CLOCK = range(3)
 #: In place of how long rows are in a window: indefinitely, and until something else happens than time.
 ALWAYS, NOT_KNOWN = -1, -2
-#: Rows that are looked at for one row before it is left alone for a while.
+#: Rows that are followed for one row before it is left alone for a while.
 EFFORT = 4096
 
 
@@ -277,7 +277,7 @@ def _watch(rule: int, count: int, room: Scratch) -> bool:
 
 @lean
 def _leave_alone(start: int, now: int, waits: Ints) -> None:
-    """It is not known all that a row waits for: it is looked at again when it is twice as old."""
+    """Not all that a row waits for is known: it is examined again when it is twice as old."""
     age = now - start + 1
     _wait_for(TIME, now + age if age < NEVER - now else NEVER, waits)
 
@@ -341,7 +341,7 @@ def closing_rule(source: int, since: int, inputs: int, known: int, tables: Table
             continue
         slot = find(rule[INDEX], count, tables, key)
         if slot < 0:
-            # Who waits for a key watches for it already.
+            # A row that waits for a key is on the watch list already.
             if kind != IN_NO and rule[NEEDS] & ~tables.has[source] != 0 and not _watch(r, count, room):
                 _leave_alone(since, rules.clocks[TIME], waits)
         elif kind == CLUSTERED:
@@ -368,7 +368,7 @@ def is_purgeable(
 ) -> bool:
     """Whether a row can join nothing new; else what it waits for is in `waits` and `watched`.
 
-    Where results are taken back, a row that is in one stays until a row of it leaves its window, after `reaches`.
+    Where results are taken back, a row that is in one is retained until a row of it leaves its window, after `reaches`.
     """
     bound, values, path, waits = room.bound, room.values, room.path, room.waits
     width = len(bound)
@@ -378,7 +378,7 @@ def is_purgeable(
     path[KNOWN, 0] = bind(source, slot, 0, tables, values)
     start = peek(tables.stores[source, STARTS] + 8 * slot)
     inputs = 1 << source
-    depth, entering, looked = 0, True, 0
+    depth, entering, followed = 0, True, 0
     while depth >= 0:
         if entering:
             if depth + 1 == width:
@@ -423,10 +423,10 @@ def is_purgeable(
             if are_close(target, candidate, tables, rules, bound):
                 if joins(target, candidate, path[KNOWN, depth], tables, values):
                     break
-                looked += 1
+                followed += 1
             candidate = following(links, candidate)
-        looked += 1
-        if looked > EFFORT:
+        followed += 1
+        if followed > EFFORT:
             _wait_for_nothing(waits)
             _leave_alone(start, rules.clocks[TIME], waits)
             return False
@@ -449,19 +449,19 @@ def examine(
     retracts: bool,
     tables: Tables,
     rules: Rules,
-    wakes: Ints,
+    clock_waits: Ints,
     spilled: Spilled = ALL_HERE,
 ) -> tuple[Ints, Ints, Ints]:
-    """Which of these rows can go, as places among them; and for those that stay, what they watch: place and hash.
+    """Which of these rows can be dropped, as places among them; and what the others watch for: place and hash.
 
-    Of each input `wakes` has the address of a word per slot and clock: what the clock has to reach. A row that may join
-    one that is `spilled` stays.
+    Of each input `clock_waits` has the address of a word per slot and clock: what the clock has to reach. A row that
+    may join one that is `spilled` is retained.
     """
     gone = np.empty(len(slots), np.int64)
     of_values = int((rules.lines[:, KIND] > AFTER_ROWS).sum())
     watches = np.empty((2, min(MOST_WATCHED, of_values) * len(slots)), np.int64)
     room = scratch(tables, len(rules.clocks))
-    goers, watching = _examine(inputs, slots, retracts, tables, rules, wakes, spilled, room, gone, watches)
+    goers, watching = _examine(inputs, slots, retracts, tables, rules, clock_waits, spilled, room, gone, watches)
     return gone[:goers], watches[0, :watching], watches[1, :watching]
 
 
@@ -472,7 +472,7 @@ def _examine(
     retracts: bool,
     tables: Tables,
     rules: Rules,
-    wakes: Ints,
+    clock_waits: Ints,
     spilled: Spilled,
     room: Scratch,
     gone: Ints,
@@ -486,7 +486,7 @@ def _examine(
             goers += 1
             continue
         for clock in range(clocks):
-            poke(wakes[inputs[i]] + 8 * (slots[i] * clocks + clock), room.waits[FIRST_CLOCK + clock])
+            poke(clock_waits[inputs[i]] + 8 * (slots[i] * clocks + clock), room.waits[FIRST_CLOCK + clock])
         for w in range(room.waits[WATCHED]):
             watches[0, watching], watches[1, watching] = i, room.reports[w]
             watching += 1

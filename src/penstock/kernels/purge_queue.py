@@ -16,26 +16,26 @@ EXAMINE, DROP = 1, 2
 
 @lean
 def mark_new(slots: Ints, marks: Int32s) -> None:
-    """Rows that come are to be looked at, whatever was to be done with those that had their slots."""
+    """Makes candidates of arriving rows, whatever was to be done with the rows that had their slots."""
     for i in range(len(slots)):
         marks[slots[i]] = EXAMINE
 
 
 @lean
 def due(marks: Int32s, visibility: Int32s, waits: Ints, clocks: Ints, examined: Ints, dropped: Ints) -> tuple[int, int]:
-    """How many rows that are there are to be looked at, and how many dropped; no mark is left.
+    """How many rows that are there are to be examined, and how many dropped; no mark is left.
 
-    Rows that wait for a value that a clock has reached are looked at, too. `waits` has a column for each clock.
+    Rows that wait for a value that a clock has reached are examined, too. `waits` has a column for each clock.
     """
-    looks, drops = 0, 0
+    candidates, drops = 0, 0
     for slot in range(len(visibility)):
         # Which rows are there is as good as random, so nothing is decided by it.
         is_there, mark = visibility[slot] != 0, marks[slot]
         is_due = mark == EXAMINE
         for clock in range(len(clocks)):
             is_due |= waits[slot, clock] <= clocks[clock]
-        examined[looks], dropped[drops] = slot, slot
-        looks += is_there & is_due & (mark != DROP)
+        examined[candidates], dropped[drops] = slot, slot
+        candidates += is_there & is_due & (mark != DROP)
         drops += is_there & (mark == DROP)
         marks[slot] = 0
-    return looks, drops
+    return candidates, drops

@@ -120,8 +120,8 @@ def come_to_referred(
 ) -> Required:
     """Rows of a source come that refer to others, and of a target. Those are given that are referred to.
 
-    If what is referred to is a key, who refers to it is forgotten, or not remembered at all if it is `there`: nothing
-    more comes for that.
+    If what is referred to is a key, the rows that refer to it are forgotten, or not remembered at all if it is `there`:
+    nothing more arrives for them.
     """
     values, hashes, times = source
     own, own_hashes, own_times = target
@@ -251,7 +251,7 @@ def refer(
 
 @inlined
 def _come(to: Comers, is_key: bool, ring: Ring) -> None:
-    """Rows come, and are told who refers to them."""
+    """Finds which remembered rows refer to arriving rows."""
     for j in range(len(to.values)):
         to.since[j], to.partners[j] = MISSING, 0
         place = _place(to, to.values, j, to.hashes[j])

@@ -25,34 +25,54 @@ FOR_EVER = -1
 
 
 @lean
-def rule_out(
+def reject(
     times: Ints,
     rows: Ints,
     columns: Ints,
-    told_times: Ints,
-    told: Ints,
+    punctuation_times: Ints,
+    punctuations: Ints,
     lifespan: int,
-    told_columns: Ints,
+    punctuation_columns: Ints,
     places: Ints,
     lines: Ints,
     heads: Ints,
     registers: Ints,
     found: Flags,
 ) -> None:
-    """Says of each row whether a punctuation had ruled it out, and remembers what is told; both in the order of time.
+    """Says of each row whether a punctuation rejects it, and remembers punctuations; both are in the order of time.
 
-    What is told at an instant rules out no row of that instant. `columns` and `told_columns` say where values are in
-    rows and in what is told, `places` where lines have them.
+    A punctuation rejects no row of its own instant. `columns` and `punctuation_columns` say where values are in
+    rows and in punctuations, `places` where lines have them.
     """
     next_ = 0
     for row in range(len(times)):
-        while next_ < len(told_times) and told_times[next_] < times[row]:
-            _remember(told_times[next_], told, next_, lifespan, told_columns, places, lines, heads, registers)
+        while next_ < len(punctuation_times) and punctuation_times[next_] < times[row]:
+            _remember(
+                punctuation_times[next_],
+                punctuations,
+                next_,
+                lifespan,
+                punctuation_columns,
+                places,
+                lines,
+                heads,
+                registers,
+            )
             next_ += 1
         line = _line_of(rows, row, columns, lines, heads)
         found[row] = line > 0 and (lifespan == FOR_EVER or times[row] - lines[line - 1, TIME] <= lifespan)
-    while next_ < len(told_times):
-        _remember(told_times[next_], told, next_, lifespan, told_columns, places, lines, heads, registers)
+    while next_ < len(punctuation_times):
+        _remember(
+            punctuation_times[next_],
+            punctuations,
+            next_,
+            lifespan,
+            punctuation_columns,
+            places,
+            lines,
+            heads,
+            registers,
+        )
         next_ += 1
 
 
@@ -66,7 +86,7 @@ def link_lines(count: int, places: Ints, lines: Ints, heads: Ints) -> None:
 @lean
 def _remember(
     time: int,
-    told: Ints,
+    punctuations: Ints,
     row: int,
     lifespan: int,
     columns: Ints,
@@ -75,7 +95,7 @@ def _remember(
     heads: Ints,
     registers: Ints,
 ) -> None:
-    known = _line_of(told, row, columns, lines, heads)
+    known = _line_of(punctuations, row, columns, lines, heads)
     if known > 0:
         if lifespan != FOR_EVER:
             lines[known - 1, TIME] = time  # the last one holds longest
@@ -86,7 +106,7 @@ def _remember(
     registers[TAKEN] += 1
     lines[line - 1, TIME] = time
     for c in range(len(columns)):
-        lines[line - 1, VALUE + c] = told[row, c]
+        lines[line - 1, VALUE + c] = punctuations[row, c]
     _link(line, places, lines, heads)
 
 

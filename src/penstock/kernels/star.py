@@ -7,8 +7,8 @@ by rule for a block of rows, in loops so short that the processor waits for many
 Tables, rules and clocks are those of `kernels/purge.py`, which decides where a star does not: of a row that waits for
 one input, and has another one closed without its key, so that perhaps it has no partner there.
 
-Where results are taken back, a row that is in one stays. So there all other inputs must have keys that the row has, and
-are asked for these first: whatever else closes an input then tells that there is no partner.
+Where results are taken back, a row that is in one is retained. So there all other inputs must have keys that the row
+has, and are asked for these first: whatever else closes an input then says that there is no partner.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from penstock.kernels.purge import (
 
 Ints = NDArray[np.int64]
 
-#: Rows that are looked at together.
+#: Rows that are examined together.
 BLOCK = 512
 #: What an input is for a row, if not closed by the key of its row in some slot.
 OPEN, CLOSED, WITHOUT = -1, -2, -3
@@ -66,13 +66,13 @@ class Star(NamedTuple):
     """The rules that speak of the rows of one input, those of each other input together.
 
     Those of the n-th other input are in `steps` from `begins[n]` on; those of clocks come first, clusters last. If rows
-    of results stay, keys come before all others.
+    of results are retained, keys come before all others.
     """
 
     source: int
     begins: Ints
     steps: Ints
-    stays: bool
+    retained: bool
 
 
 class Room(NamedTuple):
@@ -85,8 +85,8 @@ class Room(NamedTuple):
     found: Ints
 
 
-def look(slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int) -> tuple[Ints, Ints]:
-    """Which of these rows can go, and which are to be looked at by other means; what the others wait for is noted.
+def examine_star(slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int) -> tuple[Ints, Ints]:
+    """Which of these rows can be dropped, and which are to be examined by other means. Notes what the others wait for.
 
     `waits` is the address of a word per slot and clock; 0, if nothing is to be noted.
     """
@@ -97,12 +97,12 @@ def look(slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int) -> t
         np.empty((BLOCK, rules.variables.shape[1]), np.int64),
         *np.empty((2, BLOCK), np.int64),
     )
-    goers, doubtful = _look(slots, star, tables, rules, waits, room, gone, unsure)
+    goers, doubtful = _examine_star(slots, star, tables, rules, waits, room, gone, unsure)
     return gone[:goers], unsure[:doubtful]
 
 
 @lean
-def _look(
+def _examine_star(
     slots: Ints, star: Star, tables: Tables, rules: Rules, waits: int, room: Room, gone: Ints, unsure: Ints
 ) -> tuple[int, int]:
     goers, doubtful = 0, 0
@@ -119,7 +119,7 @@ def _look(
                 is_open |= room.others[n, i] == OPEN
                 is_closed |= room.others[n, i] == CLOSED
                 is_without |= room.others[n, i] == WITHOUT
-            goes = is_without | (not is_open and not star.stays)
+            goes = is_without | (not is_open and not star.retained)
             gone[goers] = block[i]
             goers += goes
             unsure[doubtful] = block[i]
@@ -153,7 +153,7 @@ def _close(n: int, block: Ints, star: Star, tables: Tables, rules: Rules, waits:
             _close_by_clock(n, r, count, block, star, tables, rules, room)
         else:
             _find(r, count, block, star.source, tables, rules, room)
-            _close_by_value(n, r, count, block, star.source, star.stays, tables, rules, waits, room)
+            _close_by_value(n, r, count, block, star.source, star.retained, tables, rules, waits, room)
             if rules.lines[r, KIND] == BY_KEY:
                 _check_the_rest(n, r, count, block, star.source, tables, rules, room)
         if step + 1 < star.begins[n + 1]:
@@ -196,7 +196,7 @@ def _close_by_clock(
 ) -> None:
     now, is_static = rules.clocks[rules.lines[r, CLOCK]], rules.lines[r, KIND] == STATIC
     at, stride, added = noted(r, star.source, tables, rules)
-    closed = WITHOUT if star.stays else CLOSED
+    closed = WITHOUT if star.retained else CLOSED
     if not is_static and now <= -NEVER:
         return  # a stream that has passed nothing
     for j in range(count):
@@ -212,7 +212,7 @@ def _close_by_value(
     count: int,
     block: Ints,
     source: int,
-    stays: bool,
+    retained: bool,
     tables: Tables,
     rules: Rules,
     waits: int,
@@ -221,23 +221,23 @@ def _close_by_value(
     """By what was found of the rows' values."""
     kind = rules.lines[r, KIND]
     if kind == CLUSTERED:
-        _close_by_cluster(n, r, count, block, stays, tables, rules, waits, room)
+        _close_by_cluster(n, r, count, block, retained, tables, rules, waits, room)
     elif kind == LIVING:
-        _close_for_life(n, r, count, block, source, stays, tables, rules, room)
+        _close_for_life(n, r, count, block, source, retained, tables, rules, room)
     elif kind == BY_KEY:
         for j in range(count):
             room.others[n, room.some[j]] = room.found[j] if room.found[j] >= 0 else OPEN
     else:
-        closed = WITHOUT if kind == IN_NO or stays else CLOSED
+        closed = WITHOUT if kind == IN_NO or retained else CLOSED
         for j in range(count):
             room.others[n, room.some[j]] = closed if room.found[j] >= 0 else OPEN
 
 
 @lean
 def _close_by_cluster(
-    n: int, r: int, count: int, block: Ints, stays: bool, tables: Tables, rules: Rules, waits: int, room: Room
+    n: int, r: int, count: int, block: Ints, retained: bool, tables: Tables, rules: Rules, waits: int, room: Room
 ) -> None:
-    closed = WITHOUT if stays else CLOSED
+    closed = WITHOUT if retained else CLOSED
     clock, limit = rules.lines[r, CLOCK], rules.lines[r, LIMIT]
     now, clocks = rules.clocks[clock], len(rules.clocks)
     store = tables.stores[tables.indexes[rules.lines[r, INDEX], STORE]]
@@ -254,10 +254,10 @@ def _close_by_cluster(
 
 @lean
 def _close_for_life(
-    n: int, r: int, count: int, block: Ints, source: int, stays: bool, tables: Tables, rules: Rules, room: Room
+    n: int, r: int, count: int, block: Ints, source: int, retained: bool, tables: Tables, rules: Rules, room: Room
 ) -> None:
     """Where the punctuation that was found holds until the row has left its window."""
-    closed = WITHOUT if stays else CLOSED
+    closed = WITHOUT if retained else CLOSED
     starts, reach, lifespan = tables.stores[source, STARTS], rules.reaches[source], rules.lines[r, LIMIT]
     store = tables.stores[tables.indexes[rules.lines[r, INDEX], STORE]]
     words, stride = store[ROWS] + 8 * tables.indexes[rules.lines[r, INDEX], COLUMNS], 8 * store[WIDTH]
@@ -289,7 +289,7 @@ def _check_the_rest(
 
 @lean
 def _find(r: int, count: int, block: Ints, source: int, tables: Tables, rules: Rules, room: Room) -> None:
-    """Looks with some rows' values of a rule in its index: the slot that has them, or -1."""
+    """Probes the index of a rule with some rows' values: the slot that has them, or -1."""
     index = rules.lines[r, INDEX]
     heads, links, mask = tables.indexes[index, HEADS], tables.indexes[index, LINKS], tables.indexes[index, MASK]
     width, store = tables.indexes[index, COLUMNS], tables.indexes[index, STORE]

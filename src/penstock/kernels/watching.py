@@ -28,7 +28,7 @@ def chain(entries: Ints, fresh: Ints, hashes: Ints, inputs: Ints, slots: Ints, f
 
 
 @kernel
-def watchers(entries: Ints, heads: int, mask: int, links: int, hashes: Ints) -> Ints:
+def waiting_rows(entries: Ints, heads: int, mask: int, links: int, hashes: Ints) -> Ints:
     """The entries that have one of these hashes, which are the lines of a matrix. Some may come twice."""
     found = np.empty(64, np.int64)
     count = 0

@@ -11,15 +11,15 @@ from penstock.kernels.bags import place
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.events import Events
 from penstock.synopsis.index import Index
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import RowStore
 
 
 class Bag:
-    def __init__(self, memory: Memory, name: str, width: int) -> None:
-        self.store = RowStore(memory, name, width)
-        self._memory, self._name = memory, name
-        self._index = Index(memory, f"{name}.all", tuple(range(width)))
+    def __init__(self, memory: Scope, width: int) -> None:
+        self.store = RowStore(memory, width)
+        self._memory = memory
+        self._index = Index(memory.scope("all"), tuple(range(width)))
         if memory.restored:
             self._index.rebuild(self.store.capacity, self.store.rows, np.flatnonzero(self._present() == 1))
 
@@ -49,4 +49,4 @@ class Bag:
         return Events(ts, signs, slots)
 
     def _present(self) -> Ints:
-        return self._memory.array(f"{self._name}.present", self.store.capacity)
+        return self._memory.array("present", self.store.capacity)

@@ -15,7 +15,7 @@ from penstock.algebra.relations import Relation
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.explain import operator_name
 from penstock.synopsis.deltas import Deltas
-from penstock.synopsis.memory import Memory
+from penstock.synopsis.memory import Scope
 
 
 @dataclass(slots=True)
@@ -29,16 +29,16 @@ class Gauge:
     below: list[Gauge] = field(default_factory=list)
     #: The number of the leaf that it reads.
     leaf: int | None = None
-    #: The names under which its memory lies, and what counts the rows in it.
-    arrays: list[str] = field(default_factory=list)
+    #: Its memory, and what counts the rows in it.
+    memory: list[Scope] = field(default_factory=list)
     counts: list[Callable[[], int]] = field(default_factory=list)
     #: The same for rows in flight, which wait at its leaf until their instant is closed.
-    in_flight_arrays: list[str] = field(default_factory=list)
+    in_flight_memory: list[Scope] = field(default_factory=list)
     in_flight: list[Callable[[], int]] = field(default_factory=list)
-    #: What counts the rows that it left out because a declaration had ruled them out.
-    ruled_out: list[Callable[[], int]] = field(default_factory=list)
+    #: What counts the rows that it rejected because they came after a punctuation of their values.
+    rejected: list[Callable[[], int]] = field(default_factory=list)
     #: What counts the rows that it dropped because they waited too long.
-    given_up: list[Callable[[], int]] = field(default_factory=list)
+    timed_out: list[Callable[[], int]] = field(default_factory=list)
     #: What says how well constraints are kept.
     monitors: list[Callable[[], list[ConstraintReport]]] = field(default_factory=list)
     #: What counts the rows that it has put on disk.
@@ -54,10 +54,10 @@ class Gauge:
         self.latest = rows_out
 
     def violations(self) -> int:
-        return sum(count() for count in self.ruled_out)
+        return sum(count() for count in self.rejected)
 
     def given_up_rows(self) -> int:
-        return sum(count() for count in self.given_up)
+        return sum(count() for count in self.timed_out)
 
     def reports(self) -> list[ConstraintReport]:
         return [each for monitors in self.monitors for each in monitors()]
@@ -68,14 +68,14 @@ class Gauge:
     def state_rows(self) -> int:
         return sum(count() for count in self.counts)
 
-    def state_bytes(self, memory: Memory) -> int:
-        return memory.nbytes_of(self.arrays)
+    def state_bytes(self) -> int:
+        return sum(scope.nbytes() for scope in self.memory)
 
     def in_flight_rows(self) -> int:
         return sum(count() for count in self.in_flight)
 
-    def in_flight_bytes(self, memory: Memory) -> int:
-        return memory.nbytes_of(self.in_flight_arrays) if self.in_flight_arrays else 0
+    def in_flight_bytes(self) -> int:
+        return sum(scope.nbytes() for scope in self.in_flight_memory)
 
 
 class Gauges:

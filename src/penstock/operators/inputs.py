@@ -15,10 +15,10 @@ from penstock.operators.windows.reorder import Reorder
 from penstock.plan.fragments import Fragment
 from penstock.plan.inputs import MOST_VIEWS, Input, View, inputs
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
-from penstock.retention.sweep import RowCodeOwner
+from penstock.retention.code_owners import RowCodeOwner
 from penstock.synopsis.deltas import Deltas, no_deltas, row_width
 from penstock.synopsis.dictionary import Dictionary
-from penstock.synopsis.memory import Memory
+from penstock.synopsis.memory import Memory, Scope
 
 
 class InputManager:
@@ -28,7 +28,7 @@ class InputManager:
         self, fragment: Fragment, memory: Memory, dictionary: Dictionary, sharing: Sharing = NOTHING_SHARED
     ) -> None:
         self.buffers = [
-            InputBuffer(each, memory, f"in_flight{number}", dictionary)
+            InputBuffer(each, memory.scope("in_flight", number), dictionary)
             for number, each in enumerate(inputs(fragment, sharing))
         ]
         #: What leaves read whose rows arrive at another query's machine.
@@ -45,12 +45,12 @@ class InputManager:
 class InputBuffer:
     """The rows of one input that wait for their instant."""
 
-    def __init__(self, input_: Input, memory: Memory, name: str, dictionary: Dictionary) -> None:
-        self.name = name
+    def __init__(self, input_: Input, memory: Scope, dictionary: Dictionary) -> None:
+        self.memory = memory
         self.leaf = input_.views[0].leaves[0]
-        self._reorder = Reorder(memory, name, row_width(len(input_.schema))) if input_.waits else None
+        self._reorder = Reorder(memory, row_width(len(input_.schema))) if input_.waits else None
         self._views = [_Slice(input_, view, number, dictionary) for number, view in enumerate(input_.views)]
-        self.holders = [] if self._reorder is None else [RowCodeOwner(self._reorder.held_column, input_.schema)]
+        self.code_owners = [] if self._reorder is None else [RowCodeOwner(self._reorder.held_column, input_.schema)]
 
     def __len__(self) -> int:
         return 0 if self._reorder is None else len(self._reorder)

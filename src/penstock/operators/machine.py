@@ -52,19 +52,19 @@ class Machine:
         #: Whether its changes are net as they are.
         self._is_net = plan.comes_once
         insert_only = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
-        coming = root_join(fragment.root) if insert_only else None
-        self._builder = Builder(fragment, memory, dictionary, coming, stores, plan.forgetting, spill)
+        root = root_join(fragment.root) if insert_only else None
+        self._builder = Builder(fragment, memory, dictionary, root, stores, plan.forgetting, spill)
         self._root = self._builder.deltas(fragment.root)
         self._spills = [purge.spill for purge in self._builder.purges if purge.spill is not None]
-        self._part = plan.forgetting.rows
+        self._purge_every = plan.forgetting.rows
         self._inputs = InputManager(fragment, memory, dictionary, stores.sharing if stores else NOTHING_SHARED)
         for buffer in self._inputs.buffers:
             self._builder.add_in_flight(buffer)
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
         if self._last and plan.kind is StreamKind.RSTREAM:
-            self._rstream = RelationStream(memory, "rstream", self._width)
-            self._ticks = Reorder(memory, "ticks", row_width(0))
+            self._rstream = RelationStream(memory.scope("rstream"), self._width)
+            self._ticks = Reorder(memory.scope("ticks"), row_width(0))
             self._builder.add_rstream(self._rstream.store, fragment.root.schema)
         memory.restored = False
 
@@ -89,10 +89,15 @@ class Machine:
             yield from (block for block in blocks if len(block))
 
     def _parts(self, inputs: Sequence[Deltas], until: int) -> list[Part]:
-        if self._part is not None or sum(map(len, inputs)) <= SLICE:
-            return slices(inputs, until, self._part or SLICE)
-        # Where much is kept anyway, parts that bring half as much add little to it, and cost less.
-        return slices(inputs, until, max(SLICE, self.state_rows() // 2))
+        """The parts of a step, after each of which operators purge.
+
+        A part has a fixed cost, and its purge passes over all slots that are stored. So a part is no smaller than a
+        share of what is kept: then rows of which many are kept pay a constant price each, and add little to them.
+        """
+        least, share = (SLICE, 2) if self._purge_every is None else (max(self._purge_every, SMALLEST_SLICE), 8)
+        if sum(map(len, inputs)) <= least:
+            return [(inputs, until)]
+        return slices(inputs, until, max(least, self.state_rows() // share))
 
     def _step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None) -> Blocks:
         changes = self._root(Step(self._inputs.step(inputs, until), until))
@@ -113,11 +118,11 @@ class Machine:
 
     def mark(self, marks: Marks) -> None:
         """Marks the codes of all interned values that it remembers, between two steps."""
-        for holder in self._builder.holders:
-            holder.mark(marks)
+        for owner in self._builder.code_owners:
+            owner.mark(marks)
 
     def violations(self) -> int:
-        """Rows that were left out because a punctuation had ruled them out, since the start."""
+        """Rows that were rejected after a punctuation of their values, since the start."""
         return sum(gauge.violations() for gauge in self.gauges)
 
     def given_up(self) -> int:
@@ -135,7 +140,7 @@ class Machine:
     def state_bytes(self, gauge: Gauge | None = None) -> int:
         """Bytes of one operator's state, or of all; rows in flight do not count."""
         if gauge is not None:
-            return gauge.state_bytes(self._memory)
+            return gauge.state_bytes()
         return self._memory.nbytes() - self.in_flight_bytes()
 
     def in_flight_rows(self) -> int:
@@ -144,7 +149,7 @@ class Machine:
 
     def in_flight_bytes(self, gauge: Gauge | None = None) -> int:
         """Bytes of the buffers in which rows wait: those of one operator's leaf, or all."""
-        return sum(each.in_flight_bytes(self._memory) for each in (self.gauges if gauge is None else [gauge]))
+        return sum(each.in_flight_bytes() for each in (self.gauges if gauge is None else [gauge]))
 
     @property
     def gauges(self) -> list[Gauge]:
@@ -171,8 +176,9 @@ class Machine:
 
 #: A part of a step: what comes in it, and its end.
 Part = tuple[Sequence[Deltas], int]
-#: Rows in a part of a step, where rows are forgotten within it.
+#: Rows in a part of a step, where rows are purged within it, and the fewest where purges are asked for more often.
 SLICE = 1 << 15
+SMALLEST_SLICE = 1 << 12
 
 
 def slices(inputs: Sequence[Deltas], until: int, size: int) -> list[Part]:

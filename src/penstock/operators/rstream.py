@@ -9,13 +9,13 @@ import numpy as np
 from penstock.operators.bag import Bag
 from penstock.operators.blocks import Blocks
 from penstock.synopsis.deltas import Deltas
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import RowStore
 
 
 class RelationStream:
-    def __init__(self, memory: Memory, name: str, width: int) -> None:
-        self._bag = Bag(memory, name, width)
+    def __init__(self, memory: Scope, width: int) -> None:
+        self._bag = Bag(memory, width)
         self._width = width
 
     @property

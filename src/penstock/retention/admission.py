@@ -1,7 +1,7 @@
-"""Doors: rows that join nothing when they come, and never will, are not stored at all.
+"""Admission: rows that join nothing when they arrive, and never will, are not stored at all.
 
-Such a row waits for no row of some input, because what it joins there came before it, or comes at its own instant
-(a rule `InTime` with no reach). So it is enough to look for one when all rows of its instant are there. The purge would
+Such a row waits for no row of some input, because what it joins there came before it, or comes at its own instant (a
+rule `InTime` with no reach). So it is enough to probe for one when all rows of its instant are there. The purge would
 find the same a little later, at many times the cost.
 """
 
@@ -24,7 +24,7 @@ from penstock.synopsis.memory import Ints
 
 
 class Admission:
-    """The doors of a join's inputs, of which only the rows of some may be left out."""
+    """Admits rows to a join's inputs. Only rows of `some` of them may be turned away."""
 
     def __init__(self, node: PhysicalJoin, core: IndexedInputs, some: Collection[int]) -> None:
         self._core = core
@@ -46,19 +46,20 @@ class Admission:
             self._asked[chosen] = [(target, _shared(chosen, target, held)) for target in asked]
             self.order.append(chosen)
 
-    def admit_rows(self, number: int, came: Deltas) -> Deltas:
+    def admit_rows(self, number: int, arrivals: Deltas) -> Deltas:
         """The rows that may join something; where rows are counted, the others too, with weight 0.
 
-        Those of the inputs before are in their indexes.
+        Rows of the inputs before are in their indexes.
         """
         for target, variables in self._asked[number]:
-            if len(came):
+            if len(arrivals):
                 index = self._core.index_on(target, variables)
-                hashes = row_hashes(came.rows, np.arange(len(came)), self._core.places(number, variables))
-                found = np.empty(len(came), np.int64)
+                hashes = row_hashes(arrivals.rows, np.arange(len(arrivals)), self._core.places(number, variables))
+                found = np.empty(len(arrivals), np.int64)
                 found = found[: may_have(index.heads, index.mask, hashes, found)]
-                came = came.counting(_among(found, len(came))) if number in self._counted else came.take(found)
-        return came
+                kept = _among(found, len(arrivals)) if number in self._counted else None
+                arrivals = arrivals.take(found) if kept is None else arrivals.counting(kept)
+        return arrivals
 
 
 def _among(numbers: Ints, count: int) -> NDArray[np.bool_]:
@@ -70,7 +71,7 @@ def _among(numbers: Ints, count: int) -> NDArray[np.bool_]:
 
 def _shared(one: int, other: int, held: list[set[int]]) -> tuple[int, ...]:
     """The variables that two inputs have."""
-    return tuple(v for v, holders in enumerate(held) if {one, other} <= holders)
+    return tuple(v for v, inputs in enumerate(held) if {one, other} <= inputs)
 
 
 def _is_awaited(number: int, node: PhysicalJoin, held: list[set[int]]) -> bool:

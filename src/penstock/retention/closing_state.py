@@ -1,4 +1,4 @@
-"""What a purge knows: clocks, and the evidence that came for the rules of a join (`closing/rules.py`).
+"""The closing state of a join: its purge clocks, and the evidence that arrived for its rules (`closing/rules.py`).
 
 There is a clock for time, one for the rows of each stream that is counted, and one for each order: the value below
 which nothing comes any more.
@@ -10,32 +10,33 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByCluster, ByLifespan, ByNo, ByOrder, ByPunctuation
 from penstock.kernels import purge as kernel
 from penstock.kernels.ranks import ranks, stamp
 from penstock.kernels.recent import Ticks
 from penstock.kernels.rising import STAMP, VALUE, above, rise
 from penstock.kernels.sets import distinct
+from penstock.retention.retained_join import RetainedJoin
 from penstock.synopsis.deltas import Deltas, is_null
 from penstock.synopsis.events import Events
 from penstock.synopsis.evidence import Evidence
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints
 
 _LEAST = -(1 << 63)
 
 
 class ClosingState:
-    def __init__(self, memory: Memory, name: str, node: PhysicalJoin) -> None:
-        self._memory, self._name, self._node = memory, name, node
+    def __init__(self, join: RetainedJoin) -> None:
+        self._memory, self._node = join.memory, join.node
+        node = join.node
         self.evidence = {
-            number: Evidence(memory, f"{name}.evidence{number}", len(rule.variables))
+            number: Evidence(join.memory.scope("evidence", number), len(rule.variables))
             for number, rule in enumerate(node.rules)
             if isinstance(rule, ByPunctuation | ByLifespan | ByNo | ByCluster)
         }
         size = 1 + len(node.evidence) + len(node.rules)
         #: Time, then the rows of each evidence, then what each rule's target has passed.
-        self.clocks = memory.array(f"{name}.clocks", size)[:size]
+        self.clocks = join.memory.array("clocks", size)[:size]
         if not self.clocks[kernel.TIME]:
             self.clocks[1 + len(node.evidence) :] = _LEAST
         self._counted: list[tuple[int, Ints]] = []
@@ -44,24 +45,29 @@ class ClosingState:
     def __len__(self) -> int:
         return sum(map(len, self.evidence.values()))
 
+    @property
+    def now(self) -> int:
+        """The first instant that is not closed."""
+        return int(self.clocks[kernel.TIME])
+
     def learn(
-        self, came: Sequence[Deltas], until: int, passing: Collection[int] = ()
+        self, arrived: Sequence[Deltas], until: int, transient: Collection[int] = ()
     ) -> Iterator[tuple[int, Ints, Ints, Ints]]:
         """Takes the evidence of the instants before `until`.
 
-        Gives by rule the times and keys that came, and the new keys of them. What is `passing` is not noted.
+        Gives by rule the times and keys that arrived, and the new keys. Keys of `transient` rules are not noted.
         """
-        self._counted = [(int(self.clocks[1 + n]), deltas.ts) for n, deltas in enumerate(came)]
+        self._counted = [(int(self.clocks[1 + n]), deltas.ts) for n, deltas in enumerate(arrived)]
         self.clocks[kernel.TIME] = until
-        self.clocks[1 : 1 + len(came)] += np.array([len(deltas) for deltas in came], np.int64)
+        self.clocks[1 : 1 + len(arrived)] += np.array([len(deltas) for deltas in arrived], np.int64)
         self._whole = whole = [
-            without_nulls(deltas, len(scan.schema)) for deltas, scan in zip(came, self._node.evidence, strict=True)
+            without_nulls(deltas, len(scan.schema)) for deltas, scan in zip(arrived, self._node.evidence, strict=True)
         ]
         for number, rule in enumerate(self._node.rules):
             match rule:
                 case ByPunctuation(evidence=source) | ByNo(evidence=int(source)):
                     ts, keys = whole[source]
-                    yield number, ts, keys, keys if number in passing else self.evidence[number].note(keys, ts)
+                    yield number, ts, keys, keys if number in transient else self.evidence[number].note(keys, ts)
                 case ByLifespan(evidence=source):
                     ts, keys = whole[source]
                     # The last one of a value counts: it holds longest.
@@ -75,7 +81,7 @@ class ClosingState:
                     self._pass(number, rule, k, *whole[rule.evidence])
 
     def whole(self, evidence: int) -> tuple[Ints, Ints]:
-        """The times and values of the evidence that came last."""
+        """The times and values of the evidence of this step."""
         return self._whole[evidence]
 
     def ticks(self, ticks: int | None) -> Ticks:
@@ -93,22 +99,22 @@ class ClosingState:
         return ranks(times, ts, before, after=True)
 
     def stamp(self, ticks: int, events: Events, stamps: Ints) -> None:
-        """Notes with rows that come, by slot, the clock that counts a stream's rows when their instant was over.
+        """Notes with arriving rows, by slot, the clock that counts a stream's rows when their instant was over.
 
-        It does not matter what is noted with those that go.
+        It does not matter what is noted with rows that leave.
         """
         before, times = self._counted[ticks]
         stamp(times, before, events.ts, events.slots, stamps)
 
     def clock_before(self, ticks: int | None, ts: Ints) -> Ints:
-        """The same when they began."""
+        """The clock that counts a stream's rows, or time, when these instants of the last step began."""
         if ticks is None:
             return ts
         before, times = self._counted[ticks]
         return ranks(times, ts, before, after=False)
 
     def clock(self, ticks: int | None) -> int:
-        """What that clock says now."""
+        """The clock that counts a stream's rows, or time, now."""
         return int(self.clocks[kernel.TIME if ticks is None else 1 + ticks])
 
     def clock_of(self, number: int) -> int:
@@ -120,10 +126,11 @@ class ClosingState:
         return kernel.TIME if ticks is None else 1 + int(ticks)
 
     def _pass(self, number: int, rule: ByOrder, k: int, ts: Ints, values: Ints) -> None:
-        """Moves the clock of an order. Only values above all before them can move it, so only they wait for that."""
+        """Moves the clock of an order. Only values above all before them can move it, so only those are remembered."""
         clock = self.clock_of(number)
-        size = self._memory.array(f"{self._name}.passing{number}", 1)
-        waiting = self._memory.array(f"{self._name}.order{number}", int(size[0]) + len(ts), 2)
+        memory = self._memory.scope("order", number)
+        size = memory.array("size", 1)
+        waiting = memory.array("waiting", int(size[0]) + len(ts), 2)
         highest = waiting[size[0] - 1, VALUE] if size[0] else self.clocks[clock]
         stamps, below = self.clock_after(rule.ticks, ts), np.empty(len(ts) + 1, np.int64)
         end, _ = rise(stamps, values[:, 0], int(highest), waiting, int(size[0]), below)

@@ -1,6 +1,6 @@
 """The purge of evidence that grows old: clusters that are closed, and punctuations whose lifespan is over.
 
-They are looked through when there are twice as many as were left the last time, so that this costs little per row.
+They are examined when there are twice as many as were left the last time, so that this costs little per row.
 """
 
 from __future__ import annotations
@@ -9,40 +9,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.closing.join_variables import inputs_with_variables
-from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByCluster, ByLifespan
 from penstock.kernels.purge import TIME
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.monitors import Monitors
 from penstock.retention.no_components import NoComponents
 from penstock.retention.punctuation_purge import PunctuationPurge
-from penstock.synopsis.indexed_inputs import IndexedInputs
-from penstock.synopsis.memory import Ints, Memory
+from penstock.retention.retained_join import RetainedJoin
+from penstock.synopsis.memory import Ints
 
-#: So few are not looked through.
+#: So few are not examined.
 FEW = 1024
 
 
 class EvidencePurge:
+    """Drops clusters and punctuations that no rule can use any more."""
+
     def __init__(
         self,
-        memory: Memory,
-        name: str,
-        node: PhysicalJoin,
-        core: IndexedInputs,
+        join: RetainedJoin,
         closing_state: ClosingState,
         monitors: Monitors,
         no: NoComponents,
         punctuations: PunctuationPurge,
     ) -> None:
-        self._core, self._closing, self._monitors = core, closing_state, monitors
+        self._core, self._closing, self._monitors = join.inputs, closing_state, monitors
         self._no, self._punctuations = no, punctuations
+        node = join.node
         self._held = inputs_with_variables(node)
         self._clusters = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByCluster)}
         self._living = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByLifespan)}
-        self._left = {n: memory.array(f"{name}.left{n}", 1) for n in (*self._clusters, *self._living)}
+        numbers = (*self._clusters, *self._living)
+        self._left = {n: join.memory.scope("rule", n).array("left", 1) for n in numbers}
 
-    def forget(self) -> None:
+    def purge(self) -> None:
         """Drops closed clusters that no stored row waits for, and punctuations that hold no more."""
         for number, cluster in self._clusters.items():
             if self._monitors.lets_go:
@@ -70,6 +70,6 @@ class EvidencePurge:
 
     def _is_asked_for(self, cluster: ByCluster, keys: Ints) -> NDArray[np.bool_]:
         asked = self._no.asks(cluster, keys) | self._punctuations.wait_for(cluster, keys)
-        for holder in set.intersection(*(self._held[v] for v in cluster.variables)) - {cluster.target}:
-            asked |= self._core.holds(holder, cluster.variables, keys)
+        for other in set.intersection(*(self._held[v] for v in cluster.variables)) - {cluster.target}:
+            asked |= self._core.holds(other, cluster.variables, keys)
         return asked

@@ -2,7 +2,7 @@
 
 Time goes in panes. A pane is over when it has seen W rows, and lasted c times as long as the largest k that was
 required in it and the one before: that is the k from then on. As soon as a row requires more than k, k is not known any
-more, and a new pane begins. The thesis looks at W rows only. Where W is less than k, no row can require k within them,
+more, and a new pane begins. The thesis counts W rows only. Where W is less than k, no row can require k within them,
 and k would come out too small, at the start and after each growth; so a pane lasts as long as k, too.
 
 A k that is declared is found just the same, and shown, but rows go by the declared one: always, or, where it may be
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.closing.monitors import Monitor
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 #: Nothing is required by a row.
 NOTHING = -1
@@ -29,12 +29,12 @@ _KNOWN, _K, _NOW, _BEFORE, _ROWS, _BEGAN, _BROKEN, _CLOCK, _LAST_LIMIT, _LAST_CL
 
 
 class Estimation:
-    """Of one k. It lives in the machine's memory."""
+    """Estimates one k. Its registers are in the machine's memory."""
 
-    def __init__(self, memory: Memory, name: str, monitor: Monitor) -> None:
+    def __init__(self, memory: Scope, monitor: Monitor) -> None:
         self._parameters, self._declared, self._varies = monitor.parameters, monitor.declared, monitor.varies
         self._is_of_rows = monitor.ticks is not None
-        self._registers = memory.array(name, 10)
+        self._registers = memory.array("estimate", 10)
 
     @property
     def k(self) -> int | None:

@@ -1,6 +1,6 @@
-"""The watchers of a join's monitors: what the rows that come require of one k-constraint.
+"""The k observers of a join's monitors find what arriving rows require of one k-constraint.
 
-Where a k is found by it, or a run is to stop, they see all rows. Where they only serve to count who broke what is
+Where a k is found by it, or a run is to stop, they see all rows. Where they only count rows that break what is
 declared, they see some, and cost little.
 """
 
@@ -18,7 +18,7 @@ from penstock.retention.arrivals import Arrivals
 from penstock.retention.closing_state import ClosingState
 from penstock.synopsis.evidence import MISSING
 from penstock.synopsis.firsts import ALL, Firsts, Keys, Reference
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.recent import THIN, WHOLE, Recent
 
 _LEAST = -(1 << 63)
@@ -41,7 +41,7 @@ class Observed(NamedTuple):
     partners: Ints
 
 
-class Watcher(Protocol):
+class Observer(Protocol):
     def __len__(self) -> int: ...
 
     def observe(self, rows: Arrivals, closing_state: ClosingState, oldest: int) -> Observed:
@@ -62,10 +62,10 @@ class Watcher(Protocol):
 
 
 class _OfFirsts:
-    """A watcher that remembers the first rows of values."""
+    """A observer that remembers the first rows of values."""
 
-    def __init__(self, memory: Memory, name: str, monitor: Monitor) -> None:
-        self._firsts = Firsts(memory, name, len(monitor.variables), monitor.parameters.p, MOST)
+    def __init__(self, memory: Scope, monitor: Monitor) -> None:
+        self._firsts = Firsts(memory, len(monitor.variables), monitor.parameters.p, MOST)
 
     def __len__(self) -> int:
         return len(self._firsts)
@@ -84,11 +84,11 @@ class _OfFirsts:
         return self._firsts.weights(keys, since)
 
 
-class ReferenceWatcher(_OfFirsts):
+class ReferenceObserver(_OfFirsts):
     """RIDS: the place of a row among those after the first one that referred to it."""
 
-    def __init__(self, memory: Memory, name: str, monitor: OfReference) -> None:
-        super().__init__(memory, name, monitor)
+    def __init__(self, memory: Scope, monitor: OfReference) -> None:
+        super().__init__(memory, monitor)
         self._monitor = monitor
 
     def observe(self, rows: Arrivals, closing_state: ClosingState, oldest: int) -> Observed:
@@ -106,11 +106,11 @@ class ReferenceWatcher(_OfFirsts):
         return _referred(monitor, rows, targets, target_times, found, closing_state)
 
 
-class ClusterWatcher(_OfFirsts):
+class ClusterObserver(_OfFirsts):
     """CA: the rows with other values since the first one with the row's."""
 
-    def __init__(self, memory: Memory, name: str, monitor: OfCluster) -> None:
-        super().__init__(memory, name, monitor)
+    def __init__(self, memory: Scope, monitor: OfCluster) -> None:
+        super().__init__(memory, monitor)
         self._monitor = monitor
 
     def observe(self, rows: Arrivals, closing_state: ClosingState, oldest: int) -> Observed:
@@ -120,12 +120,12 @@ class ClusterWatcher(_OfFirsts):
 
 
 class _OfRecent:
-    """A watcher that only counts. It sees less, and remembers a few of the last values."""
+    """A observer that only counts. It sees less, and remembers a few of the last values."""
 
     is_large = False
 
-    def __init__(self, memory: Memory, name: str, monitor: Monitor) -> None:
-        self._recent = Recent(memory, name, len(monitor.variables))
+    def __init__(self, memory: Scope, monitor: Monitor) -> None:
+        self._recent = Recent(memory, len(monitor.variables))
 
     def __len__(self) -> int:
         return len(self._recent)
@@ -141,10 +141,10 @@ class _OfRecent:
 
 
 class ReferenceCounter(_OfRecent):
-    """RIDS, as `ReferenceWatcher`."""
+    """RIDS, as `ReferenceObserver`."""
 
-    def __init__(self, memory: Memory, name: str, monitor: OfReference) -> None:
-        super().__init__(memory, name, monitor)
+    def __init__(self, memory: Scope, monitor: OfReference) -> None:
+        super().__init__(memory, monitor)
         self._monitor = monitor
 
     def observe(self, rows: Arrivals, closing_state: ClosingState, oldest: int) -> Observed:
@@ -160,10 +160,10 @@ class ReferenceCounter(_OfRecent):
 
 
 class ClusterCounter(_OfRecent):
-    """CA, as `ClusterWatcher`."""
+    """CA, as `ClusterObserver`."""
 
-    def __init__(self, memory: Memory, name: str, monitor: OfCluster) -> None:
-        super().__init__(memory, name, monitor)
+    def __init__(self, memory: Scope, monitor: OfCluster) -> None:
+        super().__init__(memory, monitor)
         self._monitor = monitor
 
     def observe(self, rows: Arrivals, closing_state: ClosingState, oldest: int) -> Observed:
@@ -175,13 +175,13 @@ class ClusterCounter(_OfRecent):
         return _required(len(times), found, counts_itself=False)
 
 
-class OrderWatcher:
+class OrderObserver:
     """OA: the rows since the first one with a larger value. Only values above all before them are remembered."""
 
-    def __init__(self, memory: Memory, name: str, monitor: OfOrder) -> None:
-        self._memory, self._name, self._monitor = memory, name, monitor
+    def __init__(self, memory: Scope, monitor: OfOrder) -> None:
+        self._memory, self._monitor = memory, monitor
         #: [records, rows that were seen]
-        self._size = memory.array(f"{name}.size", 2)
+        self._size = memory.array("size", 2)
 
     def __len__(self) -> int:
         return int(self._size[0])
@@ -204,7 +204,7 @@ class OrderWatcher:
         return _observed(len(times), keys, times, since, ticks is not None)
 
     def _chosen(self, some: Ints, keys: Ints) -> Ints:
-        """Those of the rows that are looked at: as in `Firsts`, not all where they only serve to count."""
+        """Those of the rows that are observed: as in `Firsts`, not all where they are only counted."""
         return some[Keys.of(keys[some]).hashes < ALL >> THIN] if self._is_thinned else some
 
     @property
@@ -226,7 +226,7 @@ class OrderWatcher:
         return len(self) > 1
 
     def forget_before(self, clock: int, at_once: bool) -> None:
-        """The last of the old ones stays: a row that is smaller than it requires too much to be measured."""
+        """The last of the old ones is retained: a row that is smaller than it requires too much to be measured."""
         records = self._records(0)[: len(self)]
         old = above(records, len(self), STAMP, clock - 1)
         if old > 1 and (at_once or 4 * old > len(self)):
@@ -237,7 +237,7 @@ class OrderWatcher:
         return np.full(len(since), float(1 << THIN) if self._is_thinned else 1.0)
 
     def _records(self, room: int) -> Ints:
-        return self._memory.array(f"{self._name}.records", room, 2)
+        return self._memory.array("records", room, 2)
 
 
 def is_needed(monitor: Monitor) -> bool:
@@ -245,16 +245,15 @@ def is_needed(monitor: Monitor) -> bool:
     return monitor.varies or monitor.stops
 
 
-def watcher_of(memory: Memory, name: str, monitor: Monitor) -> Watcher:
-    where = memory, name
+def observer_of(memory: Scope, monitor: Monitor) -> Observer:
     match monitor:
         case OfReference():
-            return ReferenceWatcher(*where, monitor) if is_needed(monitor) else ReferenceCounter(*where, monitor)
+            return ReferenceObserver(memory, monitor) if is_needed(monitor) else ReferenceCounter(memory, monitor)
         case OfCluster():
-            return ClusterWatcher(*where, monitor) if is_needed(monitor) else ClusterCounter(*where, monitor)
+            return ClusterObserver(memory, monitor) if is_needed(monitor) else ClusterCounter(memory, monitor)
         case OfOrder():
-            return OrderWatcher(*where, monitor)
-    raise AssertionError(f"no watcher for {monitor}")
+            return OrderObserver(memory, monitor)
+    raise AssertionError(f"no k observer for {monitor}")
 
 
 def _required(rows: int, found: Required, counts_itself: bool) -> Observed:

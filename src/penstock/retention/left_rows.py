@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 #: A window has about so many marks, and there is room for some more.
 PARTS = 32
@@ -21,11 +21,11 @@ _ROOM = PARTS + 4
 class LeftRows:
     """Follows the window of so many rows over a stream, all of whose rows it is shown."""
 
-    def __init__(self, memory: Memory, name: str, count: int) -> None:
+    def __init__(self, memory: Scope, count: int) -> None:
         self._count, self._apart = count, -(-count // PARTS)
         #: [rows that arrived, marks that were made]
-        self._registers = memory.array(f"{name}.arrived", 2)[:2]
-        self._marks = memory.array(f"{name}.marks", _ROOM, 2)[:_ROOM]
+        self._registers = memory.array("arrived", 2)[:2]
+        self._marks = memory.array("marks", _ROOM, 2)[:_ROOM]
 
     def arrive(self, times: Ints) -> None:
         """Sees the times of rows that arrive, in order."""

@@ -1,12 +1,10 @@
-"""The monitors of a join: they see what rows require of its k-constraints, and tell the purge which k to go by.
+"""The monitors of a join observe what rows require of its k-constraints, and say which k the purge goes by.
 
 A row requires k of a constraint if with a smaller one the purge could have forgotten what the row joins. So rows of one
 instant require nothing of each other. Each cell has its monitors, of the rows that it sees, and its own k.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,73 +13,57 @@ from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Range, Schema
 from penstock.closing.join_variables import join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfReference
-from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByKey, Estimate, K
 from penstock.errors import PenstockError
 from penstock.plan.constraint_report import ConstraintReport
 from penstock.retention.arrivals import Arrivals
 from penstock.retention.closing_state import ClosingState
+from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.retention.k_estimation import Estimation
-from penstock.retention.k_observers import Observed, OrderWatcher, is_needed, watcher_of
-from penstock.retention.sweep import Holder, RowCodeOwner
+from penstock.retention.k_observers import Observed, OrderObserver, is_needed, observer_of
+from penstock.retention.retained_join import RetainedJoin
 from penstock.synopsis.codes import decode_column
 from penstock.synopsis.deltas import is_null
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.firsts import Keys
-from penstock.synopsis.indexed_inputs import IndexedInputs
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints
 
 _LEAST = -(1 << 63)
 
 
 class Monitors:
-    """`copies`: of each monitor, in how many cells a row is seen."""
+    """The monitors of one join."""
 
-    def __init__(
-        self,
-        memory: Memory,
-        name: str,
-        node: PhysicalJoin,
-        core: IndexedInputs,
-        closing_state: ClosingState,
-        dictionary: Dictionary,
-        copies: Sequence[int],
-        retracts: bool = False,
-    ) -> None:
-        """`retracts`: whether rows of results stay, so that they can be taken back."""
-        self._retracts = retracts
-        self._node, self._core, self._closing, self._dictionary, self._copies = (
-            node,
-            core,
-            closing_state,
-            dictionary,
-            copies,
-        )
-        self._watchers = [watcher_of(memory, f"{name}{n}", each) for n, each in enumerate(node.monitors)]
-        self._estimations = [Estimation(memory, f"{name}{n}.estimate", each) for n, each in enumerate(node.monitors)]
-        self._violations = memory.array(f"{name}.violations", len(node.monitors))
+    def __init__(self, join: RetainedJoin, closing_state: ClosingState) -> None:
+        node, memory = join.node, join.memory.scope("monitors")
+        self._retracts, self._copies, self._dictionary = join.retracts, join.copies, join.dictionary
+        self._node, self._core, self._closing = node, join.inputs, closing_state
+        scopes = [memory.scope("monitor", n) for n in range(len(node.monitors))]
+        self._observers = [observer_of(own, each) for own, each in zip(scopes, node.monitors, strict=True)]
+        self._estimations = [Estimation(own, each) for own, each in zip(scopes, node.monitors, strict=True)]
+        self._violations = memory.array("violations", len(node.monitors))
         #: Rows that each has seen; the results of the join; and in thousandths those that each thinks are lost.
-        self._rows = memory.array(f"{name}.rows", len(node.monitors))
-        self._results = memory.array(f"{name}.results", 1)
-        self._lost = memory.array(f"{name}.lost", len(node.monitors))
+        self._rows = memory.array("rows", len(node.monitors))
+        self._results = memory.array("results", 1)
+        self._lost = memory.array("lost", len(node.monitors))
         self._variables = join_variables(node)
         #: Whether in the last step some k became known, or smaller, so that rows may go which have waited for more.
         self.lets_go = False
 
     def __len__(self) -> int:
-        return sum(map(len, self._watchers))
+        return sum(map(len, self._observers))
 
     @property
-    def holders(self) -> list[Holder]:
-        """What holds codes of interned values."""
+    def code_owners(self) -> list[CodeOwner]:
+        """What stores codes of interned values."""
         return [
-            RowCodeOwner(watcher.held_column, self._columns(monitor))
-            for monitor, watcher in zip(self._node.monitors, self._watchers, strict=True)
+            RowCodeOwner(observer.held_column, self._columns(monitor))
+            for monitor, observer in zip(self._node.monitors, self._observers, strict=True)
         ]
 
     def reports(self) -> list[ConstraintReport]:
         """What is known of each constraint."""
-        told: dict[str, ConstraintReport] = {}
+        found: dict[str, ConstraintReport] = {}
         for n, (monitor, estimation) in enumerate(zip(self._node.monitors, self._estimations, strict=True)):
             here = ConstraintReport(
                 monitor.constraint,
@@ -92,9 +74,9 @@ class Monitors:
                 int(self._lost[n]) / 1000,
             )
             # Several pairs of inputs may be joined by one reference. The one that sees most rows counts.
-            there = told.get(monitor.constraint, here)
-            told[monitor.constraint] = max(here, there, key=lambda each: (each.violations, each.false_negatives))
-        return list(told.values())
+            there = found.get(monitor.constraint, here)
+            found[monitor.constraint] = max(here, there, key=lambda each: (each.violations, each.false_negatives))
+        return list(found.values())
 
     def limit(self, k: K) -> int | None:
         """The k to purge by; None: not at all."""
@@ -106,19 +88,19 @@ class Monitors:
 
     def passed(self, k: Estimate) -> int:
         """The value below which nothing comes any more, by an order."""
-        watcher, limit = self._watchers[k.monitor], self._estimations[k.monitor].limit
-        assert isinstance(watcher, OrderWatcher)
+        observer, limit = self._observers[k.monitor], self._estimations[k.monitor].limit
+        assert isinstance(observer, OrderObserver)
         monitor = self._node.monitors[k.monitor]
         now = self._clock(monitor) - (1 if monitor.ticks is None else 0)
-        return _LEAST if limit is None else watcher.passed(now - limit)
+        return _LEAST if limit is None else observer.passed(now - limit)
 
     def observe(self, rows: Arrivals) -> None:
         """Rows that come in a step, whose evidence is known, before anything is purged."""
         self.lets_go = False
         for n, (monitor, estimation) in enumerate(zip(self._node.monitors, self._estimations, strict=True)):
             before, clock = estimation.limit, self._clock(monitor)
-            watcher = self._watchers[n]
-            seen = watcher.observe(rows, self._closing, clock - estimation.remembered)
+            observer = self._observers[n]
+            seen = observer.observe(rows, self._closing, clock - estimation.remembered)
             self._rows[n] += seen.rows
             if len(seen.required) and (is_needed(monitor) or seen.required.max() > before):
                 self._count(n, seen)
@@ -127,8 +109,8 @@ class Monitors:
             limit = estimation.limit
             is_less = limit is not None and (before is None or limit < before)
             self.lets_go |= is_less
-            if watcher.is_large or is_less:
-                watcher.forget_before(clock - estimation.remembered, is_less)
+            if observer.is_large or is_less:
+                observer.forget_before(clock - estimation.remembered, is_less)
 
     def _count(self, number: int, seen: Observed) -> None:
         """Counts the rows that broke what is declared, or stops at the first of them."""
@@ -136,7 +118,7 @@ class Monitors:
         if monitor.declared is None:
             return
         broken = np.flatnonzero(seen.required > monitor.declared)
-        weights = self._watchers[number].weights(seen.keys[broken], seen.since[broken])
+        weights = self._observers[number].weights(seen.keys[broken], seen.since[broken])
         self._violations[number] += round(float(weights.sum()))
         if len(broken) and monitor.stops:
             first = int(broken[0])
@@ -153,11 +135,11 @@ class Monitors:
         A row that is referred to misses those that refer to it and are not there. Of other rows it is not known what
         has gone, so one for which nothing is there is taken to miss as many results as rows have on average.
         """
-        monitor, watcher = self._node.monitors[number], self._watchers[number]
+        monitor, observer = self._node.monitors[number], self._observers[number]
         late = self._estimations[number].may_have_lost(seen.required, seen.clocks)
         if not late.any():
             return
-        keys, weights = seen.keys[late], watcher.weights(seen.keys[late], seen.since[late])
+        keys, weights = seen.keys[late], observer.weights(seen.keys[late], seen.since[late])
         if isinstance(monitor, OfReference):
             is_there = self._is_there(monitor.source, monitor, keys, rows)
             # Of several rows that refer to it some may be gone, of one that is there none.

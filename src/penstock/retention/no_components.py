@@ -1,14 +1,15 @@
 """The No components of a join (thesis 6.3): keys of rows that came and can be in no result.
 
-Who refers to such a row need not wait for it. A key is noted when a row fails its stream's filter, leaves its window,
-or is forgotten although others may still refer to it. It is kept until nobody will, as the plan says (`ByNo`), by the
-time of its row, order or clusters, or until its row would have left its window of rows. Where all who refer to it are
-told otherwise, or it has left its window, it is there until the step is over, for those who wait for it.
+A row that refers to such a row need not wait for it. A key is noted when a row fails its stream's filter, leaves its
+window, or is dropped although others may still refer to it. It is kept until no row will, as the plan says (`ByNo`), by
+the time of its row, order or clusters, or until its row would have left its window of rows. Where all rows that refer
+to it are notified otherwise, or it has left its window, it is *transient*: it is kept until the step is over, for the
+rows that wait for it.
 
-RIDS(k) tells them, too, but k rows later; and where k is large, more rows wait than keys would be kept (6.10). Where
-clusters say when a key can go, there is a choice, and it is made for the smaller size over time: while keys are kept,
-it is counted how many rows refer to them. Of these, by Little's law, k for each row that comes would wait. If that is
-less than the keys, they are not kept, until k doubles.
+RIDS(k) notifies them, too, but k rows later; and where k is large, more rows wait than keys would be kept (6.10). Where
+clusters say when a key can be dropped, there is a choice, and it is made for the smaller size over time: while keys are
+kept, the join counts how many rows refer to them. Of these, by Little's law, k for each arriving row would wait. If
+that is less than the keys, they are not kept, until k doubles.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from penstock.retention.closing_state import ClosingState
 from penstock.retention.left_rows import LeftRows
 from penstock.retention.monitors import Monitors
 from penstock.retention.notification import Notification
+from penstock.retention.retained_join import RetainedJoin
 from penstock.synopsis.evidence import MISSING
-from penstock.synopsis.indexed_inputs import IndexedInputs
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints
 
 Bools = NDArray[np.bool_]
 
-#: So few keys are not looked through, and others when there are so many times as many as were left the last time.
+#: So few keys are not examined, and others when there are so many times as many as were left the last time.
 FEW_KEYS, MORE_KEYS = 1024, 1.25
-#: For so many rows it is counted at least, before it is chosen whether keys are kept.
+#: So many rows are counted at least before the join chooses whether keys are kept.
 PANE = 1000
 #: What a choice goes by: whether keys are not kept, since which clock it is counted, how many rows would have waited
 #: since then, summed over the rows that came, and k when it was last chosen.
@@ -47,38 +48,34 @@ Closer = InTime | ByOrder | ByCluster
 
 
 class NoComponents:
+    """Keeps the keys of a join's No rows for as long as rows ask for them."""
+
     def __init__(
-        self,
-        memory: Memory,
-        name: str,
-        node: PhysicalJoin,
-        core: IndexedInputs,
-        closing_state: ClosingState,
-        monitors: Monitors,
-        notification: Notification,
+        self, join: RetainedJoin, closing_state: ClosingState, monitors: Monitors, notification: Notification
     ) -> None:
-        self._core, self._closing, self._monitors = core, closing_state, monitors
+        node, memory = join.node, join.memory
+        self._core, self._closing, self._monitors = join.inputs, closing_state, monitors
         self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByNo)}
         self._notification = notification
         #: By rule and input that may ask, the rules that say that it will not.
         self._closers = {n: [list(_closers(node, rule, h)) for h in _askers(rule)] for n, rule in self._rules.items()}
         self._names = {n: _name(node, rule) for n, rule in self._rules.items()}
-        self._choices = {n: memory.array(f"{name}.no_choice{n}", 4) for n, rule in self._rules.items() if rule.late}
-        self._left = {n: memory.array(f"{name}.no{n}", 1) for n in self._rules}
+        self._choices = {n: memory.scope("rule", n).array("choice", 4) for n, rule in self._rules.items() if rule.late}
+        self._left = {n: memory.scope("rule", n).array("left", 1) for n in self._rules}
         windows = {rule.target: node.operands[rule.target] for rule in self._rules.values() if rule.is_kept}
         self._left_rows = {
-            target: LeftRows(memory, f"{name}.left{target}", scan.spec.count)
+            target: LeftRows(memory.scope("left_rows", target), scan.spec.count)
             for target, scan in windows.items()
             if isinstance(scan, Scan) and isinstance(scan.spec, Rows)
         }
-        self._passing: list[tuple[int, Ints]] = []
+        self._transient: list[tuple[int, Ints]] = []
 
     def reports(self) -> list[ConstraintReport]:
         """Where there is a choice, whether keys are kept."""
         return [ConstraintReport(self._names[number], None, self._keeps(number)) for number in self._choices]
 
     def choose(self, rows: Arrivals) -> None:
-        """Sees rows that come, after the keys of this step, and chooses whether keys are kept."""
+        """Counts arriving rows, after the keys of this step, and chooses whether keys are kept."""
         for target, left in self._left_rows.items():
             left.arrive(rows.times(target))
         for number, choice in self._choices.items():
@@ -87,7 +84,7 @@ class NoComponents:
             clock, largest = self._closing.clock(late[0].ticks), max(limits, default=0)
             lasted = clock - int(choice[_BEGAN])
             if len(limits) < len(late) or (choice[_NOT_KEPT] and largest >= 2 * choice[_K]):
-                # Without k nothing else tells them; and where it has grown, more would wait than was counted.
+                # Without k nothing else notifies them; and where it has grown, more would wait than was counted.
                 choice[:4] = 0, clock, 0, 0
             elif not choice[_NOT_KEPT]:
                 choice[_WAITED] += sum(map(int.__mul__, limits, self._asking(number, rows)))
@@ -96,7 +93,7 @@ class NoComponents:
                     choice[:4] = is_less, clock, 0, max(largest, 1)
 
     def _asking(self, number: int, rows: Arrivals) -> Iterator[int]:
-        """How many rows of each input that is told late refer to keys that are kept."""
+        """How many rows of each input that is notified late refer to keys that are kept."""
         for rule in self._rules[number].late:
             keys, _ = rows.of(rule.source, self._rules[number].variables)
             yield int((self._closing.evidence[number].words(keys.values) != MISSING).sum())
@@ -113,10 +110,10 @@ class NoComponents:
             if rule.target == target and self._notification.is_asked_for(number):
                 keys = self._core.keys(target, rule.variables, slots)
                 new = self._closing.evidence[number].note(keys, self._core.inputs[target].store.starts[slots])
-                self._passing.append((number, new))
+                self._transient.append((number, new))
 
     def gone(self, target: int, slots: Ints, at_once: bool) -> None:
-        """Notes the keys of an input's rows that are forgotten now, for those who wait for them later, or `at_once`."""
+        """Notes the keys of an input's rows that are dropped now, for rows that wait for them later, or `at_once`."""
         for number, rule in self._rules.items():
             if rule.target == target and (at_once or rule.is_kept):
                 keys = self._core.keys(rule.target, rule.variables, slots)
@@ -124,11 +121,11 @@ class NoComponents:
                 open_ = ~self._is_needless(number, keys, starts)
                 self._closing.evidence[number].note(keys[open_], starts[open_])
 
-    def forget(self) -> None:
-        """Drops keys that nobody will ask for, when there are many more than were left the last time."""
-        for number, keys in self._passing:
+    def purge(self) -> None:
+        """Drops keys that no row will ask for, when there are many more than were left the last time."""
+        for number, keys in self._transient:
             self._closing.evidence[number].forget_keys(keys)
-        self._passing = []
+        self._transient = []
         for number in self._rules:
             kept, left = self._closing.evidence[number], self._left[number]
             if not self._keeps(number):
@@ -147,7 +144,7 @@ class NoComponents:
         return found
 
     def _is_needless(self, number: int, keys: Ints, starts: Ints) -> Bools:
-        """Whether nobody asks for these keys any more; without anybody to ask for them later, they are noted still."""
+        """Whether no row asks for these keys any more; keys for which none asks later are noted still."""
         needless = np.full(len(keys), self._keeps(number))
         for closers in self._closers[number]:
             closed = np.zeros(len(keys), np.bool_)
@@ -175,7 +172,7 @@ class NoComponents:
 
 def _askers(rule: ByNo) -> tuple[int, ...]:
     """The inputs for which keys may be kept."""
-    return rule.awaited or tuple(told.source for told in rule.late)
+    return rule.awaited or tuple(late.source for late in rule.late)
 
 
 def _name(node: PhysicalJoin, rule: ByNo) -> str:

@@ -1,8 +1,8 @@
-"""How the rows of a join hear of what lets them go: they are looked at, or told.
+"""How the rows of a join are notified of what lets them be dropped: by the key that they wait for, or by a result.
 
-A row that waits for a key is looked at when it comes. Where a row has the keys of all other inputs, a result tells it
-when the last of them is there: then it goes with it, since it is in no other. And if what has a key comes and can be in
-no result, or leaves its window, all who have that key go at once. So such rows need not ask for keys at all.
+A row that waits for a key is examined when a row with that key arrives. A row that has the keys of all other inputs is
+in one result at most: when that is found, the row is dropped with it. And if a row with a key arrives and can be in no
+result, or leaves its window, all rows that have that key are dropped at once. So such rows ask for no keys at all.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from penstock.closing.join_variables import inputs_with_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByCluster, ByKey, ByLifespan, ByNo, ByPunctuation, InTime, Rule
 from penstock.retention.purge_tables import PurgeTables
+from penstock.retention.retained_join import RetainedJoin
 
 #: Rules for which rows wait until something with certain values comes.
 OfKeys = ByKey | ByNo | ByPunctuation | ByLifespan | ByCluster
@@ -21,73 +22,66 @@ OfKeys = ByKey | ByNo | ByPunctuation | ByLifespan | ByCluster
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """`looked_at` are the inputs whose rows may go, `stars` those of them that are the middle of a star.
+    """`examined` are the inputs whose rows may be dropped, `stars` those of them that are the middle of a star.
 
-    `once` are inputs whose rows go as soon as they are in a result. By rule, `waiting` are the inputs whose rows may
-    wait for values that they have, `told` those of them whom results tell, and `woken` those who are looked at then.
+    `once` are inputs whose rows are dropped as soon as they are in a result. By rule, `waiting` are the inputs whose
+    rows may wait for values that they have: of these, rows of inputs in `by_result` are notified by results, and rows
+    of inputs in `by_key` are examined when the values arrive.
     """
 
     node: PhysicalJoin
-    looked_at: tuple[int, ...]
+    examined: tuple[int, ...]
     stars: frozenset[int]
     once: frozenset[int]
     waiting: Mapping[int, frozenset[int]]
-    told: Mapping[int, frozenset[int]]
-    woken: Mapping[int, frozenset[int]]
+    by_result: Mapping[int, frozenset[int]]
+    by_key: Mapping[int, frozenset[int]]
     #: Of rules of No the rule of the key that they have; of other rules themselves.
     key_of: Mapping[int, int]
 
     @staticmethod
-    def of(
-        node: PhysicalJoin,
-        tables: PurgeTables,
-        inputs: Collection[int],
-        once: Collection[int],
-        *,
-        stays: bool,
-        tests: bool,
-    ) -> Notification:
-        """Of the rows of some inputs. `stays`: rows of results do. `tests`: there are other predicates than equalities.
-
-        Rows of the inputs of `once` need be in one result only.
-        """
-        looked_at = tuple(filter(tables.may_go, inputs))
-        stars = frozenset(filter(tables.is_star, looked_at))
+    def of(join: RetainedJoin, tables: PurgeTables, inputs: Collection[int], once: Collection[int]) -> Notification:
+        """How rows of some inputs are notified. Rows of the inputs of `once` need be in one result only."""
+        node = join.node
+        examined = tuple(filter(tables.may_drop, inputs))
+        stars = frozenset(filter(tables.is_star, examined))
         keyed = frozenset(filter(tables.are_all_keyed, stars))
-        stars, gone = (keyed, frozenset()) if stays else (stars, frozenset() if tests else keyed)
+        # With other predicates than equalities, rows that have each other's keys may be in no result.
+        gone = frozenset[int]() if join.retracts or join.inputs.has_test else keyed
+        stars = keyed if join.retracts else stars
         held = inputs_with_variables(node)
-        waiting = {n: frozenset(_waiting(rule, looked_at, held)) for n, rule in enumerate(node.rules)}
-        told = {n: gone & frozenset(_alike(rule, waiting[n], held)) for n, rule in enumerate(node.rules)}
+        waiting = {n: frozenset(_waiting(rule, examined, held)) for n, rule in enumerate(node.rules)}
+        by_result = {n: gone & frozenset(_alike(rule, waiting[n], held)) for n, rule in enumerate(node.rules)}
         key_of = {
             n: node.rules.index(ByKey(rule.target, rule.variables)) if isinstance(rule, ByNo) else n
             for n, rule in enumerate(node.rules)
         }
-        woken = {n: waiting[n] - told[n] - frozenset(_done(rule, node)) for n, rule in enumerate(node.rules)}
-        return Notification(node, looked_at, stars, gone.union(once), waiting, told, woken, key_of)
+        by_key = {n: waiting[n] - by_result[n] - frozenset(_done(rule, node)) for n, rule in enumerate(node.rules)}
+        return Notification(node, examined, stars, gone.union(once), waiting, by_result, by_key, key_of)
 
     def unasked(self, number: int) -> Iterator[int]:
         """The rules that need not be asked about the rows of an input."""
         for n, rule in enumerate(self.node.rules):
-            if number in self.told[n] or (_is_passing(rule) and number in self.told[self.key_of[n]]):
+            if number in self.by_result[n] or (_is_transient(rule) and number in self.by_result[self.key_of[n]]):
                 yield n
 
     def is_notified_of_all(self, number: int) -> bool:
-        """Whether an input's rows are told of the keys of all others."""
-        keys = (n for n, rule in enumerate(self.node.rules) if isinstance(rule, ByKey) and number in self.told[n])
+        """Whether results notify an input's rows of the keys of all others."""
+        keys = (n for n, rule in enumerate(self.node.rules) if isinstance(rule, ByKey) and number in self.by_result[n])
         return len({self.node.rules[n].target for n in keys}) == len(self.node.operands) - 1
 
     def is_asked_for(self, number: int) -> bool:
-        """Whether somebody asks for the keys of a rule of No, by values of his own or of others."""
+        """Whether rows ask for the keys of a rule of No, by values of their own or of rows that they join."""
         key = self.key_of[number]
-        return bool(self.waiting[key] - self.told[key]) or not self.stars.issuperset(self.looked_at)
+        return bool(self.waiting[key] - self.by_result[key]) or not self.stars.issuperset(self.examined)
 
     @property
-    def passing(self) -> set[int]:
-        """Rules of No whose keys nobody asks for."""
-        return {n for n, rule in enumerate(self.node.rules) if _is_passing(rule) and not self.is_asked_for(n)}
+    def transient(self) -> set[int]:
+        """Rules of No whose keys no row asks for."""
+        return {n for n, rule in enumerate(self.node.rules) if _is_transient(rule) and not self.is_asked_for(n)}
 
 
-def _is_passing(rule: Rule) -> bool:
+def _is_transient(rule: Rule) -> bool:
     """Whether a rule's keys are those of No rows that are not kept."""
     return isinstance(rule, ByNo) and not rule.is_kept
 
@@ -99,7 +93,7 @@ def _waiting(rule: Rule, inputs: Collection[int], held: list[set[int]]) -> Itera
 
 
 def _done(rule: Rule, node: PhysicalJoin) -> Iterator[int]:
-    """The inputs whose rows wait for none of a rule's target from the first look on: what they join was there."""
+    """The inputs whose rows wait for none of a rule's target once they are examined: what they join was there."""
     for other in node.rules:
         match other:
             case InTime(target, source, int(reach)) if target == rule.target and reach <= 0:
@@ -107,7 +101,7 @@ def _done(rule: Rule, node: PhysicalJoin) -> Iterator[int]:
 
 
 def _alike(rule: Rule, inputs: Collection[int], held: list[set[int]]) -> Iterator[int]:
-    """The inputs with which a key's rows share nothing but the key: who has it joins what has it."""
+    """The inputs with which a key's rows share nothing but the key: all rows that have it join."""
     if isinstance(rule, ByKey):
         for number in inputs:
             if rule.variables == tuple(v for v, own in enumerate(held) if {number, rule.target} <= own):

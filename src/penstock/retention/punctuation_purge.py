@@ -1,4 +1,4 @@
-"""The purge of punctuations: those that no row of a join will ask for again."""
+"""The purge of punctuations: a join drops those that none of its rows will ask for again."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from numpy.typing import NDArray
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Unbounded
 from penstock.closing.chaining import always_forgets
-from penstock.closing.join_variables import columns_of
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, Rule, k_of
 from penstock.kernels.sets import among, distinct
 from penstock.retention.closing_state import ClosingState
+from penstock.retention.code_owners import CodeOwner
+from penstock.retention.retained_join import RetainedJoin
 from penstock.retention.rows import Rows
-from penstock.retention.sweep import Holder, RowCodeOwner
 from penstock.synopsis.evidence import MISSING, Evidence
-from penstock.synopsis.indexed_inputs import IndexedInputs
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints
 
-#: So few punctuations are not looked through.
+#: So few punctuations are not examined.
 FEW = 1024
 #: Says whether an input has a row with each key of some variables.
 Holds = Callable[[int, tuple[int, ...], Ints], NDArray[np.bool_]]
 
 
 class PunctuationPurge:
-    """Drops punctuations that nobody will ask for again (004, section 5.1).
+    """Drops punctuations that no row will ask for again (004, section 5.1).
 
     A row asks for a punctuation of its values. None will if, in each input with those values, none is stored and none
     comes: because the input's own punctuation says so, or its order or clusters, its one row with that key has just
@@ -40,26 +39,20 @@ class PunctuationPurge:
     stored does, go when there are many more than were left the last time.
     """
 
-    def __init__(
-        self,
-        memory: Memory,
-        name: str,
-        node: PhysicalJoin,
-        core: IndexedInputs,
-        closing_state: ClosingState,
-        holds: Holds,
-    ) -> None:
-        self._node, self._core, self._closing, self._holds = node, core, closing_state, holds
+    def __init__(self, join: RetainedJoin, closing_state: ClosingState, holds: Holds) -> None:
+        node, memory = join.node, join.memory
+        self._join, self._core, self._closing, self._holds = join, join.inputs, closing_state, holds
+        self._node = node
         self._rules = {n: rule for n, rule in enumerate(node.rules) if isinstance(rule, ByPunctuation)}
         #: By rule, and what its punctuations refer to, how many rows of that had come, where they are counted.
         self._counted = {
-            (n, referred): Evidence(memory, f"{name}.referred{n}.{referred.target}", len(rule.variables))
+            (n, referred): Evidence(memory.scope("referred", n).scope("input", referred.target), len(rule.variables))
             for n, rule in self._rules.items()
             for referred in rule.referred
             if referred.ticks is not None
         }
-        self._left = {n: memory.array(f"{name}.punctuations{n}", 1) for n in self._rules}
-        #: What tells, but for punctuations, that an input brings no more rows with some values.
+        self._left = {n: memory.scope("rule", n).array("left", 1) for n in self._rules}
+        #: The rules, but for punctuations, by which an input brings no more rows with some values.
         self._passed = {
             n: rule
             for n, rule in enumerate(node.rules)
@@ -74,40 +67,40 @@ class PunctuationPurge:
         self._begin()
 
     def _begin(self) -> None:
-        self._came: dict[int, list[Ints]] = {number: [] for number in self._rules}
+        self._arrived: dict[int, list[Ints]] = {number: [] for number in self._rules}
         self._gone: dict[int, list[Ints]] = {number: [] for number in range(len(self._core.inputs))}
 
     def __len__(self) -> int:
         return sum(map(len, self._counted.values()))
 
     @property
-    def holders(self) -> list[Holder]:
-        """What holds codes of interned values."""
+    def code_owners(self) -> list[CodeOwner]:
+        """What stores codes of interned values."""
         return [
-            RowCodeOwner(counted.store.held_column, columns_of(self._node, rule.target, rule.variables))
+            self._join.code_owner(counted.store.held_column, rule.target, rule.variables)
             for (number, _), counted in self._counted.items()
             for rule in [self._rules[number]]
         ]
 
-    def came(self, rule: int, times: Ints, keys: Ints) -> None:
-        if rule in self._came:
-            self._came[rule].append(keys)
+    def arrived(self, rule: int, times: Ints, keys: Ints) -> None:
+        if rule in self._arrived:
+            self._arrived[rule].append(keys)
         for (number, referred), counted in self._counted.items():
             if number == rule:
                 counted.note(keys, self._closing.clock_after(referred.ticks, times))
 
     def gone(self, rows: Rows) -> None:
-        """Rows are forgotten; their values are still there until the step ends."""
+        """Rows are dropped; their values are still there until the step ends."""
         if self._rules:
             for number, slots in rows.items():
                 self._gone[number].append(slots)
 
     def put_off(self) -> None:
-        """Nothing is forgotten this time."""
+        """No punctuation is dropped in this step."""
         self.ended = {}
         self._begin()
 
-    def forget(self, all_that_came: bool = False) -> None:
+    def purge(self, all_that_arrived: bool = False) -> None:
         """Drops what is needless, of what something happened to; or of all, where that was not noted."""
         known = {number: self._closing.evidence[number] for number in self._rules}
         many = [
@@ -115,8 +108,8 @@ class PunctuationPurge:
             for n, rule in self._rules.items()
             if (rule.referred or self._leaving[n] or self._passed) and len(known[n]) > 2 * max(FEW, self._left[n][0])
         ]
-        for number in self._rules if all_that_came else many:
-            self._came[number] = [known[number].entries().keys]
+        for number in self._rules if all_that_arrived else many:
+            self._arrived[number] = [known[number].entries().keys]
         self.ended = {
             number: self._needless(number, rule, self._leaving[number] if number in many else set())
             for number, rule in self._rules.items()
@@ -135,10 +128,10 @@ class PunctuationPurge:
 
         It does not matter what inputs ask for later whose rows are `leaving` by themselves.
         """
-        holders = [n for n in range(len(self._core.inputs)) if self._core.has_variables(n, rule.variables)]
-        others = [n for n in holders if n != rule.target]
-        keys = [self._gone_keys(n, rule.variables) for n in holders]
-        keys += [k for n, same in self._rules.items() if same.variables == rule.variables for k in self._came[n]]
+        inputs = [n for n in range(len(self._core.inputs)) if self._core.has_variables(n, rule.variables)]
+        others = [n for n in inputs if n != rule.target]
+        keys = [self._gone_keys(n, rule.variables) for n in inputs]
+        keys += [k for n, same in self._rules.items() if same.variables == rule.variables for k in self._arrived[n]]
         candidates = np.concatenate([np.zeros((0, len(rule.variables)), np.int64), *keys])
         # Where no input has all these values, rows of several ask together.
         if not len(candidates) or not (others or len(leaving) == len(self._core.inputs)):
@@ -191,7 +184,7 @@ class PunctuationPurge:
         return found
 
     def wait_for(self, cluster: ByCluster, keys: Ints) -> NDArray[np.bool_]:
-        """Which clusters tell that punctuations are not needed any more, once it is looked for that."""
+        """Which keys of clusters have punctuations that may be dropped once these clusters are closed."""
         found = np.zeros(len(keys), np.bool_)
         for number, rule in self._rules.items():
             if rule.target != cluster.target and rule.variables == cluster.variables:

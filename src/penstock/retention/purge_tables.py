@@ -6,7 +6,7 @@ so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import or_
 
@@ -15,7 +15,6 @@ import numpy as np
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Range, Relation, Table, Unbounded
 from penstock.closing.join_variables import inputs_with_variables
-from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import (
     AfterRows,
     ByCluster,
@@ -34,8 +33,9 @@ from penstock.kernels.pointers import address
 from penstock.kernels.star import Star
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.monitors import Monitors
+from penstock.retention.retained_join import RetainedJoin
+from penstock.retention.stamps import Stamps
 from penstock.synopsis.index import Index
-from penstock.synopsis.indexed_inputs import IndexedInputs
 from penstock.synopsis.memory import Ints
 
 _KINDS = {
@@ -60,19 +60,13 @@ MOST_PLANNED = 8
 
 
 class PurgeTables:
-    """`stamps`: what is noted with the rows of the source of a rule."""
+    """Lays out one join for the kernels."""
 
-    def __init__(
-        self,
-        node: PhysicalJoin,
-        core: IndexedInputs,
-        closing_state: ClosingState,
-        monitors: Monitors,
-        stamps: Callable[[int], Ints],
-    ) -> None:
+    def __init__(self, join: RetainedJoin, closing_state: ClosingState, monitors: Monitors, stamps: Stamps) -> None:
+        node = join.node
         self._node, self._core, self._closing, self._monitors, self._stamps = (
             node,
-            core,
+            join.inputs,
             closing_state,
             monitors,
             stamps,
@@ -109,7 +103,7 @@ class PurgeTables:
             bits = sum(1 << v for v in set(variables[n, : len(held)].tolist()) if v >= 0)
             self._index_lines[n, [kernel.STORE, kernel.COLUMNS, kernel.VARIABLES]] = store, len(held), bits
         lines = [[-1 if column is None else column for column in source.variables] for source in core.inputs]
-        # Of a variable that nobody has, where there is none.
+        # A join without variables has one that no input holds.
         of_inputs = np.array([line or [-1] for line in lines], np.int64)
         has = np.array([sum(1 << v for v, c in enumerate(line) if c >= 0) for line in lines], np.int64)
         by_input = [
@@ -155,8 +149,8 @@ class PurgeTables:
             and (not isinstance(rule, InTime | AfterRows) or inputs >> rule.source & 1)
         ]
 
-    def may_go(self, number: int) -> bool:
-        """Whether rules say anything of an input's rows. Else they are there until they leave their window."""
+    def may_drop(self, number: int) -> bool:
+        """Whether rules say anything of an input's rows. Else they stay until they leave their window."""
         return bool(self._applicable(1 << number))
 
     def is_star(self, number: int) -> bool:
@@ -164,14 +158,14 @@ class PurgeTables:
         own = self._applicable(1 << number)
         return all(rule.target == number or n in own or self._is_idle(rule) for n, rule in enumerate(self._node.rules))
 
-    def star(self, number: int, stays: bool, without: Collection[int] = ()) -> Star:
-        """The rules of an input that speak of its rows directly, but for some. `stays`: whether rows of results do."""
+    def star(self, number: int, retained: bool, without: Collection[int] = ()) -> Star:
+        """The rules of an input that speak of its rows directly, but for some. `retained`: rows of results are kept."""
         own, rules = self._applicable(1 << number), self._node.rules
         others = [n for n in range(len(self._core.inputs)) if n != number]
         by_other = [[n for n in own if rules[n].target == other and n not in without] for other in others]
         for steps in by_other:
-            steps.sort(key=lambda n: (stays and not isinstance(rules[n], ByKey), _IN_A_STAR.index(type(rules[n]))))
-        return Star(number, *_in_one(by_other), stays)
+            steps.sort(key=lambda n: (retained and not isinstance(rules[n], ByKey), _IN_A_STAR.index(type(rules[n]))))
+        return Star(number, *_in_one(by_other), retained)
 
     def wait_for_clocks(self, number: int, without: Collection[int]) -> bool:
         """Whether none of the rules that speak of an input's rows, but for some, goes by values that come."""
@@ -213,7 +207,7 @@ class PurgeTables:
             # After rows, when so many have come; else later than that.
             line[kernel.LIMIT] = limit if isinstance(rule, AfterRows) else limit + 1
             if isinstance(rule, AfterRows):
-                line[kernel.STAMPS] = address(self._stamps(number))
+                line[kernel.STAMPS] = address(self._stamps.of(number))
         return kernel.Rules(lines, self._variables, self.clocks(), self._reaches, self._times, *self._programs)
 
     def clocks(self) -> Ints:

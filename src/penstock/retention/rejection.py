@@ -1,7 +1,7 @@
-"""Rows of a join that a punctuation had ruled out: they are left out, and counted.
+"""Rejection: rows of a join that arrive after a punctuation of their values are left out, and counted.
 
-Guards (`retention/guards.py`) notice them first, but for those for whose values so much was told since that guards do
-not remember it. What the join has kept of that it remembers.
+Guards (`retention/guards.py`) reject most of them first, but they remember only the last punctuations. A join rejects
+rows by the punctuations that it has kept, too.
 """
 
 from __future__ import annotations
@@ -9,48 +9,40 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByPunctuation
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.monitors import values_text, violation
-from penstock.synopsis.dictionary import Dictionary
+from penstock.retention.retained_join import RetainedJoin
 from penstock.synopsis.events import Events
 from penstock.synopsis.evidence import MISSING
-from penstock.synopsis.indexed_inputs import IndexedInputs
-from penstock.synopsis.memory import Memory
 
 
 class Rejection:
-    def __init__(
-        self,
-        memory: Memory,
-        name: str,
-        node: PhysicalJoin,
-        core: IndexedInputs,
-        closing_state: ClosingState,
-        dictionary: Dictionary,
-    ) -> None:
-        self._node, self._core, self._closing, self._dictionary = node, core, closing_state, dictionary
-        self._rules = [(n, rule) for n, rule in enumerate(node.rules) if isinstance(rule, ByPunctuation)]
-        self._count = memory.array(f"{name}.violations", 1)
+    """Rejects rows of a join's inputs."""
+
+    def __init__(self, join: RetainedJoin, closing_state: ClosingState) -> None:
+        self._node, self._core, self._dictionary = join.node, join.inputs, join.dictionary
+        self._closing = closing_state
+        self._rules = [(n, rule) for n, rule in enumerate(join.rules) if isinstance(rule, ByPunctuation)]
+        self._count = join.memory.array("rejected", 1)
 
     def count(self) -> int:
-        """How many rows were left out."""
+        """How many rows were rejected."""
         return int(self._count[0])
 
     def allowed(self, number: int, events: Events) -> Events:
-        """The events of an input without rows whose values a punctuation had closed before."""
-        ruled_out = np.zeros(len(events), np.bool_)
+        """The events of an input without those of rejected rows."""
+        rejected = np.zeros(len(events), np.bool_)
         for rule_number, rule in self._rules:
             if rule.target == number and len(events):
-                ruled_out |= self._late(rule_number, rule, events)
-        if not ruled_out.any():
+                rejected |= self._late(rule_number, rule, events)
+        if not rejected.any():
             return events
-        self._count[0] += int(ruled_out.sum())
-        return events.take(~np.isin(events.slots, events.slots[ruled_out]))
+        self._count[0] += int(rejected.sum())
+        return events.take(~np.isin(events.slots, events.slots[rejected]))
 
     def _late(self, number: int, rule: ByPunctuation, events: Events) -> NDArray[np.bool_]:
-        """Which rows come after a punctuation of their values; or the run stops at the first of them."""
+        """Which rows arrive after a punctuation of their values; or the run stops at the first of them."""
         starts = self._core.inputs[rule.target].store.starts[events.slots]
         keys = self._core.keys(rule.target, rule.variables, events.slots)
         closed = self._closing.evidence[number].words(keys)
@@ -59,6 +51,6 @@ class Rejection:
             late &= ~self._core.has_null(rule.target, events.slots)  # a punctuation says nothing of NULLs
         if rule.stops is not None and late.any():
             first = int(np.argmax(late))
-            told = values_text(self._node.evidence[rule.evidence].schema, keys[first], self._dictionary)
-            raise violation(rule.stops, told, int(starts[first]))
+            values = values_text(self._node.evidence[rule.evidence].schema, keys[first], self._dictionary)
+            raise violation(rule.stops, values, int(starts[first]))
         return late

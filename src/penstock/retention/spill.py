@@ -11,7 +11,7 @@ is in one is never purged, so no spilled row is in a result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,50 +19,45 @@ from numpy.typing import NDArray
 
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
-from penstock.closing.rules import AfterRows, InTime, Static
+from penstock.closing.rules import InTime, Static
 from penstock.kernels.extending import extended
 from penstock.kernels.pointers import address
 from penstock.kernels.purge import Spilled
 from penstock.kernels.sets import among
 from penstock.plan.constraint_report import OnDisk
 from penstock.plan.probe_paths import Probe
+from penstock.retention.retained_join import RetainedJoin
+from penstock.retention.stamps import Stamps
 from penstock.retention.windows import RecallableWindow
 from penstock.synopsis.codes import is_interned
-from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.events import Events
-from penstock.synopsis.indexed_inputs import IndexedInputs
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints
 from penstock.synopsis.runs import Layout, StoredRows
 from penstock.synopsis.spilled import SpilledRows
 
-#: Gives what a purge has noted with the rows of an input, by slot.
-Noted = Callable[[], Ints]
-#: Of an input something was told of the rows that have these values of these variables.
-Told = tuple[int, tuple[int, ...], Ints]
+#: Rows of an input that have these values of these variables, of which a punctuation has arrived.
+NotifiedRows = tuple[int, tuple[int, ...], Ints]
 
 
 class Spill:
-    """The rows of one join that lie in files under a folder. `notes` are those of each input whose rows may go."""
+    """The rows of one join that lie in files under a folder."""
 
     def __init__(
         self,
-        memory: Memory,
-        name: str,
-        node: PhysicalJoin,
-        core: IndexedInputs,
+        join: RetainedJoin,
         paths: Sequence[tuple[Probe, ...]],
         windows: Mapping[int, RecallableWindow],
-        notes: Mapping[int, Sequence[Noted]],
-        dictionary: Dictionary,
+        stamps: Stamps,
         folder: Path,
     ) -> None:
-        self._core, self._windows, self._notes, self._dictionary = core, windows, notes, dictionary
+        node, core, dictionary = join.node, join.inputs, join.dictionary
+        self._core, self._windows, self._stamps, self._dictionary = core, windows, stamps, dictionary
         self._paths = paths
         self._keys = {
             number: [columns for (owner, columns), _ in core.indexes() if owner == number] for number in windows
         }
         self._spilled = {
-            number: SpilledRows(memory, f"{name}.spilled{number}", folder, self._layout(node, number), dictionary)
+            number: SpilledRows(join.memory.scope("spilled", number), folder, self._layout(node, number), dictionary)
             for number in windows
         }
         self._reaches = {number: _reach(node, number) for number in windows}
@@ -95,25 +90,26 @@ class Spill:
             self._going[number] = []
             if len(slots):
                 store = self._core.inputs[number].store
-                notes = np.zeros((len(slots), len(self._notes[number])), np.int64)
-                for place, noted in enumerate(self._notes[number]):
-                    notes[:, place] = noted()[slots]
-                spilled.put(StoredRows(store.whole(slots), store.starts[slots], notes))
+                own = self._stamps.of_source(number)
+                stamps = np.zeros((len(slots), len(own)), np.int64)
+                for place, stamped in enumerate(own):
+                    stamps[:, place] = stamped[slots]
+                spilled.put(StoredRows(store.whole(slots), store.starts[slots], stamps))
             reach = self._reaches[number]
             if reach is not None:
                 spilled.forget_before(until - reach)
             spilled.tidy()
 
-    def bring_back(self, events: Sequence[Events], told: Sequence[Told], until: int) -> dict[int, Events]:
-        """Brings back the rows that may be in a result with one that comes. All events have entered.
+    def bring_back(self, events: Sequence[Events], notified: Sequence[NotifiedRows], until: int) -> dict[int, Events]:
+        """Brings back the rows that may be in a result with one that arrives. All events have entered.
 
-        So come those of which something was `told` that may let them go for good. Gives the events of those that leave
-        their windows before `until`.
+        It also brings back rows that were `notified` of what may let them be dropped for good. Gives the events of
+        those that leave their windows before `until`.
         """
         self._back, self._leaving = {}, {}
         for source, own in enumerate(events):
             self._follow(source, own.slots[own.signs > 0], until)
-        for number, variables, keys in told:
+        for number, variables, keys in notified:
             if self._holds(number):
                 self._fetch(number, self._place_of(number, variables), keys, until)
         return {number: _in_order(parts) for number, parts in self._leaving.items()}
@@ -174,8 +170,8 @@ class Spill:
             return
         slots, leaving = self._windows[number].bring_back(found.rows, found.starts, until)
         self._core.bring_back(number, slots)
-        for note, noted in enumerate(self._notes[number]):
-            noted()[slots] = found.notes[:, note]
+        for n, stamps in enumerate(self._stamps.of_source(number)):
+            stamps[slots] = found.notes[:, n]
         self._back.setdefault(number, []).append(slots)
         if len(leaving):
             self._leaving.setdefault(number, []).append(leaving)
@@ -192,7 +188,7 @@ class Spill:
 
     def _layout(self, node: PhysicalJoin, number: int) -> Layout:
         types = tuple(column.type for column in node.operands[number].schema)
-        return Layout(types, tuple(self._keys[number]), len(self._notes[number]))
+        return Layout(types, tuple(self._keys[number]), len(self._stamps.of_source(number)))
 
 
 def with_leaving(events: Events, leaving: Events) -> Events:
@@ -204,12 +200,6 @@ def _in_order(parts: Sequence[Events]) -> Events:
     ts, signs, slots = (np.concatenate(each) for each in zip(*((p.ts, p.signs, p.slots) for p in parts), strict=True))
     order = np.argsort(ts, kind="stable")
     return Events(ts[order], signs[order], slots[order])
-
-
-def counted(node: PhysicalJoin, number: int) -> list[tuple[int, AfterRows]]:
-    """The rules that note something with the rows of an input, with their numbers."""
-    rules = enumerate(node.rules)
-    return [(n, rule) for n, rule in rules if isinstance(rule, AfterRows) and rule.source == number]
 
 
 def _reach(node: PhysicalJoin, number: int) -> int | None:

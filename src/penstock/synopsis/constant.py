@@ -15,7 +15,7 @@ from penstock.kernels.buckets import Placing, Recipe, Samples, place_rows
 from penstock.kernels.covering import Room, Skyline, keep_rows
 from penstock.synopsis.deltas import null_words
 from penstock.synopsis.index import Index
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import RowStore
 
 #: Slots that are held ready for new buckets at first: in a long run there is seldom one.
@@ -32,9 +32,9 @@ class Placed:
 
 
 class ConstantSynopsis:
-    def __init__(self, memory: Memory, name: str, width: int, recipe: Recipe, skyline: Skyline | None) -> None:
-        self._memory, self._name = memory, name
-        self.store = RowStore(memory, name, width)
+    def __init__(self, memory: Scope, width: int, recipe: Recipe, skyline: Skyline | None) -> None:
+        self._memory = memory
+        self.store = RowStore(memory, width)
         self._recipe = recipe
         self._skyline = skyline
         values = len(recipe.values) + null_words(len(recipe.values))
@@ -42,7 +42,7 @@ class ConstantSynopsis:
         self._words = values + len(recipe.sides) + holes
         self._key = np.zeros((1, self._words), np.int64)
         hashed = self._words if skyline is None else values
-        self._index = Index(memory, f"{name}.buckets", tuple(range(hashed)))
+        self._index = Index(memory.scope("buckets"), tuple(range(hashed)))
         if memory.restored:
             self._index.rebuild(self.store.capacity, self._keys, self.store.held())
 
@@ -53,7 +53,7 @@ class ConstantSynopsis:
     @property
     def counts(self) -> Ints:
         """How many rows each bucket stands for."""
-        return self._memory.array(f"{self._name}.counts", self.store.capacity)
+        return self._memory.array("counts", self.store.capacity)
 
     def place(self, rows: Ints) -> Placed:
         """Finds or makes a bucket for each row."""
@@ -81,7 +81,7 @@ class ConstantSynopsis:
 
     @property
     def _keys(self) -> Ints:
-        return self._memory.array(f"{self._name}.keys", self.store.capacity, self._words)
+        return self._memory.array("keys", self.store.capacity, self._words)
 
     def _samples(self) -> Samples:
         return Samples(self.store.rows, self._keys, self._index.heads, self._index.mask, self._index.links, self._key)

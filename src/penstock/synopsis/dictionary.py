@@ -1,8 +1,8 @@
 """Dictionaries: numbers for values that do not fit one word, and how such values are forgotten.
 
-A value keeps its number, its *code*, for as long as somebody holds it: rows and hash indexes are never touched. Nobody
-counts holders, which would cost every row that comes and goes. Instead, now and then all that is stored is looked
-through and the codes that occur are marked; values without a mark go, and their codes serve new values (mark and sweep:
+A value keeps its number, its *code*, for as long as some owner stores it: rows and hash indexes are never touched. No
+count of owners is kept, which would cost every row that comes and goes. Instead, now and then all that is stored is
+read and the codes that occur are marked; values without a mark go, and their codes serve new values (mark and sweep:
 McCarthy 1960). Sweeps wait until so much is new that they cost each new value a constant share.
 """
 
@@ -37,14 +37,14 @@ def stable_hash(value: Interned) -> int:
 
 
 class Marks:
-    """The codes that occur in what is stored, and how many words a sweep looks at, those of the dictionary too."""
+    """The codes that occur in what is stored, and how many words a sweep reads, those of the dictionary too."""
 
     def __init__(self, size: int) -> None:
         self.live = np.zeros(size, np.bool_)
         self.words = size
 
     def add(self, codes: Ints) -> None:
-        """Marks codes. That of a NULL is 0, so a NULL keeps one value that may have no other holder."""
+        """Marks codes. That of a NULL is 0, so a NULL keeps one value that may have no other owner."""
         self.live[codes] = True
         self.words += len(codes)
 
@@ -54,7 +54,7 @@ class Dictionary:
 
     #: For fewer new values than these no sweep is worth its while.
     least_new: ClassVar[int] = 4096
-    #: How many words a sweep may look at for each new value.
+    #: How many words a sweep may read for each new value.
     words_per_new: ClassVar[int] = 64
 
     def __init__(self, values: Iterable[Interned] = ()) -> None:
@@ -153,7 +153,7 @@ class Dictionary:
         self._changed.add(0)
 
     def changes(self) -> Iterator[tuple[int, Page]]:
-        """The pages that changed since the last call. Page 0 tells when a sweep is due, the others hold the values."""
+        """The pages that changed since the last call. Page 0 says when a sweep is due, the others hold the values."""
         for number in sorted(self._changed):
             start = (number - 1) * PAGE_CODES
             yield number, [self._due_at] if number == 0 else self._values[start : start + PAGE_CODES]

@@ -45,20 +45,20 @@ def one_after_the_other(parts: list[Events]) -> Events:
     )
 
 
-def in_time(leaving_ts: Ints, leaving: Ints, coming_ts: Ints, coming: Ints, starts: Ints) -> Events:
+def in_time(leaving_ts: Ints, leaving: Ints, arriving_ts: Ints, arriving: Ints, starts: Ints) -> Events:
     """Two sequences in the order of time as one. At one instant rows leave first: that keeps stores small.
 
     A row that leaves at the instant at which it comes is in no bag, and so has no events.
     """
     if not len(leaving):
-        return Events(coming_ts, np.ones(len(coming), np.int64), coming)
+        return Events(arriving_ts, np.ones(len(arriving), np.int64), arriving)
     fleeting = starts[leaving] == leaving_ts
     if fleeting.any():
-        stays = ~np.isin(coming, leaving[fleeting])
-        coming_ts, coming = coming_ts[stays], coming[stays]
+        kept = ~np.isin(arriving, leaving[fleeting])
+        arriving_ts, arriving = arriving_ts[kept], arriving[kept]
         leaving_ts, leaving = leaving_ts[~fleeting], leaving[~fleeting]
-    ts = np.concatenate((leaving_ts, coming_ts))
-    signs = np.concatenate((np.full(len(leaving), -1, np.int64), np.ones(len(coming), np.int64)))
-    slots = np.concatenate((leaving, coming))
+    ts = np.concatenate((leaving_ts, arriving_ts))
+    signs = np.concatenate((np.full(len(leaving), -1, np.int64), np.ones(len(arriving), np.int64)))
+    slots = np.concatenate((leaving, arriving))
     order = np.argsort(ts, kind="stable")
     return Events(ts[order], signs[order], slots[order])

@@ -1,4 +1,4 @@
-"""What a purge knows of values: an entry per key, with one word that says since when, or how often."""
+"""Evidence: of each key that arrived an entry, with one word that says since when it is there, or how often it came."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from penstock.kernels.evidence import note, slots_of
 from penstock.kernels.index import unlink_rows
 from penstock.synopsis.index import Index
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import RowStore
 
 #: The word of a key that has no entry.
@@ -25,10 +25,10 @@ class Entries(NamedTuple):
 
 
 class Evidence:
-    def __init__(self, memory: Memory, name: str, width: int, words: int = 1) -> None:
-        self._memory, self._name, self.width = memory, name, width
-        self.store = RowStore(memory, name, width + words)
-        self.index = Index(memory, f"{name}.keys", tuple(range(width)))
+    def __init__(self, memory: Scope, width: int, words: int = 1) -> None:
+        self._memory, self.width = memory, width
+        self.store = RowStore(memory, width + words)
+        self.index = Index(memory.scope("keys"), tuple(range(width)))
         if memory.restored:
             self.index.rebuild(self.store.capacity, self.store.rows, np.flatnonzero(self._held()))
         self.index.fit(len(self.store), self.store.capacity, self.store.rows)
@@ -103,4 +103,4 @@ class Evidence:
         self.store.end_step()
 
     def _held(self) -> Ints:
-        return self._memory.array(f"{self._name}.held", self.store.capacity)[: self.store.capacity]
+        return self._memory.array("held", self.store.capacity)[: self.store.capacity]

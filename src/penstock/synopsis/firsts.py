@@ -1,7 +1,7 @@
 """First rows: since when each value is there, and how many rows have it, in bounded memory.
 
-A value that is older than what has to be remembered is forgotten, unless it is one of a sample: then it stays, to say
-that more should be remembered (thesis 6.6.3). Who is of the sample is said by hash, so it does not depend on how rows
+A value that is older than what has to be remembered is forgotten, unless it is one of a sample: then it is retained,
+to say that more should be remembered (thesis 6.6.3). The sample is chosen by hash, so it does not depend on how rows
 are cut.
 """
 
@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.evidence import Referred, look, mark, meet, refer
+from penstock.kernels.evidence import Referred, find_referred, mark, meet, refer
 from penstock.kernels.hashing import row_hashes
 from penstock.synopsis.evidence import MISSING, Evidence
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 LEAST = -(1 << 63)
 #: Above all hashes.
@@ -48,13 +48,13 @@ class Reference(NamedTuple):
 class Firsts(Evidence):
     """`share`: of values that are not needed any more, those that are kept as a sample; `most`: of all others."""
 
-    def __init__(self, memory: Memory, name: str, width: int, share: float, most: int) -> None:
-        super().__init__(memory, name, width, words=2)
+    def __init__(self, memory: Scope, width: int, share: float, most: int) -> None:
+        super().__init__(memory, width, words=2)
         #: The hash below which so many are.
         self._sampled = int(share * (1 << 63))
         self._share, self._most = share, most
-        #: [values that were left when it was last looked through, before when only the sample is there, if that is so]
-        self._registers = memory.array(f"{name}.registers", 3)
+        #: [values that were left when it was last examined, before when only the sample is there, if that is so]
+        self._registers = memory.array("registers", 3)
 
     def meet(self, keys: Ints, words: Ints, again: int = 0) -> Ints:
         """Notes rows with these keys. Gives the word that each key had before its row, or MISSING.
@@ -71,8 +71,8 @@ class Firsts(Evidence):
     def refer(self, keys: Keys, words: Ints, to: Keys, is_key: bool, oldest: int) -> tuple[Reference, Ints]:
         """Rows with these keys and words, which refer to others, and those that they refer `to`, which come with them.
 
-        If what is referred to is a key, who refers to it is forgotten: nothing more comes for that. Gives which of the
-        rows are to be remembered, too: those with words below the `oldest` need not be, but for the sample.
+        If what is referred to is a key, the rows that refer to it are forgotten: nothing more arrives for them. Gives
+        which of the rows are to be remembered: those with words below the `oldest` need not be, but for the sample.
         """
         if len(self) + len(words) <= FEW:
             oldest = LEAST
@@ -83,7 +83,7 @@ class Firsts(Evidence):
         places, since, partners, firsts, slots = np.empty((5, len(to.values)), np.int64)
         table = np.zeros(1 << (2 * len(to.values)).bit_length(), np.int32)
         rows = Referred(*to, places, since, partners, firsts, slots, table)
-        some = look(rows, bits, self.store.rows, *self._where())
+        some = find_referred(rows, bits, self.store.rows, *self._where())
         kept = np.empty(len(words) + 1, np.int64)
         count = refer(*keys, words, rows, is_key, oldest, self._sampled, kept)
         if is_key:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.kernels.holes import HOLE, close_up, dig, leave, put
-from penstock.synopsis.memory import Int32s, Ints, Memory
+from penstock.synopsis.memory import Int32s, Ints, Scope
 from penstock.synopsis.store import Int32BySlot, RowStore
 
 #: The registers: places from the first up to the second one are the queue; how many slots are there.
@@ -19,10 +19,10 @@ _LEFT, _RIGHT, _COUNT = range(3)
 class HoledQueue:
     """Slots of one store, in the order in which they were put."""
 
-    def __init__(self, memory: Memory, name: str, store: RowStore) -> None:
-        self._memory, self._name = memory, name
-        self._registers = memory.array(f"{name}.holed", 3)[:3]
-        self._places = Int32BySlot(memory, f"{name}.places", store)
+    def __init__(self, memory: Scope, store: RowStore) -> None:
+        self._memory = memory
+        self._registers = memory.array("holed", 3)[:3]
+        self._places = Int32BySlot(memory, "places", store)
 
     def __len__(self) -> int:
         return int(self._registers[_COUNT])
@@ -79,4 +79,4 @@ class HoledQueue:
 
     def _lines(self, count: int) -> Int32s:
         """By place a slot, or a hole."""
-        return self._memory.array(f"{self._name}.lines", (count + 1) // 2).view(np.int32)
+        return self._memory.array("lines", (count + 1) // 2).view(np.int32)

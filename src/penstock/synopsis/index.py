@@ -7,7 +7,7 @@ import numpy as np
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows
 from penstock.kernels.pointers import address
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 #: Words of the smallest page of memory that systems have.
 SMALLEST_PAGE = 512
@@ -16,9 +16,8 @@ SMALLEST_PAGE = 512
 class Index:
     """`heads` and `links` are addresses, `mask` the one that picks a bucket (`kernels.index`)."""
 
-    def __init__(self, memory: Memory, name: str, columns: tuple[int, ...]) -> None:
+    def __init__(self, memory: Scope, columns: tuple[int, ...]) -> None:
         self._memory = memory
-        self._name = name
         self.columns = np.array(columns, np.int64)
         self._attach(0, 0)
 
@@ -44,16 +43,16 @@ class Index:
 
     def drop(self) -> None:
         """Gives its memory back."""
-        self._memory.forget(f"{self._name}.heads")
-        self._memory.forget(f"{self._name}.links")
+        self._memory.forget("heads")
+        self._memory.forget("links")
 
     def rebuild(self, capacity: int, rows: Ints, members: Ints) -> None:
         """Fills the index anew with the slots of its members."""
-        self._memory.forget(f"{self._name}.links")
+        self._memory.forget("links")
         self._fill(len(members), capacity, rows, members)
 
     def _fill(self, count: int, capacity: int, rows: Ints, members: Ints) -> None:
-        self._memory.forget(f"{self._name}.heads")
+        self._memory.forget("heads")
         # A power of two, so that a mask picks the bucket.
         self._attach(max(64, 1 << (count - 1).bit_length()), capacity)
         # A page that is read before it is written is asked for twice, and these are read first.
@@ -61,8 +60,8 @@ class Index:
         self.put(rows, members)
 
     def _attach(self, buckets: int, capacity: int) -> None:
-        heads = self._memory.array(f"{self._name}.heads", buckets, derived=True)
+        heads = self._memory.array("heads", buckets, derived=True)
         self._heads = heads[: 1 << (len(heads).bit_length() - 1)] if len(heads) else heads
-        self._links = self._memory.array(f"{self._name}.links", capacity + 1, derived=True)
+        self._links = self._memory.array("links", capacity + 1, derived=True)
         self.heads, self.links = address(self._heads), address(self._links)
         self.mask, self._capacity = len(self._heads) - 1, capacity

@@ -20,7 +20,7 @@ from penstock.kernels.rows import gather
 from penstock.synopsis.deltas import null_masks
 from penstock.synopsis.events import Events
 from penstock.synopsis.index import Index
-from penstock.synopsis.memory import Int32s, Ints, Memory
+from penstock.synopsis.memory import Int32s, Ints, Scope
 from penstock.synopsis.store import Int32BySlot, RowStore
 
 #: An input and some of its columns.
@@ -45,8 +45,7 @@ class IndexedInputs:
 
     def __init__(
         self,
-        memory: Memory,
-        name: str,
+        memory: Scope,
         inputs: tuple[JoinInput, ...],
         indexed: Iterable[Columns],
         *,
@@ -54,11 +53,10 @@ class IndexedInputs:
     ) -> None:
         """`has_residual`: whether the join has predicates that no index evaluates."""
         self._memory = memory
-        self._name = name
         self.inputs = inputs
         self._has_residual = has_residual
         self._visibility = [
-            Int32BySlot(memory, f"{name}.{number}.visibility", source.store) for number, source in enumerate(inputs)
+            Int32BySlot(memory.scope("input", n), "visibility", source.store) for n, source in enumerate(inputs)
         ]
         self._places: dict[Columns, Ints] = {}
         #: By input and columns. Retention counts on those that are there from the start.
@@ -79,7 +77,7 @@ class IndexedInputs:
             del self._by_owner[owner][columns]
 
     def _add_index(self, owner: int, columns: tuple[int, ...]) -> Index:
-        index = Index(self._memory, f"{self._name}.{owner}.by_{'_'.join(map(str, columns))}", columns)
+        index = Index(self._memory.scope("input", owner).scope(f"by_{'_'.join(map(str, columns))}"), columns)
         self._indexes[owner, columns] = self._by_owner[owner][columns] = index
         return index
 
@@ -170,7 +168,7 @@ class IndexedInputs:
         return self._by_owner[number].values()
 
     def visibility(self, number: int) -> Int32s:
-        """Of each slot what `kernels.mjoin` calls its life."""
+        """Of each slot of an input whether its row is in the join, and since when (`kernels.mjoin`)."""
         return self._visibility[number].array()
 
     def without_nulls(self, number: int, events: Events) -> Events:

@@ -1,6 +1,6 @@
-"""The memory of a machine: named int64 arrays that grow, in this process or in files that others can map.
+"""The memory of a machine: int64 arrays that grow, in scopes, in this process or in files that others can map.
 
-Everything that an operator remembers lives in such arrays, so that a machine can be dropped and picked up again: by
+All that an operator remembers is in such arrays, so that a machine can be dropped and picked up again: by
 the same process, by another process of the host that maps the same files, or from the pages that were persisted. An
 array is *primary*, and then its changed pages are persisted, or *derived*, and then its operator rebuilds it after a
 restore.
@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -51,21 +50,18 @@ class Memory:
         #: Set after a restore from pages, until operators have rebuilt what is derived.
         self.restored = False
 
-    def array(self, name: str, rows: int, width: int | None = None, derived: bool = False) -> Ints:
-        """The array of that name, of at least that many rows; new rows hold zeros. Grown arrays keep their rows.
+    def scope(self, what: str, number: int | None = None) -> Scope:
+        """The arrays of one operator: of the one of that number, where there are several of a kind."""
+        return Scope(self, _step(what, number))
 
-        With a width it is a matrix.
-        """
+    def array(self, name: str, rows: int, width: int | None, derived: bool) -> Ints:
+        """The array of that name; operators ask their scope for it."""
         entry = self._entries.get(name)
         if entry is None:
             entry = self._entries[name] = _Entry(self._open(name, width or 1), derived, self._open(_sums(name), 1))
         if len(entry.data) < rows:
             entry.data = self._grown(name, entry.data, rows)
         return entry.data[:, 0] if width is None else entry.data
-
-    def halves(self, name: str, count: int) -> Int32s:
-        """An array of half words, from -2^31 up to 2^31."""
-        return self.array(name, (count + 1) // 2).view(np.int32)[:count]
 
     def forget(self, name: str) -> None:
         """Drops a derived array, whose rows are then zeros again."""
@@ -76,11 +72,9 @@ class Memory:
     def nbytes(self) -> int:
         return sum(entry.data.nbytes for entry in self._entries.values())
 
-    def nbytes_of(self, names: Collection[str]) -> int:
-        """The bytes of the arrays that lie under these names: up to the first dot or slash of their own."""
-        return sum(
-            entry.data.nbytes for key, entry in self._entries.items() if re.split("[./]", key, maxsplit=1)[0] in names
-        )
+    def nbytes_in(self, scope: str) -> int:
+        """The bytes of the arrays of a scope, and of those inside of it."""
+        return sum(entry.data.nbytes for name, entry in self._entries.items() if name.startswith(f"{scope}."))
 
     def changes(self) -> Iterator[tuple[str, bytes]]:
         """The pages of primary arrays that changed since the last call, as (key, bytes).
@@ -160,6 +154,50 @@ class Memory:
     def _path(self, name: str) -> Path:
         assert self._folder is not None
         return self._folder / name.replace("/", "%")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The arrays of one operator, or of one part of it. Scopes nest, as operators are made of parts.
+
+    >>> index = Memory().scope("join", 3).scope("index", 0)
+    >>> index.name, len(index.array("heads", 4))
+    ('join3.index0', 4)
+    """
+
+    memory: Memory
+    name: str
+
+    def scope(self, what: str, number: int | None = None) -> Scope:
+        """The arrays of a part: of the one of that number, where there are several of a kind."""
+        return Scope(self.memory, f"{self.name}.{_step(what, number)}")
+
+    def array(self, what: str, rows: int, width: int | None = None, derived: bool = False) -> Ints:
+        """An array of at least that many rows; new rows hold zeros. Grown arrays keep their rows.
+
+        With a width it is a matrix.
+        """
+        return self.memory.array(f"{self.name}.{what}", rows, width, derived)
+
+    def int32(self, what: str, count: int) -> Int32s:
+        """An array of numbers from -2^31 up to 2^31, which take half as much."""
+        return self.array(what, (count + 1) // 2).view(np.int32)[:count]
+
+    def forget(self, what: str) -> None:
+        """Drops a derived array, whose rows are then zeros again."""
+        self.memory.forget(f"{self.name}.{what}")
+
+    @property
+    def restored(self) -> bool:
+        """Whether derived arrays have to be rebuilt."""
+        return self.memory.restored
+
+    def nbytes(self) -> int:
+        return self.memory.nbytes_in(self.name)
+
+
+def _step(what: str, number: int | None) -> str:
+    return what if number is None else f"{what}{number}"
 
 
 @cache

@@ -1,6 +1,6 @@
 """The values that punctuations have closed: the last ones, so that rows are noticed that come all the same.
 
-To know all of them would take memory without end. A constant number is remembered, in the order of their times, so
+To remember all of them would take unbounded memory. A constant number is remembered, in the order of their times, so
 which rows are noticed does not depend on how they are cut into steps.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.rejection import FOR_EVER, PLACES, TAKEN, VALUE, link_lines, rule_out
-from penstock.synopsis.memory import Ints, Memory
+from penstock.kernels.rejection import FOR_EVER, PLACES, TAKEN, VALUE, link_lines, reject
+from penstock.synopsis.memory import Ints, Scope
 
 #: So many values are remembered; at first there are fewer places.
 ROOM, FIRST_PLACES = 1 << 16, 64
@@ -19,23 +19,24 @@ ROOM, FIRST_PLACES = 1 << 16, 64
 class Punctuated:
     """Values of so many words, null bits among them. With a lifespan they may come again when it is over."""
 
-    def __init__(self, memory: Memory, name: str, width: int, lifespan: int | None) -> None:
-        self._memory, self._name = memory, name
+    def __init__(self, memory: Scope, width: int, lifespan: int | None) -> None:
+        self._memory = memory
         self._lifespan = FOR_EVER if lifespan is None else lifespan
         self._columns, self._places = np.arange(width), np.arange(VALUE, VALUE + width)
-        self._registers = memory.array(f"{name}.told", 2)[:2]
+        self._registers = memory.array("registers", 2)[:2]
         self._attach(int(self._registers[PLACES]))
         if memory.restored and self._registers[PLACES]:
             self._link()
 
-    def ruled_out(self, times: Ints, rows: Ints, told_times: Ints, told: Ints) -> NDArray[np.bool_]:
+    def rejected(self, times: Ints, rows: Ints, punctuation_times: Ints, punctuations: Ints) -> NDArray[np.bool_]:
         """Whether each row came after a punctuation of its values. Both come in the order of time."""
         found = np.zeros(len(times), np.bool_)
-        self._fit(len(told))
+        self._fit(len(punctuations))
         if self._registers[PLACES]:
             lines, heads = self._lines, self._heads
             known = (self._lifespan, self._columns, self._places, lines, heads, self._registers)
-            rule_out(times, rows, self._columns, told_times, np.ascontiguousarray(told), *known, found)
+            punctuations = np.ascontiguousarray(punctuations)
+            reject(times, rows, self._columns, punctuation_times, punctuations, *known, found)
         return found
 
     def held_column(self, column: int) -> Ints:
@@ -48,13 +49,13 @@ class Punctuated:
         wanted = min(ROOM, int(self._registers[TAKEN]) + count)
         if wanted > self._registers[PLACES]:
             self._registers[PLACES] = min(ROOM, max(FIRST_PLACES, 1 << (wanted - 1).bit_length()))
-            self._memory.forget(f"{self._name}.heads")
+            self._memory.forget("heads")
             self._attach(int(self._registers[PLACES]))
             self._link()
 
     def _attach(self, places: int) -> None:
-        self._lines = self._memory.array(f"{self._name}.lines", places, VALUE + len(self._columns))[:places]
-        self._heads = self._memory.array(f"{self._name}.heads", 2 * places, derived=True)[: 2 * places]
+        self._lines = self._memory.array("lines", places, VALUE + len(self._columns))[:places]
+        self._heads = self._memory.array("heads", 2 * places, derived=True)[: 2 * places]
 
     def _link(self) -> None:
         taken = min(int(self._registers[TAKEN]), len(self._lines))

@@ -9,17 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.kernels.rows import run_begins, unroll
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 
 class SlotQueue:
     """Positions count up indefinitely; the queue holds those from `left` up to, and not including, `right`."""
 
-    def __init__(self, memory: Memory, name: str) -> None:
+    def __init__(self, memory: Scope) -> None:
         self._memory = memory
-        self._name = name
         #: [left, right, first run, end of runs]
-        self._registers = memory.array(f"{name}.queue", 4)
+        self._registers = memory.array("queue", 4)
 
     @property
     def left(self) -> int:
@@ -80,15 +79,15 @@ class SlotQueue:
     def _runs(self) -> Ints:
         """The position and the slot with which each run begins."""
         first, end = self._registers[2:4].tolist()
-        return self._memory.array(f"{self._name}.runs", 0, 2)[first:end]
+        return self._memory.array("runs", 0, 2)[first:end]
 
     def _append(self, positions: Ints, slots: Ints) -> None:
         first, end = self._registers[2:4].tolist()
         if first and first >= end - first:
-            runs = self._memory.array(f"{self._name}.runs", end, 2)
+            runs = self._memory.array("runs", end, 2)
             runs[: end - first] = runs[first:end]
             first, end = 0, end - first
-        runs = self._memory.array(f"{self._name}.runs", end + len(slots), 2)
+        runs = self._memory.array("runs", end + len(slots), 2)
         runs[end : end + len(slots), 0] = positions
         runs[end : end + len(slots), 1] = slots
         self._registers[2:4] = first, end + len(slots)

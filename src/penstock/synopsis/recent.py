@@ -1,4 +1,4 @@
-"""Recent values: since when each is there, and how many rows have it, for those who only count.
+"""Recent values: since when each is there, and how many rows have it, for observers that only count.
 
 A few are remembered, the last ones. Of many rows values are *thinned*: only those of one value in 16 are seen, and of
 fewer, if the ones that are wanted are too many (distinct sampling, Gibbons 2001). That is by hash, so numbers are then
@@ -21,7 +21,7 @@ from penstock.kernels.recent import (
     come_to_referred,
 )
 from penstock.synopsis.firsts import ALL
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 #: So many values are remembered.
 ROOM = 512
@@ -30,16 +30,16 @@ WHOLE, THIN = 1 << 16, 4
 
 
 class Recent:
-    def __init__(self, memory: Memory, name: str, width: int, room: int | None = None) -> None:
+    def __init__(self, memory: Scope, width: int, room: int | None = None) -> None:
         room = room or ROOM
         heads = 1 << (2 * room - 1).bit_length()
         self._ring = Ring(
-            memory.array(f"{name}.recent", room, VALUE + width)[:room],
-            memory.array(f"{name}.recent_heads", heads)[:heads],
-            memory.array(f"{name}.recent_registers", 3)[:3],
+            memory.array("recent", room, VALUE + width)[:room],
+            memory.array("recent_heads", heads)[:heads],
+            memory.array("recent_registers", 3)[:3],
         )
         #: [rows that were seen, how often their values were halved]
-        self._thinned = memory.array(f"{name}.thinned", 2)
+        self._thinned = memory.array("thinned", 2)
 
     def __len__(self) -> int:
         return int(self._ring.registers[TAKEN])

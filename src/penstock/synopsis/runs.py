@@ -2,7 +2,7 @@
 
 A file has a column per word of a row. Values that a dictionary numbers are written as they are, for numbers change when
 values are forgotten; for the same reason a key's hash is that of values. With each key goes the order of its hashes, so
-that a row is found by bisection in the mapped file, of which only the pages are read that are looked at.
+that a row is found by bisection in the mapped file, of which only the pages that are needed are read.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Layout:
 def write_run(table: pa.Table, keys: int, path: Path) -> int:
     """Writes rows with the orders of their keys' hashes; gives the bytes that they take.
 
-    Nobody reads the file before it is whole: no state names it yet. It is readable to its owner alone.
+    No reader opens the file before it is whole: no state names it yet. It is readable to its owner alone.
     """
     for number in range(keys):
         order = np.argsort(table.column(_hash(number)).to_numpy(), kind="stable").astype(np.int32)

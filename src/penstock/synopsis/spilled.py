@@ -7,7 +7,7 @@ when their file is next written.
 
 Which files there are is part of the state; a file is never changed. So whoever goes on from a state finds the files
 that it names: one that is needless is deleted in a later step than that in which it became so, when its state can be
-the last one no more. A step that failed leaves files that no state names. They are known by their names, which tell the
+the last one no more. A step that failed leaves files that no state names. They are known by their names, which hold the
 step, and deleted later.
 """
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from penstock.kernels import bloom
 from penstock.kernels.pointers import address
 from penstock.synopsis.dictionary import Dictionary
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.runs import Layout, Run, StoredRows, hashes_of, newest_start, sync, write_run
 
 #: So many files of a level become one of the next.
@@ -33,13 +33,13 @@ FAN_OUT = 8
 MOST_ROWS = 1 << 20
 #: So few hashes of rows that are not there any more may always be in a filter.
 FEW_STALE = 1024
-#: After so many steps it is looked for files that no state names.
+#: After so many steps files that no state names are removed.
 SWEEP_EVERY = 256
 
 #: Registers: steps so far, files in the table, the next file's number, rows that were taken back, those of them whose
 #: files are still there, and the start before which nothing is needed.
 _STEPS, _FILES, _NEXT, _TAKEN, _DEAD, _OLDEST = range(6)
-#: Columns of the table of files: number, step and token, which its name tells; rows, and how many of them were taken
+#: Columns of the table of files: number, step and token, which are in its name; rows, and how many of them were taken
 #: back; the latest start; level; bytes; and the step in which it became needless, or 0.
 _ID, _STEP, _TOKEN, _ROWS, _GONE, _NEWEST, _LEVEL, _BYTES, _DROPPED = range(9)
 
@@ -47,14 +47,14 @@ _ROW_BITS = 32
 
 
 class SpilledRows:
-    """Rows of one relation in files under a folder. All but the files lives in the machine's memory."""
+    """Rows of one relation in files under a folder. All but the files is in the machine's memory."""
 
-    def __init__(self, memory: Memory, name: str, folder: Path, layout: Layout, dictionary: Dictionary) -> None:
-        self._memory, self._name, self._folder = memory, name, folder
+    def __init__(self, memory: Scope, folder: Path, layout: Layout, dictionary: Dictionary) -> None:
+        self._memory, self._folder = memory, folder
         self._layout, self._dictionary = layout, dictionary
-        self._registers = memory.array(f"{name}.registers", 6)
+        self._registers = memory.array("registers", 6)
         self._runs: dict[int, Run] = {}
-        self._filters = [_Filter(memory, f"{name}.filter{key}") for key in range(len(layout.keys))]
+        self._filters = [_Filter(memory.scope("filter", key)) for key in range(len(layout.keys))]
         if memory.restored:
             self._refill()
             self._sweep(int(self._registers[_STEPS]) + 1)
@@ -188,8 +188,8 @@ class SpilledRows:
 
     def _add(self, table: pa.Table, level: int) -> None:
         number = int(self._registers[_NEXT])
-        told = (number, self._registers[_STEPS], secrets.randbits(63), table.num_rows)
-        line = np.array((*told, 0, newest_start(table), level, 0, 0), np.int64)
+        named = (number, self._registers[_STEPS], secrets.randbits(63), table.num_rows)
+        line = np.array((*named, 0, newest_start(table), level, 0, 0), np.int64)
         line[_BYTES] = write_run(table, len(self._layout.keys), self._path(line))
         self._registers[_NEXT] += 1
         self._keep(np.concatenate((self._table(0), line[np.newaxis])))
@@ -215,8 +215,8 @@ class SpilledRows:
     def _sweep(self, before: int) -> None:
         """Deletes files of steps before this one that no state names: those of steps that failed."""
         named = {self._path(file).name for file in self._table(0)}
-        for path in self._folder.glob(f"{self._name}-*.arrow"):
-            step = int(path.name.removeprefix(f"{self._name}-").partition("-")[0])
+        for path in self._folder.glob(f"{self._memory.name}-*.arrow"):
+            step = int(path.name.removeprefix(f"{self._memory.name}-").partition("-")[0])
             if path.name not in named and step < before:
                 path.unlink(missing_ok=True)
 
@@ -227,7 +227,7 @@ class SpilledRows:
         return self._runs[number]
 
     def _path(self, file: Ints) -> Path:
-        return self._folder / f"{self._name}-{int(file[_STEP]):08d}-{int(file[_TOKEN]):016x}.arrow"
+        return self._folder / f"{self._memory.name}-{int(file[_STEP]):08d}-{int(file[_TOKEN]):016x}.arrow"
 
     def _live(self) -> Ints:
         """The files that hold rows; a copy."""
@@ -238,7 +238,7 @@ class SpilledRows:
     def _table(self, more: int) -> Ints:
         """The table of files, with room for some more."""
         size = int(self._registers[_FILES]) + more
-        return self._memory.array(f"{self._name}.files", size, 9)[:size]
+        return self._memory.array("files", size, 9)[:size]
 
     def _keep(self, files: Ints) -> None:
         self._registers[_FILES] = len(files)
@@ -247,16 +247,16 @@ class SpilledRows:
     def _dead(self, more: int) -> Ints:
         """The rows that were taken back: number of the file, and place in it."""
         size = int(self._registers[_DEAD]) + more
-        return self._memory.array(f"{self._name}.dead", size)[:size]
+        return self._memory.array("dead", size)[:size]
 
 
 class _Filter:
     """A Bloom filter that lies in a machine's memory. It is derived: made anew of the files after a restore."""
 
-    def __init__(self, memory: Memory, name: str) -> None:
-        self._memory, self._name = memory, name
+    def __init__(self, memory: Scope) -> None:
+        self._memory = memory
         #: Hashes that were noted, and words that are in use.
-        self._registers = memory.array(f"{name}.size", 2, derived=True)
+        self._registers = memory.array("size", 2, derived=True)
         if not self._registers[1]:
             self.clear(0)
 
@@ -271,7 +271,7 @@ class _Filter:
 
     def clear(self, held: int) -> None:
         """Makes room for twice as many as are held."""
-        self._memory.forget(f"{self._name}.words")
+        self._memory.forget("words")
         self._registers[:2] = 0, 1 << max(6, (2 * held // bloom.PER_WORD).bit_length())
 
     def note(self, hashes: Ints) -> None:
@@ -287,7 +287,7 @@ class _Filter:
 
     @property
     def _words(self) -> Ints:
-        return self._memory.array(f"{self._name}.words", int(self._registers[1]), derived=True)
+        return self._memory.array("words", int(self._registers[1]), derived=True)
 
     @property
     def _mask(self) -> int:

@@ -9,32 +9,32 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.kernels.rows import scatter
-from penstock.synopsis.memory import Int32s, Ints, Memory
+from penstock.synopsis.memory import Int32s, Ints, Scope
 
 
 class BySlot:
     """An array that has a line for each slot of a store, and grows with it. Steps ask for it often."""
 
-    def __init__(self, memory: Memory, name: str, store: RowStore, width: int | None = None) -> None:
-        self._memory, self._name, self._store, self._width = memory, name, store, width
+    def __init__(self, memory: Scope, what: str, store: RowStore, width: int | None = None) -> None:
+        self._memory, self._what, self._store, self._width = memory, what, store, width
         self._capacity = -1
 
     def array(self) -> Ints:
         if self._capacity != (capacity := self._store.capacity):
-            self._capacity, self._array = capacity, self._memory.array(self._name, capacity, self._width)
+            self._capacity, self._array = capacity, self._memory.array(self._what, capacity, self._width)
         return self._array
 
 
 class Int32BySlot:
-    """The same of half words."""
+    """An array of numbers from -2^31 up to 2^31 that has one for each slot of a store, and grows with it."""
 
-    def __init__(self, memory: Memory, name: str, store: RowStore) -> None:
-        self._memory, self._name, self._store = memory, name, store
+    def __init__(self, memory: Scope, what: str, store: RowStore) -> None:
+        self._memory, self._what, self._store = memory, what, store
         self._capacity = -1
 
     def array(self) -> Int32s:
         if self._capacity != (capacity := self._store.capacity):
-            self._capacity, self._array = capacity, self._memory.halves(self._name, capacity)
+            self._capacity, self._array = capacity, self._memory.int32(self._what, capacity)
         return self._array
 
 
@@ -44,16 +44,15 @@ class RowStore:
     Of rows that are put, the last `null_words` are kept apart, and only from the first NULL on: most rows have none.
     """
 
-    def __init__(self, memory: Memory, name: str, width: int, null_words: int = 0) -> None:
+    def __init__(self, memory: Scope, width: int, null_words: int = 0) -> None:
         self._memory = memory
-        self._name = name
         self._width = width - null_words
         self._null_words = null_words
         self._leaving: list[Ints] = []
         #: [slots that were taken back, slots that were ever given out, capacity, whether a NULL has come]
-        self._registers = memory.array(f"{name}.slots", 4)
-        self._rows = BySlot(memory, f"{name}.rows", self, self._width)
-        self._starts = BySlot(memory, f"{name}.starts", self)
+        self._registers = memory.array("slots", 4)
+        self._rows = BySlot(memory, "rows", self, self._width)
+        self._starts = BySlot(memory, "starts", self)
 
     @property
     def rows(self) -> Ints:
@@ -69,7 +68,7 @@ class RowStore:
         """The null words that are kept apart, if a NULL has come."""
         if not self._registers[3]:
             return None
-        return self._memory.array(f"{self._name}.nulls", self.capacity, self._null_words)
+        return self._memory.array("nulls", self.capacity, self._null_words)
 
     @property
     def starts(self) -> Ints:
@@ -158,4 +157,4 @@ class RowStore:
 
     def _free(self, count: int) -> Ints:
         """The stack of slots that were taken back, with room for so many."""
-        return self._memory.array(f"{self._name}.free", count)
+        return self._memory.array("free", count)

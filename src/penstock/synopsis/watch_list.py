@@ -1,4 +1,4 @@
-"""Who waits for what: rows that are looked at again only when something with certain values has come (004)."""
+"""The watch list: rows that are examined again only when something with certain values has arrived (004, 5)."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy as np
 
 from penstock.kernels.index import unlink_rows
 from penstock.kernels.pointers import address
-from penstock.kernels.watching import HASH, INPUT, SLOT, chain, unchain, watchers
+from penstock.kernels.watching import HASH, INPUT, SLOT, chain, unchain, waiting_rows
 from penstock.synopsis.index import Index
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import RowStore
 
 
 class WatchList:
     """Rows are known by the number of their input and their slot; what they wait for by a hash."""
 
-    def __init__(self, memory: Memory, name: str, inputs: int) -> None:
-        self._memory, self._name, self._inputs = memory, name, inputs
-        self._entries = RowStore(memory, name, 4)
-        self._index = Index(memory, f"{name}.hashes", (HASH,))
+    def __init__(self, memory: Scope, inputs: int) -> None:
+        self._memory, self._inputs = memory, inputs
+        self._entries = RowStore(memory, 4)
+        self._index = Index(memory.scope("hashes"), (HASH,))
         if memory.restored:
-            held = self._memory.array(f"{name}.held", self._entries.capacity)
+            held = self._memory.array("held", self._entries.capacity)
             self._index.rebuild(self._entries.capacity, self._entries.rows, np.flatnonzero(held))
 
     def __len__(self) -> int:
@@ -35,7 +35,7 @@ class WatchList:
         fresh = self._entries.allocate(len(hashes))
         rows = self._entries.rows
         chain(rows, fresh, hashes, inputs, slots, self._firsts(capacities))
-        self._memory.array(f"{self._name}.held", self._entries.capacity)[fresh] = 1
+        self._memory.array("held", self._entries.capacity)[fresh] = 1
         self._index.fit(len(self._entries), self._entries.capacity, rows)
         self._index.put(rows, fresh)
 
@@ -44,7 +44,7 @@ class WatchList:
         if not len(self._entries) or not len(hashes):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         rows, index = self._entries.rows, self._index
-        found = watchers(rows, index.heads, index.mask, index.links, hashes.reshape(-1, 1))
+        found = waiting_rows(rows, index.heads, index.mask, index.links, hashes.reshape(-1, 1))
         return rows[found, INPUT], rows[found, SLOT]
 
     def drop(self, inputs: Ints, slots: Ints, capacities: Sequence[int]) -> None:
@@ -53,12 +53,12 @@ class WatchList:
             return
         found = unchain(self._entries.rows, inputs, slots, self._firsts(capacities))
         unlink_rows(self._index.heads, self._index.links, found, np.full(len(found), -1, np.int64))
-        self._memory.array(f"{self._name}.held", self._entries.capacity)[found] = 0
+        self._memory.array("held", self._entries.capacity)[found] = 0
         self._entries.release(found)
-        self._entries.end_step()  # nobody looks at an entry that is gone
+        self._entries.end_step()  # no entry that is gone is read
 
     def _firsts(self, capacities: Sequence[int]) -> Ints:
         """Of each input the address of its slots' first entries."""
-        names = (f"{self._name}.first{number}" for number in range(self._inputs))
-        arrays = (self._memory.array(name, size) for name, size in zip(names, capacities, strict=True))
+        scopes = (self._memory.scope("input", number) for number in range(self._inputs))
+        arrays = (scope.array("first", size) for scope, size in zip(scopes, capacities, strict=True))
         return np.array([address(array) if len(array) else 0 for array in arrays], np.int64)

@@ -30,8 +30,8 @@ from penstock.engines.spark.state_recovery import LiveMachine
 from penstock.engines.spark.work import Work
 from penstock.engines.spark.written import file_name, write_results
 from penstock.errors import PenstockError
+from penstock.retention.code_owners import sweep
 from penstock.retention.monitors import Violation
-from penstock.retention.sweep import sweep
 from penstock.synopsis.deltas import Deltas, no_deltas, one_after_the_other
 from penstock.synopsis.memory import Ints
 

@@ -48,17 +48,17 @@ from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment
+from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.retention.purge import Purge
-from penstock.retention.sweep import Holder, RowCodeOwner
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.events import Events, one_after_the_other
-from penstock.synopsis.memory import Memory
+from penstock.synopsis.memory import Memory, Scope
 from penstock.synopsis.store import RowStore
 
 
 class Builder:
-    """Makes the operators of a fragment, from the root down, each under a name of its own."""
+    """Makes the operators of a fragment, from the root down, each with memory of its own."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Builder:
         #: The folder for rows that are put on disk.
         self.spill = spill
         self.routes, self.shares = fragment.routes, fragment.shares
-        #: The join of whose results nobody wants to know when they go.
+        #: The join whose results are only inserted: no reader needs to know when they are deleted.
         self.insert_only = insert_only
         self.leaves = [route.leaf for route in fragment.routes]
         self.guards = fragment.guards
@@ -87,7 +87,7 @@ class Builder:
         self._number = 0
         self.stores: list[RowStore | SharedWindow] = []
         #: All that stores codes.
-        self.holders: list[Holder] = []
+        self.code_owners: list[CodeOwner] = []
         self.gauges = Gauges()
         #: All joins, whose probe paths may be replaced between two steps.
         self.joins: list[JoinCore] = []
@@ -101,17 +101,17 @@ class Builder:
 
     def add_rstream(self, store: RowStore, schema: Schema) -> None:
         """RSTREAM keeps the relation once more, at the root."""
-        self.holders.append(RowCodeOwner(store.held_column, schema))
+        self.code_owners.append(RowCodeOwner(store.held_column, schema))
         root = self.gauges.all[0]
-        root.arrays.append("rstream")
+        root.memory.append(self.memory.scope("rstream"))
         root.counts.append(store.__len__)
-        root.in_flight_arrays.append("ticks")  # instants, not rows
+        root.in_flight_memory.append(self.memory.scope("ticks"))  # instants, not rows
 
     def add_in_flight(self, buffer: InputBuffer) -> None:
         """Counts the rows in flight of an input at the operator that reads them first."""
-        self.holders += buffer.holders
+        self.code_owners += buffer.code_owners
         gauge = self._leaf_gauges.get(buffer.leaf, self.gauges.all[0])
-        gauge.in_flight_arrays.append(buffer.name)
+        gauge.in_flight_memory.append(buffer.memory)
         gauge.in_flight.append(buffer.__len__)
 
     def deltas(self, relation: Relation) -> BlockNode:
@@ -182,7 +182,7 @@ class Builder:
 
     def _bag(self, relation: Relation) -> Stored:
         deltas = self.deltas(relation)
-        bag = Bag(self.memory, self.name("bag"), row_width(len(relation.schema)))
+        bag = Bag(self.scope("bag"), row_width(len(relation.schema)))
         self.keeps(bag.store, relation.schema)
         self.stores.append(bag.store)
 
@@ -191,14 +191,15 @@ class Builder:
 
         return Stored(relation.schema, bag.store, step_bag)
 
-    def name(self, what: str) -> str:
+    def scope(self, what: str) -> Scope:
+        """Memory for the operator that is being built."""
         self._number += 1
-        name = f"{what}{self._number}"
-        self.gauges.top.arrays.append(name)
-        return name
+        scope = self.memory.scope(what, self._number)
+        self.gauges.top.memory.append(scope)
+        return scope
 
     def keeps(self, store: RowStore, schema: Schema) -> None:
-        self.holders.append(RowCodeOwner(store.held_column, schema))
+        self.code_owners.append(RowCodeOwner(store.held_column, schema))
         self.gauges.top.counts.append(store.__len__)
 
     def leaf(self, relation: Relation) -> int:

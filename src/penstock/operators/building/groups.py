@@ -33,7 +33,7 @@ from penstock.operators.groups.panes import PartialAggregates
 from penstock.operators.joins.bucket_totals import Summed
 from penstock.operators.projection import Projection, projection
 from penstock.plan.panes import Panes
-from penstock.retention.sweep import RowCodeOwner
+from penstock.retention.code_owners import RowCodeOwner
 from penstock.synopsis.deltas import Deltas, row_width
 from penstock.synopsis.memory import Ints
 from penstock.types import Type
@@ -50,9 +50,9 @@ def build_ending(build: Builder, node: Ending) -> BlockNode:
     groups = measured_blocks(groups, gauge)
     evidence = [build.rows(scan) for scan in node.evidence]
     keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
-    endings = Endings(build.memory, build.name("endings"), node, keys, build.dictionary)
+    endings = Endings(build.scope("endings"), node, keys, build.dictionary)
     has_seen = any(isinstance(closer, Seen) for closer in node.all_closers())
-    build.holders += endings.holders
+    build.code_owners += endings.code_owners
     build.gauges.top.counts.append(endings.__len__)
     values = [_build_values(build, operator, each) for each in node.values]
 
@@ -87,8 +87,8 @@ def _build_values(
     assert isinstance(operator, AggregateOperator)
     held = DistinctValues(operator, node.aggregation)
     evidence = [build.rows(scan) for scan in node.groups.evidence]
-    endings = Endings(build.memory, build.name("endings"), node.groups, len(node.groups.schema), build.dictionary)
-    build.holders += endings.holders
+    endings = Endings(build.scope("endings"), node.groups, len(node.groups.schema), build.dictionary)
+    build.code_owners += endings.code_owners
     build.gauges.top.counts.append(endings.__len__)
 
     def forget_values(step: Step, ended: Mapping[int, Ints]) -> None:
@@ -136,7 +136,7 @@ def build_aggregate(build: Builder, relation: Aggregate) -> tuple[AggregateOpera
         return _total_aggregate(build, relation.input, relation, specs)
     below = build.project(relation.input, keys + arguments)
     grows = is_monotone(relation.input)
-    operator = AggregateOperator(build.memory, build.name("aggregate"), key_types, specs, build.dictionary, grows)
+    operator = AggregateOperator(build.scope("aggregate"), key_types, specs, build.dictionary, grows)
     _holds(build, operator)
     return operator, lambda step: operator.blocks(below(step), step.until)
 
@@ -146,12 +146,10 @@ def _pane_aggregate(
 ) -> tuple[AggregateOperator, BlockNode]:
     with build.gauges.building(panes) as gauge:
         rows = build_unordered(build, panes.scan)
-        partials = PartialAggregates(
-            build.memory, build.name("panes"), panes.window, key_types, specs, build.dictionary
-        )
+        partials = PartialAggregates(build.scope("panes"), panes.window, key_types, specs, build.dictionary)
         _holds(build, partials)
-    name = build.name("aggregate")
-    operator = AggregateOperator(build.memory, name, key_types, specs, build.dictionary, shape=partials.shape)
+    memory = build.scope("aggregate")
+    operator = AggregateOperator(memory, key_types, specs, build.dictionary, shape=partials.shape)
     _holds(build, operator)
 
     def aggregate(step: Step) -> Deltas:
@@ -216,9 +214,9 @@ def _partial_aggregate(
     shape = InputShape(0, len(body), tuple(arguments), tuple(partials))
     shown = join.listed if join.counted else join.schema
     project, width = projection(tuple(body), shown), row_width(len(shown))
-    name, key_types = build.name("aggregate"), tuple(key.type for key in keys)
+    memory, key_types = build.scope("aggregate"), tuple(key.type for key in keys)
     grows = grows or is_monotone(join)
-    operator = AggregateOperator(build.memory, name, key_types, specs, build.dictionary, grows, shape)
+    operator = AggregateOperator(memory, key_types, specs, build.dictionary, grows, shape)
     _holds(build, operator)
 
     def projected(step: Step) -> Blocks:
@@ -230,15 +228,15 @@ def _partial_aggregate(
 
 
 def _holds(build: Builder, operator: AggregateOperator | PartialAggregates) -> None:
-    build.holders.append(operator)
+    build.code_owners.append(operator)
     build.gauges.top.counts.append(operator.state_rows)
 
 
 def build_counting(build: Builder, function: int, sides: tuple[Relation, ...]) -> tuple[CountingOperator, BlockNode]:
     nodes = [build.deltas(side) for side in sides]
     width = row_width(len(sides[0].schema))
-    operator = CountingOperator(build.memory, build.name("count"), width, function)
-    build.holders.append(RowCodeOwner(operator.held_column, sides[0].schema))
+    operator = CountingOperator(build.scope("count"), width, function)
+    build.code_owners.append(RowCodeOwner(operator.held_column, sides[0].schema))
     build.gauges.top.counts.append(operator.state_rows)
 
     def count(step: Step) -> Blocks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -17,7 +17,6 @@ from penstock.algebra.relations import Aggregation, Relation, Schema
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
-from penstock.closing.rules import JoinRetention
 from penstock.operators.blocks import Blocks
 from penstock.operators.building.nodes import (
     BlockNode,
@@ -40,26 +39,28 @@ from penstock.operators.joins.bucket_join import (
 from penstock.operators.joins.bucket_totals import BucketTotals, Summed
 from penstock.operators.joins.mjoin import (
     ColumnSum,
-    Combinations,
     JoinCore,
     JoinOperator,
     Residual,
     SemiJoinOperator,
 )
+from penstock.operators.joins.purging_join import CountedWindow, PurgingJoin, PurgingSemiJoin
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
 from penstock.plan.path_counting import is_indexed
 from penstock.plan.probe_paths import paths_of
 from penstock.retention.admission import Admission
-from penstock.retention.purge import Purge, looked_up
-from penstock.retention.spill import with_leaving
-from penstock.retention.windows import RecallableWindow
+from penstock.retention.purge import Purge, purge_indexes
+from penstock.retention.retained_join import RetainedJoin
+from penstock.retention.spill import Spill
+from penstock.retention.stamps import Stamps
+from penstock.retention.windows import PurgeableWindow, RecallableWindow
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import Deltas, row_width
-from penstock.synopsis.events import Events, Some
+from penstock.synopsis.events import Events
 from penstock.synopsis.indexed_inputs import JoinInput
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Memory
 from penstock.synopsis.store import RowStore
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> BlockNode:
     """The join's results, of these columns."""
     if join.retention is not None:
-        return _purging_join(build, join, join.retention, columns)
+        return _purging_join(build, join, columns)
     if join.buckets:
         return _bucket_join(build, join, columns)
     if join.stateless is not None:
@@ -80,69 +81,77 @@ def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> BlockNode
     return lambda step: operator.step([part.events(step) for part in parts])
 
 
-def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, columns: Schema) -> BlockNode:
-    windows = {number: _PurgeableInput(build, node.operands[number]) for number in node.forgets}
+def _purging_join(build: Builder, node: PhysicalJoin, columns: Schema) -> BlockNode:
+    inputs = {number: _PurgeableInput(build, node.operands[number]) for number in node.forgets}
     parts = [
-        windows[number].stored if number in windows else build.events(operand)
+        inputs[number].stored if number in inputs else build.events(operand)
         for number, operand in enumerate(node.operands)
     ]
     insert_only = node is build.insert_only
-    core = _core(build, node, columns, parts, insert_only=insert_only, looked_up=looked_up(node))
-    evidence = [build.rows(scan) for scan in node.evidence]
-    forgetting = {number: own.window for number, own in windows.items()}
-    retracts = not insert_only and not is_monotone(node)
-    copies = [_copies(build, node, monitor) for monitor in retention.monitors]
-    name = build.name("purge")
-    purge = Purge(
-        build.memory,
-        name,
-        node,
-        core,
-        core.probes,
-        forgetting,
-        retracts,
-        build.dictionary,
-        copies,
-        build.forgetting,
-        build.spill,
-    )
-    # What a row joins may be on disk: then all rows are let in.
+    core = _core(build, node, columns, parts, insert_only=insert_only, indexed=purge_indexes(node))
+    windows = {number: own.window for number, own in inputs.items()}
+    purge = _purge(build, node, core, windows, retracts=not insert_only and not is_monotone(node))
+    # What a row joins may be on disk: then all rows are admitted.
     admission = Admission(node, core, tuple(windows) if purge.spill is None else ())
-    build.holders += purge.holders
+    return _purging(build, PurgingJoin(core, windows, purge, admission), node, inputs, parts)
+
+
+def _purging_semi_join(build: Builder, node: PhysicalJoin) -> BlockNode:
+    inputs = {number: _PurgeableInput(build, operand) for number, operand in enumerate(node.operands)}
+    parts = [own.stored for own in inputs.values()]
+    core = _core(build, node, (), parts, indexed=purge_indexes(node))
+    wants_match = node.kind is JoinKind.SEMI
+    semi_join = SemiJoinOperator(build.scope("semijoin"), core, wants_match, grows=_grows(node))
+    left, right = (cast(RecallableWindow, own.window) for own in inputs.values())
+    windows = {0: CountedWindow(left, semi_join), 1: right}
+    operator = PurgingSemiJoin(core, semi_join, windows, _purge(build, node, core, windows))
+    return build.narrowed(_purging(build, operator, node, inputs, parts), parts[0], node.schema)
+
+
+def _purge(
+    build: Builder,
+    node: PhysicalJoin,
+    core: JoinCore,
+    windows: Mapping[int, PurgeableWindow],
+    *,
+    retracts: bool = False,
+) -> Purge:
+    """The purge of a join, which its gauge measures."""
+    copies = tuple(_copies(build, node, monitor) for monitor in node.monitors)
+    join = RetainedJoin(node, core, build.scope("purge"), build.dictionary, retracts, copies)
+    stamps, spill, gauge = Stamps(join), None, build.gauges.top
+    if node.probable:
+        assert build.spill is not None, "rows are spilled, but no folder is given"
+        recallable = cast(Mapping[int, RecallableWindow], windows)  # the plan sees to that
+        spill = Spill(join, core.probes, recallable, stamps, build.spill)
+        gauge.on_disk.append(spill.on_disk)
+    purge = Purge(join, windows, stamps, build.forgetting, spill)
+    build.code_owners += purge.code_owners
     build.purges.append(purge)
-    build.gauges.top.counts.append(purge.__len__)
-    build.gauges.top.ruled_out.append(purge.ruled_out.count)
-    build.gauges.top.given_up.append(purge.wait_timeout.count)
-    build.gauges.top.monitors.append(purge.reports)
-    _measure_disk(build, purge)
-
-    def join(step: Step) -> Blocks:
-        arrived = {number: own.arrivals(step) for number, own in windows.items()}
-        came = {number: part.events(step) for number, part in enumerate(parts) if number not in windows}
-        purge.learn([rows(step) for rows in evidence], {**arrived, **came}, step.until)
-        entered = {}
-        for number in admission.order:
-            if number in windows:
-                came[number] = windows[number].step(step, admission.admit_rows(number, arrived[number]))
-            entered[number] = core.enter(number, purge.ruled_out.allowed(number, came[number]))
-        events = [entered[number] for number in range(len(parts))]
-        for number, leaving in purge.bring_back(events, step.until).items():
-            came[number] = with_leaving(came[number], leaving)
-            events[number] = core.follow(number, with_leaving(events[number], leaving))
-        purge.wake(events)
-        for found in core.blocks(events):
-            results = found.deltas()
-            purge.gave(int((results.weight > 0).sum()))
-            purge.found(found.slots)
-            yield results.take(purge.wait_timeout.in_time(found.slots, results.ts))
-        purge.step([came[number] for number in range(len(parts))], events)
-
-    return join
+    gauge.counts.append(purge.__len__)
+    gauge.rejected.append(purge.rejection.count)
+    gauge.timed_out.append(purge.wait_timeout.count)
+    gauge.monitors.append(purge.reports)
+    return purge
 
 
-def _measure_disk(build: Builder, purge: Purge) -> None:
-    if purge.spill is not None:
-        build.gauges.top.on_disk.append(purge.spill.on_disk)
+def _purging(
+    build: Builder,
+    operator: PurgingJoin,
+    node: PhysicalJoin,
+    inputs: Mapping[int, _PurgeableInput],
+    parts: Sequence[Stored],
+) -> BlockNode:
+    evidence = [build.rows(scan) for scan in node.evidence]
+
+    def step_join(step: Step) -> Blocks:
+        arrivals = {number: own.arrivals(step) for number, own in inputs.items()}
+        others = {number: part.events(step) for number, part in enumerate(parts) if number not in inputs}
+        yield from operator.step([rows(step) for rows in evidence], arrivals, others, step.until)
+        for number, own in inputs.items():
+            own.gauge.stepped(step.inputs, operator.window_events[number])
+
+    return step_join
 
 
 def _copies(build: Builder, node: PhysicalJoin, monitor: Monitor) -> int:
@@ -169,8 +178,8 @@ def build_totals(build: Builder, node: PhysicalJoin, summed: Sequence[Summed]) -
     """A join of buckets, of all columns, each result with partial aggregates behind them."""
     nodes, parts, synopses = _bucket_inputs(build, node)
     schemas = [part.schema for part in parts]
-    totals = BucketTotals(build.memory, build.name("totals"), summed, schemas, build.dictionary)
-    build.holders.append(totals)
+    totals = BucketTotals(build.scope("totals"), summed, schemas, build.dictionary)
+    build.code_owners.append(totals)
     core = _core(build, node, node.schema if node.kind is JoinKind.JOIN else (), parts)
     inputs = BucketInputs(core, synopses)
     operator: BucketJoinOperator | BucketSemiJoinOperator
@@ -178,7 +187,7 @@ def build_totals(build: Builder, node: PhysicalJoin, summed: Sequence[Summed]) -
         operator = BucketJoinOperator(inputs, totals)
     else:
         wants_match = node.kind is JoinKind.SEMI
-        inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+        inner = SemiJoinOperator(build.scope("semijoin"), core, wants_match)
         operator = BucketSemiJoinOperator(inputs, inner, wants_match, totals)
     return lambda step: operator.step([changes(step) for changes in nodes]), totals
 
@@ -201,7 +210,7 @@ def _bucket_inputs(
         schema = (*operand.schema, *(interval.column for interval in kept.intervals))
         joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
         recipe, width = recipe_of(kept, schema, joined), row_width(len(schema))
-        synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(kept))
+        synopsis = ConstantSynopsis(build.scope("buckets"), width, recipe, skyline_of(kept))
         build.keeps(synopsis.store, schema)
         build.stores.append(synopsis.store)
         build.purges_within_step |= kept.space is not None
@@ -234,75 +243,15 @@ def _no_events(step: Step) -> Events:
 
 
 class _PurgeableInput:
-    """A window of one reader, who may forget its rows, or not let them in."""
+    """An input with a window of its own, of which its one reader may drop rows, or admit only some."""
 
     def __init__(self, build: Builder, scan: Relation) -> None:
         assert isinstance(scan, Scan)
-        with build.gauges.building(scan) as self._gauge:
+        with build.gauges.building(scan) as self.gauge:
             self.arrivals = build_arrivals(build, scan)
             self.window = build_purgeable(build, scan)
             build.stores.append(self.window.store)
-        self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, self.arrivals(step)))
-
-    def step(self, step: Step, came: Deltas) -> Events:
-        """The events of rows that came, those that were let in."""
-        events = self.window.step(came, step.until)
-        self._gauge.stepped(step.inputs, len(events))
-        return events
-
-
-class _Settled:
-    """The left window of a semi-join: a row that it forgets is counted no more."""
-
-    def __init__(self, window: RecallableWindow, operator: SemiJoinOperator) -> None:
-        self.store, self.step, self.oldest = window.store, window.step, window.oldest
-        self._window, self._operator = window, operator
-
-    def forget(self, slots: Ints) -> None:
-        self._operator.forget(slots)
-        self._window.forget(slots)
-
-    def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
-        slots, leaving = self._window.bring_back(rows, starts, until)
-        self._operator.bring_back(slots)
-        return slots, leaving
-
-
-def _purging_semi_join(build: Builder, node: PhysicalJoin) -> BlockNode:
-    """Rows of both sides go when they match nothing new, and a left row as soon as it has a match, which it keeps."""
-    windows = [_PurgeableInput(build, operand) for operand in node.operands]
-    core = _core(build, node, (), [own.stored for own in windows], looked_up=looked_up(node))
-    evidence = [build.rows(scan) for scan in node.evidence]
-    wants_match = node.kind is JoinKind.SEMI
-    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match, grows=_grows(node))
-    left, right = (cast(RecallableWindow, own.window) for own in windows)
-    forgetting = {0: _Settled(left, operator), 1: right}
-    name = build.name("purge")
-    settings = (build.forgetting, build.spill)
-    purge = Purge(
-        build.memory, name, node, core, core.probes, forgetting, False, build.dictionary, (), *settings, once=(0,)
-    )
-    _measure_disk(build, purge)
-    build.holders += purge.holders
-    build.purges.append(purge)
-    build.gauges.top.counts.append(purge.__len__)
-    build.gauges.top.ruled_out.append(purge.ruled_out.count)
-    build.gauges.top.given_up.append(purge.wait_timeout.count)
-
-    def in_time(found: Combinations) -> Some:
-        return purge.wait_timeout.in_time(found.slots, found.deltas().ts)
-
-    def semi_join(step: Step) -> Blocks:
-        purge.learn([rows(step) for rows in evidence], {}, step.until)
-        came = [own.step(step, own.arrivals(step)) for own in windows]
-        allowed = [purge.ruled_out.allowed(number, events) for number, events in enumerate(came)]
-        entered = [core.enter(number, events) for number, events in enumerate(allowed)]
-        purge.bring_back(entered, step.until)
-        purge.wake(entered)
-        yield from operator.shown(allowed[0], operator.matches(entered, in_time, purge.found))
-        purge.step(came, entered)
-
-    return build.narrowed(semi_join, windows[0].stored, node.schema)
+        self.stored = Stored(scan.schema, self.window.store, _no_events)
 
 
 def _grows(join: PhysicalJoin) -> bool:
@@ -320,7 +269,7 @@ def build_semi_join(build: Builder, relation: PhysicalJoin) -> BlockNode:
     parts = [build.events(side) for side in relation.operands]
     core = _core(build, relation, (), parts)
     wants_match = relation.kind is JoinKind.SEMI
-    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match, grows=_grows(relation))
+    operator = SemiJoinOperator(build.scope("semijoin"), core, wants_match, grows=_grows(relation))
 
     def semi_join(step: Step) -> Blocks:
         return operator.step([part.events(step) for part in parts])
@@ -332,7 +281,7 @@ def _bucket_semi_join(build: Builder, relation: PhysicalJoin) -> BlockNode:
     nodes, parts, synopses = _bucket_inputs(build, relation)
     core = _core(build, relation, (), parts)
     wants_match = relation.kind is JoinKind.SEMI
-    inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    inner = SemiJoinOperator(build.scope("semijoin"), core, wants_match)
     operator = BucketSemiJoinOperator(BucketInputs(core, synopses), inner, wants_match)
     return build.narrowed(lambda step: operator.step([changes(step) for changes in nodes]), parts[0], relation.schema)
 
@@ -352,7 +301,7 @@ def _stateless_semi_join(build: Builder, relation: PhysicalJoin, stateless: int)
     wants_match = relation.kind is JoinKind.SEMI
     if stateless == 0:
         return in_one_block(lambda step: shown(rows, changes(step), table.events(step), wants_match))
-    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    operator = SemiJoinOperator(build.scope("semijoin"), core, wants_match)
     return lambda step: matched(rows, changes(step), table.events(step), operator)
 
 
@@ -360,7 +309,7 @@ def _stateless_inputs(build: Builder, node: PhysicalJoin, stateless: int) -> tup
     """The changes of the stateless input, where each input's rows are, and the store of its rows for one step."""
     own = node.operands[stateless]
     # No operator has to find these rows again, so they are not among what is persisted.
-    store = RowStore(Memory(), "stateless", row_width(len(own.schema)))
+    store = RowStore(Memory().scope("stateless"), row_width(len(own.schema)))
     changes: list[DeltaNode] = []
     parts = []
     for number, below in enumerate(node.operands):
@@ -378,7 +327,7 @@ def _core(
     parts: Sequence[Stored],
     *,
     insert_only: bool = False,
-    looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
+    indexed: Iterable[tuple[int, tuple[int, ...]]] = (),
 ) -> JoinCore:
     inputs = []
     variables = join_variables(join)
@@ -389,10 +338,9 @@ def _core(
     stored = tuple(column for part in parts for column in part.schema)
     residual = _residual(build, tuple(expr for expr in join.on if not is_indexed(expr, variables)), stored)
     shown = tuple(map(stored.index, columns))
-    name = build.name("join")
-    make = partial(JoinCore, build.memory, name, tuple(inputs), residual, shown, paths_of(join))
+    make = partial(JoinCore, build.scope("join"), tuple(inputs), residual, shown, paths_of(join))
     sums = [_column_sum(parts, join, aggregation) for aggregation in join.summed]
-    core = make(insert_only=insert_only, looked_up=looked_up, counted=join.counted, sums=sums)
+    core = make(insert_only=insert_only, indexed=indexed, counted=join.counted, sums=sums)
     build.joins.append(core)
     return core
 

@@ -76,7 +76,7 @@ def at_once(node: BlockNode) -> DeltaNode:
 
 
 def once(node: Callable[[Step], Out]) -> Callable[[Step], Out]:
-    """The node, asked once in a step for all who read it."""
+    """The node, asked once in a step for all its readers."""
     last: list[tuple[Step, Out]] = []
 
     def asked(step: Step) -> Out:

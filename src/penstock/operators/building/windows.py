@@ -14,8 +14,8 @@ from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.operators.windows.windows import window_operator
 from penstock.plan.sharing import SharedScan, same_rows
+from penstock.retention.code_owners import RowCodeOwner
 from penstock.retention.guards import Guards
-from penstock.retention.sweep import RowCodeOwner
 from penstock.retention.windows import PurgeableWindow, WindowOperator
 from penstock.synopsis.deltas import no_deltas, row_width
 from penstock.synopsis.events import Events
@@ -30,9 +30,9 @@ def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
     own = [guard for guard in build.guards if guard.leaf == number]
     if not own:
         return lambda step: step.inputs[number]
-    guards = Guards(build.memory, build.name("guards"), own, scan, build.dictionary)
-    build.holders += guards.holders
-    build.gauges.top.ruled_out.append(guards.violations)
+    guards = Guards(build.scope("guards"), own, scan, build.dictionary)
+    build.code_owners += guards.code_owners
+    build.gauges.top.rejected.append(guards.violations)
     return lambda step: guards.step(step.inputs[number], [step.inputs[guard.evidence] for guard in own])
 
 
@@ -69,12 +69,11 @@ def _stub(build: Builder, shared: SharedScan, stores: SharedStores) -> StoreAndE
 
 
 def _shared_window(build: Builder, scan: Scan) -> SharedWindow:
-    name = build.name("input")
-    reorder = Reorder(build.memory, name, row_width(len(scan.schema)), counts=scan.counts)
-    build.holders.append(RowCodeOwner(reorder.held_column, scan.schema))
-    gauge = build.gauges.top
-    gauge.arrays.remove(name)
-    gauge.in_flight_arrays.append(name)
+    gauge, memory = build.gauges.top, build.scope("input")
+    reorder = Reorder(memory, row_width(len(scan.schema)), counts=scan.counts)
+    build.code_owners.append(RowCodeOwner(reorder.held_column, scan.schema))
+    gauge.memory.remove(memory)
+    gauge.in_flight_memory.append(memory)
     gauge.in_flight.append(reorder.__len__)
     return SharedWindow(reorder, build_operator(build, scan))
 
@@ -96,8 +95,8 @@ def build_operator(build: Builder, scan: Scan, *, counts: bool = False) -> Windo
     """A window; with `counts` it counts rows that it does not store, even if it has no filter."""
     columns = len(scan.schema)
     by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
-    name, width, counts = build.name("window"), row_width(columns), counts or bool(scan.where)
-    window = window_operator(scan.spec, build.memory, name, columns, width, by, counts=counts)
+    counts = counts or bool(scan.where)
+    window = window_operator(scan.spec, build.scope("window"), columns, row_width(columns), by, counts=counts)
     build.keeps(window.store, scan.schema)
     return window
 
@@ -105,7 +104,7 @@ def build_operator(build: Builder, scan: Scan, *, counts: bool = False) -> Windo
 def build_purgeable(build: Builder, scan: Scan) -> PurgeableWindow:
     """A window of one reader, who may forget its rows."""
     columns = len(scan.schema)
-    window = purgeable_window(scan.spec, build.memory, build.name("window"), columns, row_width(columns))
+    window = purgeable_window(scan.spec, build.scope("window"), columns, row_width(columns))
     build.keeps(window.store, scan.schema)
     return window
 

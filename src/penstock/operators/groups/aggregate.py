@@ -19,7 +19,7 @@ from penstock.operators.blocks import Blocks
 from penstock.synopsis.codes import NARROW_PRECISION, is_interned
 from penstock.synopsis.deltas import NEVER, NULL_BITS, Deltas, assemble, is_null, no_deltas, null_words, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.types import BIGINT_RANGE, Kind, Type
 
 _WORD = 1 << 64
@@ -109,8 +109,7 @@ class AggregateOperator:
 
     def __init__(
         self,
-        memory: Memory,
-        name: str,
+        memory: Scope,
         key_types: tuple[Type, ...],
         aggregations: tuple[AggregationSpec, ...],
         dictionary: Dictionary,
@@ -118,7 +117,6 @@ class AggregateOperator:
         shape: InputShape | None = None,
     ) -> None:
         self._memory = memory
-        self._name = name
         self._key_types = key_types
         self._keys = key_count = len(key_types)
         self._specs = aggregations
@@ -343,7 +341,7 @@ class AggregateOperator:
         return self._array(table, rows, self._widths[table])
 
     def _array(self, table: str, rows: int, width: int | None = None, derived: bool = False) -> Ints:
-        return self._memory.array(f"{self._name}/{table}", rows, width, derived)
+        return self._memory.array(table, rows, width, derived)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from penstock.kernels.counting import count_rows
 from penstock.kernels.index import unlink_rows
 from penstock.synopsis.deltas import NEVER, Deltas
 from penstock.synopsis.index import Index
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 FUNCTIONS = {
     (SetOperator.UNION, False): counting.UNION,
@@ -24,13 +24,13 @@ FUNCTIONS = {
 
 
 class CountingOperator:
-    def __init__(self, memory: Memory, name: str, width: int, function: int) -> None:
-        self._memory, self._name = memory, name
+    def __init__(self, memory: Scope, width: int, function: int) -> None:
+        self._memory = memory
         self._width = width
         self._function = function
-        self._index = Index(memory, f"{name}.rows", tuple(range(width)))
+        self._index = Index(memory.scope("rows"), tuple(range(width)))
         #: [free slots, rows held, slots ever made]
-        self._registers = memory.array(f"{name}.registers", 3)
+        self._registers = memory.array("registers", 3)
         if memory.restored:
             made = int(self._registers[2])
             self._index.rebuild(made, self._rows(made), self._held())
@@ -48,11 +48,11 @@ class CountingOperator:
             numbers[order],
             np.concatenate([side.rows for side in sides])[order],
             self._rows(made),
-            self._memory.array(f"{self._name}.counts", made, 4),
+            self._memory.array("counts", made, 4),
             self._index.heads,
             self._index.mask,
             self._index.links,
-            self._memory.array(f"{self._name}.free", made),
+            self._memory.array("free", made),
             self._registers,
         )
         return Deltas(*out)
@@ -66,10 +66,10 @@ class CountingOperator:
         closed = closing(self._rows(0)[held])
         gone, ts = held[closed != NEVER], closed[closed != NEVER]
         rows = self._rows(0)[gone]
-        self._memory.array(f"{self._name}.counts", 0, 4)[gone] = 0
+        self._memory.array("counts", 0, 4)[gone] = 0
         unlink_rows(self._index.heads, self._index.links, gone, np.full(len(gone), -1, np.int64))
         free = int(self._registers[0])
-        self._memory.array(f"{self._name}.free", 0)[free : free + len(gone)] = gone
+        self._memory.array("free", 0)[free : free + len(gone)] = gone
         self._registers[0] += len(gone)
         self._registers[1] -= len(gone)
         return Deltas(ts, np.ones(len(ts), np.int64), rows).in_order()
@@ -83,18 +83,18 @@ class CountingOperator:
 
     def _held(self) -> Ints:
         made = int(self._registers[2])
-        counts = self._memory.array(f"{self._name}.counts", made, 4)
+        counts = self._memory.array("counts", made, 4)
         return np.flatnonzero((counts[:made, 0] != 0) | (counts[:made, 1] != 0))
 
     def _make_room(self, count: int) -> int:
         free, made = int(self._registers[0]), int(self._registers[2])
         if free < count:
             more = max(made + count - free, made + made // 2, 64)
-            slots = self._memory.array(f"{self._name}.free", more)
+            slots = self._memory.array("free", more)
             slots[free : free + more - made] = np.arange(made, more)
             self._registers[0] = free + more - made
             self._registers[2] = made = more
         return made
 
     def _rows(self, made: int) -> Ints:
-        return self._memory.array(f"{self._name}.stored", made, self._width)
+        return self._memory.array("stored", made, self._width)

@@ -17,11 +17,11 @@ from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByPunctuation
 from penstock.kernels.sets import among
 from penstock.operators.scalars import compile_scalar
-from penstock.retention.sweep import Holder, RowCodeOwner
+from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.synopsis.deltas import NEVER, NULL_BITS, Bools, Deltas, is_null, part_of_rows, row_width, whole_rows
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING, Evidence
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 
 class Groups(Protocol):
@@ -41,35 +41,35 @@ FEW_GROUPS = 1024
 
 
 class Endings:
-    def __init__(self, memory: Memory, name: str, node: Ending, keys: int, dictionary: Dictionary) -> None:
+    def __init__(self, memory: Scope, node: Ending, keys: int, dictionary: Dictionary) -> None:
         self._node, self._keys, self._dictionary = node, keys, dictionary
         #: How many groups were left when they were last looked through.
-        self._left = memory.array(f"{name}.left", 1)
+        self._left = memory.array("left", 1)
         #: By the ends that speak of values: those that do not come again, and since when.
         self._closed = {
-            end: Evidence(memory, f"{name}.closed{number}", row_width(len(end.keys)))
+            end: Evidence(memory.scope("closed", number), row_width(len(end.keys)))
             for number, end in enumerate((*node.all_closers(), *node.after_join))
             if isinstance(end, AfterJoin) or (isinstance(end, AfterPunctuation) and end == end.told)
         }
         times = [end for end in node.all_closers() if isinstance(end, InTime)]
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
         #: The keys of a row that comes at the watermark, when groups were last looked through.
-        self._reached = memory.array(f"{name}.reached", len(times))[: len(times)]
+        self._reached = memory.array("reached", len(times))[: len(times)]
         self._follows = any(isinstance(end, AfterInput) for end in node.all_closers())
         #: Whether a group may close when nothing else happens than that it comes, or time goes on a little.
         self._is_always_due = any(isinstance(end, AfterInput | Seen) for end in node.all_closers())
         self._rules = _rules_by_evidence(node)
         #: By the ends by punctuations: values for which the join below gives no more results.
         self._done = {
-            end: Evidence(memory, f"{name}.done{n}", row_width(len(end.keys))) for n, end in enumerate(self._rules)
+            end: Evidence(memory.scope("done", n), row_width(len(end.keys))) for n, end in enumerate(self._rules)
         }
 
     def __len__(self) -> int:
         return sum(map(len, (*self._closed.values(), *self._done.values())))
 
     @property
-    def holders(self) -> list[Holder]:
-        """What holds codes of interned values."""
+    def code_owners(self) -> list[CodeOwner]:
+        """What stores codes of interned values."""
         return [
             RowCodeOwner(entries.store.held_column, tuple(self._node.schema[key] for key in end.keys))
             for end, entries in (*self._closed.items(), *self._done.items())

@@ -17,7 +17,7 @@ from penstock.operators.groups.aggregate import AggregationSpec, InputShape, acc
 from penstock.synopsis.codes import is_interned
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.types import Type
 
 _FIRST_ROWS = 64
@@ -31,15 +31,14 @@ class PartialAggregates:
 
     def __init__(
         self,
-        memory: Memory,
-        name: str,
+        memory: Scope,
         window: Range,
         key_types: tuple[Type, ...],
         aggregations: tuple[AggregationSpec, ...],
         dictionary: Dictionary,
     ) -> None:
         assert window.slide is not None
-        self._memory, self._name = memory, name
+        self._memory = memory
         self._reach, self._slide = window.width, window.slide
         self._specs = aggregations
         self._dictionary = dictionary
@@ -183,11 +182,11 @@ class PartialAggregates:
 
     def _heads(self, name: str, table: Ints) -> Ints:
         """As many buckets as a table has rows, at least: a power of two."""
-        heads = self._memory.array(f"{self._name}/{name}", 1 << (len(table) - 1).bit_length(), derived=True)
+        heads = self._memory.array(name, 1 << (len(table) - 1).bit_length(), derived=True)
         return heads[: 1 << (len(heads).bit_length() - 1)]
 
     def _table(self, table: str, rows: int = 0) -> Ints:
-        return self._memory.array(f"{self._name}/{table}", rows, self._widths[table])
+        return self._memory.array(table, rows, self._widths[table])
 
 
 def _family(spec: AggregationSpec) -> int:

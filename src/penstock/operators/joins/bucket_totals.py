@@ -21,7 +21,7 @@ from penstock.operators.groups.aggregate import AggregationSpec, InputShape, acc
 from penstock.operators.projection import Projection, projection
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.dictionary import Dictionary, Marks
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import RowStore
 
 #: Inputs, slots and weights of events in the order of time, the inputs' counters, and the next event.
@@ -51,9 +51,9 @@ class BucketTotals:
     """The totals of all buckets of a join. Its results have their partial aggregates behind the columns of each row."""
 
     def __init__(
-        self, memory: Memory, name: str, summed: Sequence[Summed], schemas: Sequence[Schema], dictionary: Dictionary
+        self, memory: Scope, summed: Sequence[Summed], schemas: Sequence[Schema], dictionary: Dictionary
     ) -> None:
-        self._memory, self._name, self._dictionary = memory, name, dictionary
+        self._memory, self._dictionary = memory, dictionary
         self._inputs = sorted({each.input for each in summed})
         self._places = np.full(len(schemas), -1, np.int64)
         self._places[self._inputs] = np.arange(len(self._inputs))
@@ -113,7 +113,7 @@ class BucketTotals:
 
     def mark(self, marks: Marks) -> None:
         """Marks the codes of extremes, which are 0 as long as there is none."""
-        rows = self._memory.array(f"{self._name}.totals", 0, self._state_width)
+        rows = self._memory.array("totals", 0, self._state_width)
         for _, family, order, _, state, _ in self._lines.tolist():
             if family == aggregation.EXTREME and order == aggregation.BY_RANK:
                 marks.add(np.ascontiguousarray(rows[:, state + 1]))
@@ -130,10 +130,10 @@ class BucketTotals:
 
     def _totals(self, singles: Ints, capacity: int) -> Totals:
         """A bucket has at most one row of digits for each sum of DOUBLEs."""
-        rows = self._memory.array(f"{self._name}.totals", capacity * len(self._inputs), self._state_width)
+        rows = self._memory.array("totals", capacity * len(self._inputs), self._state_width)
         pool = self.spilt
         if self._doubles:
-            pool = self._memory.array(f"{self._name}.digits", len(rows) * self._doubles + 1, exact.POOL_WIDTH)
+            pool = self._memory.array("digits", len(rows) * self._doubles + 1, exact.POOL_WIDTH)
         return Totals(self._lines, self._places, len(self._inputs), rows, pool, singles, self._ranks())
 
     def _results(self, count: int) -> Results:

@@ -34,7 +34,7 @@ from penstock.plan.probe_paths import BLOCK, Paths, Probe, located
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.events import Events, Some, one_after_the_other
 from penstock.synopsis.indexed_inputs import Columns, IndexedInputs, JoinInput, positions
-from penstock.synopsis.memory import Int32s, Ints, Memory
+from penstock.synopsis.memory import Int32s, Ints, Scope
 from penstock.synopsis.store import BySlot
 
 #: Says of rows whether a predicate is true of them.
@@ -130,31 +130,30 @@ def _matrix(lines: Sequence[tuple[int, ...]], width: int) -> Ints:
 class JoinCore(IndexedInputs):
     """The combinations of rows that come and go, by slots, and rows of those columns of theirs that are `shown`.
 
-    With `insert_only` nobody wants to know which of them go: then no row that goes is probed for.
+    A join that is `insert_only` gives no deletions: then no row that leaves is probed for.
     """
 
     def __init__(
         self,
-        memory: Memory,
-        name: str,
+        memory: Scope,
         inputs: tuple[JoinInput, ...],
         residual: Residual | None,
         shown: tuple[int, ...],
         paths: Paths,
         *,
         insert_only: bool = False,
-        looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
+        indexed: Iterable[tuple[int, tuple[int, ...]]] = (),
         counted: Sequence[int] = (),
         sums: Sequence[ColumnSum] = (),
     ) -> None:
-        """`looked_up`: inputs and variables by which others look for rows, beside the join itself.
+        """`indexed`: inputs and variables by which rows are found, besides those that the join itself probes.
 
         `counted`: inputs whose rows are only counted; nothing of them is shown or tested, but `sums` of their columns
         lie behind the columns of each row.
         """
         probes = located(paths, [source.variables for source in inputs])
-        more = {(number, positions(inputs[number], variables)) for number, variables in looked_up}
-        super().__init__(memory, name, inputs, _probed(probes) | more, has_residual=residual is not None)
+        more = {(number, positions(inputs[number], variables)) for number, variables in indexed}
+        super().__init__(memory, inputs, _probed(probes) | more, has_residual=residual is not None)
         self._insert_only = insert_only
         #: Of each input's events of this step, the hashes by which they are probed first.
         self._hashes: dict[int, Ints] = {}
@@ -400,12 +399,11 @@ class SemiJoinOperator:
     If rows only arrive (`grows`), what has one match needs no other: it is then looked for no more.
     """
 
-    def __init__(self, memory: Memory, name: str, core: JoinCore, wants_match: bool, *, grows: bool = False) -> None:
+    def __init__(self, memory: Scope, core: JoinCore, wants_match: bool, *, grows: bool = False) -> None:
         self._memory = memory
-        self._name = name
         self._core = core
         self._wants_match = wants_match
-        self._decided = BySlot(memory, f"{name}.decided", core.inputs[0].store) if grows else None
+        self._decided = BySlot(memory, "decided", core.inputs[0].store) if grows else None
 
     def step(self, events: list[Events]) -> Blocks:
         entered = [self._core.enter(i, e) for i, e in enumerate(events)]
@@ -468,4 +466,4 @@ class SemiJoinOperator:
 
     def state(self) -> Ints:
         """Of each slot of the left input what `kernels.matching` keeps."""
-        return self._memory.array(f"{self._name}.matches", self._core.inputs[0].store.capacity, 4)
+        return self._memory.array("matches", self._core.inputs[0].store.capacity, 4)

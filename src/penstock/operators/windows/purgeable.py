@@ -13,22 +13,22 @@ from penstock.retention.windows import PurgeableWindow
 from penstock.synopsis.deltas import null_words
 from penstock.synopsis.events import Events
 from penstock.synopsis.holed import HoledQueue
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import RowStore
 
 
-def purgeable_window(spec: WindowSpec, memory: Memory, name: str, columns: int, width: int) -> PurgeableWindow:
+def purgeable_window(spec: WindowSpec, memory: Scope, columns: int, width: int) -> PurgeableWindow:
     """The operator of a window over rows of so many columns and words."""
-    store = RowStore(memory, name, width, null_words(columns) if columns else 0)
+    store = RowStore(memory, width, null_words(columns) if columns else 0)
     match spec:
         case Unbounded():
             return PurgeableUnbounded(store)
         case Range(reach, int(slide)):
-            return PurgeableSliding(memory, name, store, HoledQueue(memory, name, store), reach, slide)
+            return PurgeableSliding(memory, store, HoledQueue(memory, store), reach, slide)
         case Range(reach):
-            return PurgeableRange(store, HoledQueue(memory, name, store), reach)
+            return PurgeableRange(store, HoledQueue(memory, store), reach)
         case Rows(count):
-            return PurgeableRows(memory, name, store, HoledQueue(memory, name, store), count)
+            return PurgeableRows(memory, store, HoledQueue(memory, store), count)
         case PartitionRows():
             raise AssertionError("rows of partitions are not forgotten")
 

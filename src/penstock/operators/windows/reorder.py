@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.synopsis.deltas import Deltas, one_after_the_other
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 
 
 class Reorder:
@@ -14,12 +14,12 @@ class Reorder:
     With `counts` some of them may have weight 0, else all have weight 1.
     """
 
-    def __init__(self, memory: Memory, name: str, width: int, *, counts: bool = False) -> None:
-        self._memory, self._name = memory, name
+    def __init__(self, memory: Scope, width: int, *, counts: bool = False) -> None:
+        self._memory = memory
         self._counts = counts
         self._row_width, self._width = width, width + counts
         #: Rows wait in those lines of the matrix from the first register up to the second.
-        self._registers = memory.array(f"{name}.waiting_between", 2)[:2]
+        self._registers = memory.array("waiting_between", 2)[:2]
 
     def __len__(self) -> int:
         return int(self._registers[1] - self._registers[0])
@@ -52,7 +52,7 @@ class Reorder:
     def _waiting(self) -> Ints:
         """The rows that wait, each behind its timestamp, and where they are counted before its weight."""
         start, end = self._registers.tolist()
-        return self._memory.array(f"{self._name}.waiting", 0, self._width + 1)[start:end]
+        return self._memory.array("waiting", 0, self._width + 1)[start:end]
 
     def _append(self, arrived: Deltas) -> None:
         """Rows that waited arrived before those that come now."""
@@ -61,7 +61,7 @@ class Reorder:
         waiting = self._waiting()
         in_order = not len(waiting) or waiting[-1, 0] <= arrived.ts[0]
         end = self._make_room(len(arrived))
-        lines = self._memory.array(f"{self._name}.waiting", end, self._width + 1)[end - len(arrived) : end]
+        lines = self._memory.array("waiting", end, self._width + 1)[end - len(arrived) : end]
         lines[:, 0] = arrived.ts
         lines[:, 1 : 1 + self._row_width] = arrived.rows
         if self._counts:
@@ -74,7 +74,7 @@ class Reorder:
         """Lets so many more lines wait, and gives the last one's end. Lines that are done are used again."""
         start, end = self._registers.tolist()
         if start and start >= end - start:
-            lines = self._memory.array(f"{self._name}.waiting", end, self._width + 1)
+            lines = self._memory.array("waiting", end, self._width + 1)
             lines[: end - start] = lines[start:end]
             start, end = 0, end - start
         self._registers[:] = start, end + count

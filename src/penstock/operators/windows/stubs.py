@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.operators.windows.reorder import Reorder
 from penstock.plan.sharing import NOTHING_SHARED, SharedScan, Sharing
-from penstock.retention.sweep import Holder
+from penstock.retention.code_owners import CodeOwner
 from penstock.retention.windows import WindowOperator
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.dictionary import Dictionary
@@ -109,7 +109,7 @@ class SharedStores:
         self.sharing = sharing
         self.dictionary = Dictionary()
         #: All that has codes of the dictionary.
-        self.holders: list[Holder] = []
+        self.code_owners: list[CodeOwner] = []
         self._windows: dict[Hashable, SharedWindow] = {}
 
     def window(self, shared: SharedScan, make: Callable[[], SharedWindow]) -> SharedWindow:

@@ -17,7 +17,7 @@ from penstock.retention.windows import WindowOperator
 from penstock.synopsis.deltas import Deltas, null_masks, null_words
 from penstock.synopsis.events import Events, in_time
 from penstock.synopsis.index import Index
-from penstock.synopsis.memory import Ints, Memory
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.queue import SlotQueue
 from penstock.synopsis.store import BySlot, RowStore
 
@@ -34,32 +34,25 @@ Q = TypeVar("Q", bound=Queue)
 
 
 def window_operator(
-    spec: WindowSpec,
-    memory: Memory,
-    name: str,
-    columns: int,
-    width: int,
-    by: tuple[int, ...] = (),
-    *,
-    counts: bool = False,
+    spec: WindowSpec, memory: Scope, columns: int, width: int, by: tuple[int, ...] = (), *, counts: bool = False
 ) -> WindowOperator:
     """The operator of a window over rows of so many columns and words; `by` are the columns of its partitions.
 
     With `counts` some rows are only counted.
     """
     if isinstance(spec, PartitionRows):
-        return PartitionWindow(memory, name, width, columns, by, spec.count)
-    store = RowStore(memory, name, width, null_words(columns) if columns else 0)
+        return PartitionWindow(memory, width, columns, by, spec.count)
+    store = RowStore(memory, width, null_words(columns) if columns else 0)
     match spec:
         case Unbounded():
             return UnboundedWindow(store)
         case Range(reach, int(slide)):
-            return SlidingWindow(memory, name, store, SlotQueue(memory, name), reach, slide)
+            return SlidingWindow(memory, store, SlotQueue(memory), reach, slide)
         case Range(reach):
-            return RangeWindow(store, SlotQueue(memory, name), reach)
+            return RangeWindow(store, SlotQueue(memory), reach)
         case Rows(count):
-            queue = SlotQueue(memory, name)
-            return NumberedRows(memory, name, store, queue, count) if counts else RowsWindow(store, queue, count)
+            queue = SlotQueue(memory)
+            return NumberedRows(memory, store, queue, count) if counts else RowsWindow(store, queue, count)
 
 
 class UnboundedWindow:
@@ -98,10 +91,10 @@ class SlidingWindow(Generic[Q]):
     they wait in a queue of their own.
     """
 
-    def __init__(self, memory: Memory, name: str, store: RowStore, queue: Q, reach: int, slide: int) -> None:
+    def __init__(self, memory: Scope, store: RowStore, queue: Q, reach: int, slide: int) -> None:
         self.store, self._queue = store, queue
-        self._waiting = SlotQueue(memory, f"{name}.coming")
-        self._ends = BySlot(memory, f"{name}.ends", store)
+        self._waiting = SlotQueue(memory.scope("coming"))
+        self._ends = BySlot(memory, "ends", store)
         self._reach, self._slide = reach, slide
 
     def step(self, arrived: Deltas, until: int) -> Events:
@@ -146,10 +139,10 @@ class NumberedRows(Generic[Q]):
         stored   a       b       c       d        with n = 3 row a leaves when 3 arrives, and b when 5 does
     """
 
-    def __init__(self, memory: Memory, name: str, store: RowStore, queue: Q, count: int) -> None:
+    def __init__(self, memory: Scope, store: RowStore, queue: Q, count: int) -> None:
         self.store, self._queue, self._count = store, queue, count
-        self._numbers = BySlot(memory, f"{name}.numbers", store)
-        self._came = memory.array(f"{name}.came", 1)
+        self._numbers = BySlot(memory, "numbers", store)
+        self._came = memory.array("came", 1)
 
     def step(self, arrived: Deltas, until: int) -> Events:
         kept = np.flatnonzero(arrived.weight)
@@ -170,16 +163,16 @@ class NumberedRows(Generic[Q]):
 class PartitionWindow:
     """`[PARTITION BY ... ROWS n]`: a row goes when the n-th one after it of its partition comes."""
 
-    def __init__(self, memory: Memory, name: str, width: int, columns: int, by: tuple[int, ...], count: int) -> None:
-        self.store = RowStore(memory, name, width)
-        self._memory, self._name = memory, name
+    def __init__(self, memory: Scope, width: int, columns: int, by: tuple[int, ...], count: int) -> None:
+        self.store = RowStore(memory, width)
+        self._memory = memory
         self._count = count
         self._by = np.array(by, np.int64)
         self._null_columns, self._null_masks = null_masks(by, columns)
         self._key_width = len(by) + len(self._null_masks)
-        self._index = Index(memory, f"{name}.partitions", tuple(range(self._key_width)))
-        self._registers = memory.array(f"{name}.partition_count", 1)
-        self._later = BySlot(memory, f"{name}.later", self.store, 2)
+        self._index = Index(memory.scope("partitions"), tuple(range(self._key_width)))
+        self._registers = memory.array("partition_count", 1)
+        self._later = BySlot(memory, "later", self.store, 2)
         if memory.restored:
             partitions = int(self._registers[0])
             self._index.rebuild(partitions, self._keys(partitions), np.arange(partitions))
@@ -200,7 +193,7 @@ class PartitionWindow:
             self._null_columns,
             self._null_masks,
             keys,
-            self._memory.array(f"{self._name}.partition", room, 3),
+            self._memory.array("partition", room, 3),
             self._later.array(),
             self._index.heads,
             self._index.mask,
@@ -212,4 +205,4 @@ class PartitionWindow:
         return in_time(arrived.ts[out], pushed[out], ts, slots[kept], self.store.starts)
 
     def _keys(self, room: int) -> Ints:
-        return self._memory.array(f"{self._name}.keys", room, self._key_width)
+        return self._memory.array("keys", room, self._key_width)

@@ -1,6 +1,6 @@
-"""A row that can go is looked at by itself: after each purge none is left that looking at all of them would let go.
+"""A row that can be dropped becomes a candidate: after each purge none is left that examining all would drop.
 
-All are looked at once more as the purge would, and once by following bindings, whatever the join graph.
+All are examined once more as the purge would, and once by following bindings, whatever the join graph.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ SUDDEN = (*COUNTED, *SLIDING, *PARTITIONED)
 
 
 def _followed(purge: Purge, rows: Rows) -> Rows:
-    """Those of the rows that can go, by following bindings. Nobody else sees what they wait for."""
-    stores = [source.store for source in purge._core.inputs]
+    """Those of the rows that can be dropped, by following bindings. What they wait for is noted elsewhere."""
+    stores = [source.store for source in purge._join.inputs.inputs]
     waits = [np.zeros((store.capacity, purge._tables.clock_count), np.int64) for store in stores]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(purge, "_wakes", lambda: np.array(list(map(address, waits)), np.int64))
-        return purge._examine(rows, purge._tables.tables(), purge._tables.rules())
+        patch.setattr(purge._pending, "wait_addresses", lambda: np.array(list(map(address, waits)), np.int64))
+        return purge._pending.followed(rows, purge._tables.tables(), purge._tables.rules())
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Looks at all rows after each purge. Gives how many these were."""
+def examined(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Examines all rows after each purge. Gives how many these were."""
     purge, counts = Purge._purge, []
 
     def checked(self: Purge) -> None:
         purge(self)
-        visibility = {number: self._core.visibility(number).copy() for number in self._windows}
-        self._queue.examine_all()
+        visibility = {number: self._join.inputs.visibility(number).copy() for number in self._windows}
+        self._pending.queue.examine_all()
         purge(self)
         alive = {number: np.flatnonzero(own) for number, own in visibility.items()}
         followed = _followed(self, alive)
         assert not any(map(len, followed.values())), (followed, self.node.rules)
         for number, before in visibility.items():
-            gone = np.flatnonzero(before != self._core.visibility(number))
-            assert not len(gone), (number, self._core.inputs[number].store.rows[gone].tolist(), self.node.rules)
+            gone = np.flatnonzero(before != self._join.inputs.visibility(number))
+            assert not len(gone), (number, self._join.inputs.inputs[number].store.rows[gone].tolist(), self.node.rules)
             counts.append(int(np.count_nonzero(before)))
 
     monkeypatch.setattr(Purge, "_purge", checked)
@@ -52,17 +52,17 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_no_row_is_overlooked(block: int, looks: list[int]) -> None:
+def test_no_row_is_overlooked(block: int, examined: list[int]) -> None:
     for seed in seeds(30, start=9000 + block * 400):
         found = purging_case(seed)
         if len(found.catalog.streams) > 3 and any(window in found.case.script for window in SUDDEN):
             continue  # only those that join a row directly are told when it leaves such a window
         for cells, cuts in ((1, Random(seed)), (2, Random(seed + 1))):
             embedded(found.case, found.query, found.catalog, cells, cuts)
-    assert sum(looks) > 100
+    assert sum(examined) > 100
 
 
-def test_no_row_is_overlooked_where_it_is_not_known_when_rows_leave(looks: list[int]) -> None:
+def test_no_row_is_overlooked_where_it_is_not_known_when_rows_leave(examined: list[int]) -> None:
     tried = 0
     for seed in seeds(60, start=12000):
         found = purging_case(seed, windows=SUDDEN)
@@ -70,4 +70,4 @@ def test_no_row_is_overlooked_where_it_is_not_known_when_rows_leave(looks: list[
             embedded(found.case, found.query, found.catalog, 1 + seed % 2, Random(seed))
             tried += 1
     assert tried > 10
-    assert sum(looks) > 100
+    assert sum(examined) > 100

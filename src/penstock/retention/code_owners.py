@@ -1,4 +1,7 @@
-"""Sweeps: values that nobody stores any more are forgotten, between two steps of the machines that share them."""
+"""Code owners: what stores codes of interned values says which, and a sweep forgets the values of all others.
+
+A sweep happens between two steps of the machines that share a dictionary.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,24 @@ from penstock.synopsis.codes import is_interned
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints
 
-#: Gives a column of all rows that somebody stores, in any order.
+#: Gives a column of all rows that an operator stores, in any order.
 HeldColumn = Callable[[int], Ints]
 
 
-class Holder(Protocol):
-    """Who stores rows, or other codes."""
+class CodeOwner(Protocol):
+    """An operator or a part of one that stores rows, or other codes."""
 
     def mark(self, marks: Marks) -> None:
         """Marks the codes of all interned values that it stores."""
 
 
-def sweep(dictionary: Dictionary, holders: Iterable[Holder]) -> None:
-    """Forgets what no holder stores, if enough has come since the last time. Nobody else may have codes."""
+def sweep(dictionary: Dictionary, owners: Iterable[CodeOwner]) -> None:
+    """Forgets values whose codes no owner stores, if enough are new since the last time."""
     if not dictionary.is_sweep_due:
         return
     marks = dictionary.marks()
-    for holder in holders:
-        holder.mark(marks)
+    for owner in owners:
+        owner.mark(marks)
     dictionary.sweep(marks)
 
 

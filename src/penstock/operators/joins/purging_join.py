@@ -1,0 +1,111 @@
+"""The purging join: an n-way join, semi-join or anti-join that drops rows which can be in no new result.
+
+One method decides the order of a step. Each stage assumes that those before it are done for all inputs:
+
+    evidence ──▶ learn ─────────┐   punctuations and clocks of this step are known, monitors have seen all arrivals
+                                ▼
+    arrivals ──▶ admit ──▶ window ──▶ reject ──▶ index      per input, in the order that admission asks for
+                                │
+    spilled ◀──▶ bring back ────┤   rows on disk that join an arrival are in the join again
+                                ▼
+                              notify    rows that waited for a key which has arrived are candidates
+                                ▼
+                              join ──▶ results, but for those of rows whose wait had timed out
+                                ▼
+                              purge     candidates are examined, and dropped or spilled
+
+Results come before the purge, so that no row is dropped that a result of this step needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from penstock.operators.blocks import Blocks
+from penstock.operators.joins.mjoin import Combinations, JoinCore, SemiJoinOperator
+from penstock.retention.admission import Admission
+from penstock.retention.purge import Purge
+from penstock.retention.spill import with_leaving
+from penstock.retention.windows import PurgeableWindow, RecallableWindow
+from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.events import Events, Some
+from penstock.synopsis.memory import Ints
+
+
+class PurgingJoin:
+    """A join with the windows of the inputs that it purges; the other inputs are windows of their own."""
+
+    def __init__(
+        self, core: JoinCore, windows: Mapping[int, PurgeableWindow], purge: Purge, admission: Admission
+    ) -> None:
+        self._core, self._windows, self.purge, self._admission = core, windows, purge, admission
+        #: By purged input, how many rows entered or left its window in the last step.
+        self.window_events: dict[int, int] = {}
+
+    def step(
+        self, evidence: Sequence[Deltas], arrivals: Mapping[int, Deltas], others: Mapping[int, Events], until: int
+    ) -> Blocks:
+        """The results of the instants before `until`, in blocks; rows are purged when the last one is taken.
+
+        `arrivals` are the rows of the purged inputs, before their windows; `others` the events of all other inputs.
+        """
+        purge, core = self.purge, self._core
+        purge.learn(evidence, {**arrivals, **others}, until)
+        events, allowed, entered = dict(others), dict[int, Events](), dict[int, Events]()
+        for number in self._admission.order:
+            if number in arrivals:
+                admitted = self._admission.admit_rows(number, arrivals[number])
+                events[number] = self._windows[number].step(admitted, until)
+                self.window_events[number] = len(events[number])
+            allowed[number] = purge.rejection.allowed(number, events[number])
+            entered[number] = core.enter(number, allowed[number])
+        in_join = [entered[number] for number in range(len(entered))]
+        for number, leaving in purge.bring_back(in_join, until).items():
+            events[number] = with_leaving(events[number], leaving)
+            in_join[number] = core.follow(number, with_leaving(in_join[number], leaving))
+        purge.notify(in_join)
+        yield from self._results(allowed, in_join)
+        purge.step([events[number] for number in range(len(events))], in_join)
+
+    def _results(self, allowed: Mapping[int, Events], entered: list[Events]) -> Blocks:
+        """What shows. The purge is notified of the combinations that are found: rows that are in one may be done."""
+        for found in self._core.blocks(entered):
+            results = found.deltas()
+            self.purge.gave(int((results.weight > 0).sum()))
+            self.purge.found(found.slots)
+            yield results.take(self.purge.wait_timeout.in_time(found.slots, results.ts))
+
+
+class PurgingSemiJoin(PurgingJoin):
+    """A semi-join or an anti-join. A left row is dropped when it has a match, which it keeps, or can get none."""
+
+    def __init__(
+        self, core: JoinCore, semi_join: SemiJoinOperator, windows: Mapping[int, PurgeableWindow], purge: Purge
+    ) -> None:
+        # A left row that matches nothing may show, so no row is turned away.
+        super().__init__(core, windows, purge, Admission(purge.node, core, some=()))
+        self._semi_join = semi_join
+
+    def _results(self, allowed: Mapping[int, Events], entered: list[Events]) -> Blocks:
+        matches = self._semi_join.matches(entered, self._in_time, self.purge.found)
+        yield from self._semi_join.shown(allowed[0], matches)
+
+    def _in_time(self, found: Combinations) -> Some:
+        return self.purge.wait_timeout.in_time(found.slots, found.deltas().ts)
+
+
+class CountedWindow:
+    """The left window of a semi-join: a row that it drops is counted no more."""
+
+    def __init__(self, window: RecallableWindow, semi_join: SemiJoinOperator) -> None:
+        self.store, self.step, self.oldest = window.store, window.step, window.oldest
+        self._window, self._semi_join = window, semi_join
+
+    def forget(self, slots: Ints) -> None:
+        self._semi_join.forget(slots)
+        self._window.forget(slots)
+
+    def bring_back(self, rows: Ints, starts: Ints, until: int) -> tuple[Ints, Events]:
+        slots, leaving = self._window.bring_back(rows, starts, until)
+        self._semi_join.bring_back(slots)
+        return slots, leaving
