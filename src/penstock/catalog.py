@@ -7,7 +7,7 @@ up without regard to case, as Spark does, and keep the spelling of their declara
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
@@ -134,6 +134,13 @@ class Punctuated:
 
 
 @dataclass(frozen=True, slots=True)
+class NotNull:
+    """Every row has a value in each of these columns. One that has not is bad input: it is left out and counted."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Rated:
     """RATE: in any `per` microseconds arrive at most `most` rows, and at least `least`."""
 
@@ -152,7 +159,7 @@ def rate_text(most: int, least: int | None, per: int) -> str:
     return f"RATE {rows} PER {duration_text(per).removeprefix('1 ')}"
 
 
-Constraint = Unique | Reference | Clustered | Ordered | Punctuated | Rated
+Constraint = Unique | NotNull | Reference | Clustered | Ordered | Punctuated | Rated
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +192,28 @@ class StreamDef:
     def unit(self) -> TimeUnit:
         return self.written_unit or TimeUnit.MICROSECONDS
 
+    @property
+    def not_null(self) -> frozenset[str]:
+        """The columns that hold no NULL, in lower case: those that are declared so, and that of the timestamps."""
+        return _not_null(self.constraints) | {self.timestamp.lower()}
+
 
 @dataclass(frozen=True, slots=True)
 class TableDef:
     name: str
     attributes: tuple[Attribute, ...]
-    constraints: tuple[Unique, ...] = ()
+    constraints: tuple[Unique | NotNull, ...] = ()
     connector: Connector | None = None
+
+    @property
+    def not_null(self) -> frozenset[str]:
+        """The columns that hold no NULL, in lower case."""
+        return _not_null(self.constraints)
+
+
+def _not_null(constraints: Iterable[Constraint]) -> frozenset[str]:
+    declared = (constraint.columns for constraint in constraints if isinstance(constraint, NotNull))
+    return frozenset(name.lower() for names in declared for name in names)
 
 
 @dataclass(frozen=True, slots=True)

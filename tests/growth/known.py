@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 from penstock.register import Verdict
 from penstock.register.states import Holder, State
@@ -48,10 +47,6 @@ def _leaning(verdict: Verdict, holders: tuple[Holder, ...], *words: str) -> Iter
             yield state
 
 
-def _leaning_at_all(verdict: Verdict, word: str) -> bool:
-    return any(_leaning(verdict, _JOINS, word))
-
-
 def _declaring(query: Growing, word: str) -> set[str]:
     """The streams of which such a thing is declared."""
     return {one.stream for one in query.chosen if one.text.startswith(word) and "LIFESPAN" not in one.text}
@@ -63,31 +58,6 @@ def _null_is_punctuated(query: Growing, verdict: Verdict) -> bool:
 
 def _null_beside_a_key(query: Growing, verdict: Verdict) -> bool:
     return any(_leaning(verdict, _GROUPS, "UNIQUE"))
-
-
-def _band_without_equality(query: Growing, verdict: Verdict) -> bool:
-    """A time range between two inputs, one of which has a [RANGE], that are equal in no column."""
-    return "[RANGE" in query.select and any(
-        not re.search(rf"\b(?:{a}\.\w+ = {b}|{b}\.\w+ = {a})\.", query.select) for a, b in _BAND.findall(query.select)
-    )
-
-
-def _punctuation_that_refers(query: Growing, verdict: Verdict) -> bool:
-    referring, punctuated = (_declaring(query, word) for word in ("FOREIGN KEY", "PUNCTUATED"))
-    return bool(referring & punctuated) and any(map(partial(_leaning_at_all, verdict), ("FOREIGN KEY", "PUNCTUATED")))
-
-
-def _two_schemes_of_a_column(query: Growing, verdict: Verdict) -> bool:
-    schemes = [
-        (one.stream, one.text.split(")")[0])
-        for one in query.chosen
-        if one.text.startswith("PUNCTUATED") and "LIFESPAN" not in one.text
-    ]
-    return len(schemes) > len(set(schemes)) and any(_leaning(verdict, _JOINS, "PUNCTUATED"))
-
-
-def _band_then_punctuation(query: Growing, verdict: Verdict) -> bool:
-    return bool(_BAND.search(query.select)) and any(_leaning(verdict, _JOINS, "PUNCTUATED", "TIMESTAMP"))
 
 
 def _filtered_partitions(query: Growing, verdict: Verdict) -> bool:
@@ -122,36 +92,6 @@ KNOWN = (
         _null_beside_a_key,
         "SELECT DISTINCT y, id FROM a",
         ("a: UNIQUE (id)",),
-    ),
-    Known(
-        "a range of times without an equality does not purge where the other side has a window",
-        _band_without_equality,
-        "SELECT a.x, b.x AS y FROM a [RANGE 10000 MICROSECONDS], b WHERE b.ts >= a.ts",
-    ),
-    Known(
-        "a punctuation of a stream that refers to one without declarations stays",
-        _punctuation_that_refers,
-        "SELECT a.x FROM a, p WHERE a.k = p.k",
-        (
-            "a: PUNCTUATED BY (k) WHEN ends = 1",
-            "a: FOREIGN KEY (k) REFERENCES p (k) WITHIN 1500 MICROSECONDS",
-        ),
-    ),
-    Known(
-        "of two schemes of one column the punctuations of the later one stay",
-        _two_schemes_of_a_column,
-        "SELECT b.g FROM b, a WHERE a.s = b.s",
-        (
-            "a: PUNCTUATED BY (s) WHEN ends = 1",
-            "a: PUNCTUATED BY (s) FROM z (s)",
-            "b: PUNCTUATED BY (s) WHEN ends = 1",
-        ),
-    ),
-    Known(
-        "a row whose partners come within a range of time, and wait for a punctuation, stays",
-        _band_then_punctuation,
-        "SELECT m.ts FROM b l, b m, a r WHERE m.ts > l.ts AND m.ts < l.ts + 1500 AND r.k = m.k",
-        ("a: PUNCTUATED BY (k) WHEN ends = 1", "b: PUNCTUATED BY (k) WHEN ends = 1"),
     ),
     Known(
         "a window keeps partitions that a condition on their columns rules out",

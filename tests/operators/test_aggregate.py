@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from penstock.algebra.expressions import Column
 from penstock.algebra.functions import AggregateFunction, aggregate_type
+from penstock.operators.blocks import together
 from penstock.operators.groups.aggregate import AggregateOperator, AggregationSpec
 from penstock.synopsis.codes import decode_column
 from penstock.synopsis.deltas import Deltas, is_null, no_deltas
@@ -157,11 +158,12 @@ def operator(case: Case, memory: Memory, dictionary: Dictionary, grows: bool = F
 
 
 def run(
-    case: Case, cuts: Sequence[int] = (), restore_at: int | None = None, grows: bool = False
+    case: Case, cuts: Sequence[int] = (), restore_at: int | None = None, grows: bool = False, block: int | None = None
 ) -> dict[int, Counter[Hashable]]:
     """The result of all steps; before one of them the operator may be made again from persisted pages.
 
-    After each step the dictionary forgets what the operator does not hold.
+    With `block` each step comes in blocks of so many deltas. After each step the dictionary forgets what the operator
+    does not hold.
     """
     dictionary, memory = Dictionary(), Memory()
     machine = operator(case, memory, dictionary, grows)
@@ -176,7 +178,9 @@ def run(
             machine = operator(case, memory, dictionary, grows)
         now = tuple(change for change in case.changes if start <= change[0] < until)
         deltas = replace(case, changes=now).deltas(dictionary)
-        part = decoded(case, machine.step([deltas], until), dictionary)
+        size = block or max(1, len(deltas))
+        blocks = [deltas.take(slice(at, at + size)) for at in range(0, max(1, len(deltas)), size)]
+        part = decoded(case, together(machine.blocks(blocks, until)), dictionary)
         assert all(ts < until for ts in part)
         assert not part.keys() & result.keys()
         result |= part
@@ -190,6 +194,11 @@ def run(
 @given(cases())
 def test_results_are_those_of_the_reference(case: Case) -> None:
     assert run(case) == expected(case)
+
+
+@given(cases(), st.lists(st.integers(0, 30), max_size=5), st.integers(1, 3))
+def test_instants_may_be_spread_over_blocks(case: Case, cuts: list[int], block: int) -> None:
+    assert run(case, cuts, block=block) == run(case)
 
 
 @given(cases(), st.lists(st.integers(0, 30), max_size=5), st.integers(0, 5))
@@ -238,7 +247,7 @@ def test_an_extreme_of_each_type_takes_no_row_of_its_own(type_: Type) -> None:
     case = Case((INT,), specs, coming)
     assert run(case, range(0, 20, 3), 3, grows=True) == expected(case)
     machine = operator(case, Memory(), dictionary := Dictionary(), grows=True)
-    machine.step([case.deltas(dictionary)], 100)
+    machine.step(case.deltas(dictionary), 100)
     assert machine.state_rows() == 2
 
 
@@ -246,9 +255,9 @@ def test_without_keys_there_is_a_row_from_the_first_instant_on() -> None:
     specs = (COUNT_ROWS, AggregationSpec(AggregateFunction.SUM, decimal(38, 10)))
     case = Case((), specs, ())
     machine = operator(case, Memory(), dictionary := Dictionary())
-    assert len(machine.step([case.deltas(dictionary)], 0)) == 0
-    assert decoded(case, machine.step([case.deltas(dictionary)], 1), dictionary) == {0: Counter({(0, None): 1})}
-    assert len(machine.step([case.deltas(dictionary)], 5)) == 0
+    assert len(machine.step(case.deltas(dictionary), 0)) == 0
+    assert decoded(case, machine.step(case.deltas(dictionary), 1), dictionary) == {0: Counter({(0, None): 1})}
+    assert len(machine.step(case.deltas(dictionary), 5)) == 0
 
 
 def test_more_than_63_columns() -> None:
@@ -281,7 +290,7 @@ def test_what_is_gone_makes_room() -> None:
     deltas = moving(range(300)).deltas(dictionary)
     sizes = set()
     for until in range(1, 310):
-        machine.step([deltas.take(deltas.ts == until - 1)], until)
+        machine.step(deltas.take(deltas.ts == until - 1), until)
         if 5 < until < 300:
             sizes.add((memory.nbytes(), machine.state_rows()))
     assert len(sizes) == 1
@@ -295,7 +304,7 @@ def test_an_operator_is_picked_up_from_mapped_files(tmp_path: Path) -> None:
     result: dict[int, Counter[Hashable]] = {}
     for until in range(1, 30):
         machine = operator(case, Memory(tmp_path), dictionary)
-        result |= decoded(case, machine.step([deltas.take(deltas.ts == until - 1)], until), dictionary)
+        result |= decoded(case, machine.step(deltas.take(deltas.ts == until - 1), until), dictionary)
     assert result == run(case)
 
 

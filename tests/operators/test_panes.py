@@ -69,7 +69,7 @@ class Machine:
 
     def step(self, ts: np.ndarray, rows: np.ndarray, until: int) -> Deltas:
         due = self.partials.step(ts, rows, until)
-        out = self.groups.step([due], until, self.partials.spilt)
+        out = self.groups.step(due, until, self.partials.spilt)
         self.partials.forget()
         return out
 

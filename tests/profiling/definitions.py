@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from penstock.catalog import Clustered, Constraint, Ordered, Reference, Unique, WithinRows, WithinTime
+from penstock.catalog import Clustered, Constraint, NotNull, Ordered, Reference, Unique, WithinRows, WithinTime
 
 Row = tuple[int, dict[str, Any]]
 Streams = Mapping[str, Sequence[Row]]
@@ -26,6 +26,8 @@ def by_time(rows: Sequence[Row]) -> list[Row]:
 def holds(constraint: Constraint, stream: str, streams: Streams) -> bool:
     """Whether all rows adhere to a constraint."""
     match constraint:
+        case NotNull(columns):
+            return all(values[name] is not None for _, values in streams[stream] for name in columns)
         case Unique(columns):
             return repeated(streams[stream], columns) == 0
         case Clustered(_, within) | Ordered(_, within) | Reference(within=within):

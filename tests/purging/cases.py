@@ -165,6 +165,30 @@ def purging_case(seed: int, rows: int = 40, windows: tuple[str, ...] = WINDOWS) 
     return data_case(random, names, declared, join_select(random, names, edges, windows), rows)
 
 
+def filtered_case(seed: int, rows: int = 40) -> Purging:
+    """Windows of rows, each with a filter over it: of a stream's own columns, and of two that a join makes equal."""
+    random = Random(seed)
+    names = [f"s{n}" for n in range(random.choice((1, 2, 2, 3, 3)))]
+    edges = list(join_edges(random, names)) if len(names) > 1 else []
+    declared = [one for name in names for one in _declared(random, name, names, edges)]
+    windows = (*COUNTED, *COUNTED, " [ROWS 1]", *PARTITIONED, "", " [RANGE 8 SECONDS]")
+    sources = ", ".join(name + random.choice(windows) for name in names)
+    filters = ("{}.closes = 0", "{}.a % 3 <> 1", "{}.b > {}.a - 2", "{}.a = {}.b", "{}.b IS NOT NULL OR {}.closes = 1")
+    on = [f"{one}.{column} = {other}.{theirs}" for one, column, other, theirs in edges]
+    on += [random.choice(filters).format(name, name) for name in names if len(names) == 1 or random.random() < 0.7]
+    where = f" WHERE {' AND '.join(on)}" if on else ""
+    columns = ", ".join(f"{name}.{random.choice(COLUMNS)} AS c{n}" for n, name in enumerate(names))
+    shapes = {
+        f"SELECT {random.choice(OUTPUTS).format(columns)} FROM {sources}{where}": 6,
+        f"SELECT {random.choice(OUTPUTS).format(f'{names[0]}.a + 1 AS c, {names[-1]}.b')} FROM {sources}{where}": 2,
+        f"SELECT {names[0]}.a, COUNT(*) AS n, MAX({names[-1]}.b) AS m FROM {sources}{where} GROUP BY {names[0]}.a": 2,
+        f"SELECT COUNT(*) AS n, SUM({names[0]}.a) AS m FROM {sources}{where}": 1,
+        f"SELECT DISTINCT {names[0]}.b FROM {sources}{where}": 1,
+    }
+    select = random.choices(list(shapes), list(shapes.values()))[0]
+    return data_case(random, names, declared, select, rows)
+
+
 def data_case(
     random: Random, names: list[str], declared: list[Declared], select: str, rows: int, drift: int = 4
 ) -> Purging:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 
 import pytest
@@ -23,7 +23,19 @@ from tests.purging.stepping import steps
 from tests.seeds import seeds
 
 #: Of a stream: what it is grouped by.
-KEYS = ("{0}.a", "{0}.a", "{0}.b, {0}.a", "DATE_TRUNC('MINUTE', {0}.ts)", "{0}.a, UNIX_SECONDS({0}.ts) / 5", "{0}.ts")
+KEYS = (
+    "{0}.a",
+    "{0}.a",
+    "{0}.b",
+    "{0}.b, {0}.a",
+    "DATE_TRUNC('MINUTE', {0}.ts)",
+    "{0}.a, UNIX_SECONDS({0}.ts) / 5",
+    "{0}.ts",
+    "TIMESTAMP_SECONDS(UNIX_SECONDS({0}.ts) / 10 * 10)",
+    "UNIX_MILLIS({0}.ts) - UNIX_MILLIS({0}.ts) % 7000",
+    "DATE_TRUNC('MINUTE', {0}.ts - INTERVAL 7 SECONDS), {0}.a",
+    "3 * (UNIX_SECONDS({0}.ts) / 4) + UNIX_SECONDS({0}.ts) / 6",
+)
 SHOWN = "COUNT(*) AS n, MIN({0}.b) AS least, COUNT(DISTINCT {0}.b) AS kinds, AVG({0}.a) AS mean"
 
 
@@ -44,6 +56,24 @@ def emission_case(random: Random) -> Purging:
     return data_case(random, names, list(declared(random, names)), select, 50)
 
 
+def union_case(random: Random) -> Purging:
+    """Groups of UNION ALL: each side is closed by itself, or by what refers to it."""
+    keys = random.choice(("u.a", "u.a", "u.a, u.b", "DATE_TRUNC('MINUTE', u.ts)", "UNIX_SECONDS(u.ts) / 5 * 5, u.a"))
+    where = random.choice(("", "", " WHERE u.b > 1", " WHERE u.a IS NOT NULL"))
+    names = ["s0", "s1"]
+    sides = ["SELECT a, b, ts FROM s0", random.choice(("SELECT a, b, ts FROM s1", "SELECT b, a, ts FROM s1"))]
+    if random.random() < 0.2:
+        sides[0] = "SELECT s0.a, s0.b, s0.ts FROM s0, s1 WHERE s0.a = s1.a"
+    select = (
+        f"SELECT {keys}, COUNT(*) AS n, MAX(u.b) AS most FROM ({' UNION ALL '.join(sides)}) u{where} GROUP BY {keys} "
+        "EMIT ON CLOSE ALLOW UNBOUNDED"
+    )
+    declarations = list(declared(random, names))
+    if random.random() < 0.3:
+        declarations.append(reference("s0", "a", "s1", "a", random.randint(0, 4), True))
+    return data_case(random, names, declarations, select, 50)
+
+
 def declared(random: Random, names: list[str]) -> Iterator[Declared]:
     for name in names:
         if random.random() < 0.6:
@@ -60,7 +90,7 @@ def closing_case(seed: int) -> Purging:
     """A case whose groups close."""
     random = Random(seed)
     while True:
-        found = emission_case(random)
+        found = union_case(random) if random.random() < 0.25 else emission_case(random)
         try:
             plan(normalise(found.query), 1, found.catalog)
         except PenstockError:
@@ -187,8 +217,78 @@ def test_what_check_calls_safe_can_be_planned() -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(40))
-def test_random_queries_that_check_calls_safe_can_be_planned(seed: int) -> None:
-    found = emission_case(Random(9000 + seed))
+@pytest.mark.parametrize("make", [emission_case, union_case])
+def test_random_queries_whose_groups_close_are_those_that_can_be_planned(
+    seed: int, make: Callable[[Random], Purging]
+) -> None:
+    found = make(Random(9000 + seed))
     (verdict,) = check(found.case.script.replace(" ALLOW UNBOUNDED", ""))
-    if verdict.safe:
+    waits = any("EMIT ON CLOSE waits" in state.because for state in verdict.unbounded)
+    if waits:
+        with pytest.raises(PenstockError, match="nothing shows when these do"):
+            plan(normalise(found.query), 1, found.catalog)
+    else:
         plan(normalise(found.query), 1, found.catalog)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "ts / 2000 * 2000",
+        "ts - ts % 10",
+        "TIMESTAMP_SECONDS(UNIX_SECONDS(TIMESTAMP_MICROS(ts)) / 10 * 10)",
+        "2 * (ts / 3) + ts / 7",
+        "ts / 2000 * 2000 + 2000",
+    ],
+)
+def test_any_bucket_of_time_that_never_falls_closes_groups(key: str) -> None:
+    ddl = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;"
+    data = {"s": [(n % 5, 700 * n) for n in range(60)]}
+    case = Case(ddl, f"SELECT {key} AS bucket, COUNT(*) AS n FROM s GROUP BY {key} EMIT ON CLOSE", data, None, "")
+    query, catalog = bound(case)
+    (verdict,) = check(case.script)
+    assert verdict.safe
+    want = expected(case, query, catalog)
+    assert (len(want) > 5) == ("SECONDS" not in key)
+    for cells, cuts in ((1, 0), (1, 3000), (3, 3000)):
+        assert embedded(case, query, catalog, cells, cuts) == want
+
+
+@pytest.mark.parametrize("key", ["ts % 10", "ts * -1", "ts * 9000000000000000000", "LEAST(ts, 5)", "10 - ts / 5"])
+def test_what_may_fall_or_overflow_closes_nothing(key: str) -> None:
+    ddl = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;"
+    (verdict,) = check(f"{ddl} CREATE QUERY q AS SELECT {key} AS k, COUNT(*) AS n FROM s GROUP BY {key} EMIT ON CLOSE;")
+    assert not verdict.safe
+
+
+def test_a_group_of_a_unique_row_closes_when_nothing_more_can_follow_it() -> None:
+    """Each row of a is joined for 120 microseconds. Its key names it, so that its time need not be a key."""
+    ddl = """
+    CREATE STREAM a (id BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+    CREATE STREAM b (id BIGINT, x BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    """
+    select = """
+    SELECT a.id, COUNT(*) AS n, SUM(b.x) AS total FROM a, b WHERE a.id = b.id AND b.ts BETWEEN a.ts AND a.ts + 120
+    GROUP BY a.id EMIT ON CLOSE
+    """
+    data = {
+        "a": [(i, 10 * i) for i in range(200)],
+        "b": [(i, at, 10 * i + at) for i in range(200) for at in (3, 50, 119, 200)],
+    }
+    data["b"].sort(key=lambda row: row[2])
+    case = Case(ddl, select, data, None, "")
+    query, catalog = bound(case)
+    (verdict,) = check(case.script)
+    assert verdict.safe
+    assert not verdict.warnings
+    want = Log((10 * i + 120, "+", i, 3, 172) for i in range(200) if 10 * i + 120 <= 2190)
+    assert expected(case, query, catalog) == want
+    for cells in (1, 3):
+        engine = EmbeddedEngine(query, catalog, {}, cells)
+        log, most = Log(), 0
+        for out in steps(engine, catalog, data, 20):
+            log += logged(out, query)
+            most = max(most, engine.state()[0])
+        log += logged(engine.finish(), query)
+        assert log == want
+        assert most <= 150

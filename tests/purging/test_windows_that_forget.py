@@ -135,8 +135,8 @@ def test_each_constraint_lets_them_go(window: str, of_s: str, of_t: str) -> None
     assert steps.log == steps.expected()
 
 
-def test_a_window_of_rows_has_no_door() -> None:
-    """A row that joins nothing when it comes, and never will, still counts."""
+def test_a_row_that_is_not_admitted_to_a_window_of_rows_counts() -> None:
+    """A row that joins nothing when it comes, and never will, is not stored, and pushes out another all the same."""
     ddl = DDL.replace(", PUNCTUATED BY (a) FROM closed (a)", "")
     text = "SELECT s.id AS s, t.id AS t FROM s [ROWS 2], t WHERE s.a = t.a AND t.ts <= s.ts"
     steps = Steps(f"{ddl}CREATE QUERY q AS {text} ALLOW UNBOUNDED;")

@@ -7,7 +7,6 @@ one order, and several may share a time; here each has an instant of its own, a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -53,7 +52,7 @@ def test_no_more_is_kept_than_the_bounds_say_in_many_cases(kinds: tuple[type, ..
 
 def follow(random: Random, kinds: tuple[type, ...]) -> int:
     """Gives how many bounds were looked at."""
-    query = of_streams(random_query(random, kinds=kinds, clocks=False))
+    query = random_query(random, kinds=kinds, clocks=False)
     analysis = analyse(query)
     past: list[Event] = random_input(random, query, 25)
     streams = [stream for stream in query.streams if is_countable(analysis, stream.name)]
@@ -69,12 +68,6 @@ def follow(random: Random, kinds: tuple[type, ...]) -> int:
             kept, most = run.stored(stream.name), allowed(analysis, stream.name, past[:end])
             assert len(kept) <= most, f"{script(query)}\n{shown(query, past[:end])}\n{stream.name} keeps {kept}"
     return len(streams)
-
-
-def of_streams(query: JoinQuery) -> JoinQuery:
-    """Without filters over windows of rows, which are computed: such an input ends no wait."""
-    streams = (replace(s, window=None) if s.filtered and isinstance(s.window, Rows) else s for s in query.streams)
-    return replace(query, streams=tuple(streams))
 
 
 def is_plain(query: JoinQuery) -> bool:

@@ -1,17 +1,21 @@
 """EMIT ON CLOSE, from its definition: at each instant, which groups closed then, and what they hold.
 
 A group is closed at t if each stream that it reads is, for the group's keys. A stream is closed
-- by a punctuation of it up to t, all of whose columns are equal to keys;
-- by time, if a key rounds its time, and the key of the next instant is greater;
-- r after another stream was, if its rows come at most r after those that they join: by a condition on both times, or
-  because they are referred to within r;
-- if by UNIQUE the keys, none of them NULL, name one row of it, or a row that they name does.
+- by a punctuation of it up to t, all of whose columns are equal to keys, or NULL as they are;
+- by time, if a key never falls as its time goes on, and the key of the next instant is greater;
+- r after another stream was, or after the row of it that the keys name, if its rows come at most r after those that
+  they join: by a condition on both times, or because they are referred to within r;
+- if by UNIQUE the keys name one row of it, or a row that they name does.
+
+Of UNION ALL each side is closed by itself, and none of its rows need be there. A punctuation of one side that is a row
+of it, and refers to the other within r, closes the other r later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
+from typing import TypeAlias
 
 from penstock.algebra.expressions import (
     And,
@@ -27,7 +31,7 @@ from penstock.algebra.expressions import (
     columns,
     substitute,
 )
-from penstock.algebra.relations import Aggregate, Join, Project, Relation, Select, Window, walk_relations
+from penstock.algebra.relations import Aggregate, Join, Project, Relation, Select, SetOp, Window, walk_relations
 from penstock.catalog import Catalog, Punctuated, Reference, StreamDef, Unique, WithinTime
 from penstock.types import Kind
 from tests.reference.instants import first_number, most_microseconds
@@ -65,67 +69,183 @@ def _above(relation: Relation, groups: Aggregate, row: Row) -> list[Row]:
 
 
 class _Closing:
+    """The blocks below GROUP BY: one, or of UNION ALL one for each side."""
+
     def __init__(self, groups: Aggregate, catalog: Catalog, inputs: Inputs, horizon: int) -> None:
-        self._catalog, self._inputs, self._horizon = catalog, inputs, horizon
-        nodes = list(walk_relations(groups.input))
-        computed = {o.column: o.expr for node in nodes if isinstance(node, Project) for o in node.outputs}
-        self._windows = [node for node in nodes if isinstance(node, Window)]
-        self._keys = [_resolved(key.expr, computed) for key in groups.keys]
-        self._conditions = [
-            _resolved(part, computed)
-            for node in nodes
-            if isinstance(node, Select | Join)
-            for predicate in (node.predicates if isinstance(node, Select) else node.on)
-            for part in _conjuncts(predicate)
-        ]
-        self._follows = list(self._following())
+        self._horizon = horizon
+        keys = [key.expr for key in groups.keys]
+        self._tree = _tree(groups.input, keys, [], lambda *block: _Block(*block, catalog, inputs, horizon))
 
     def instants(self) -> list[int]:
         """All at which a group may come or close."""
+        blocks = list(_blocks(self._tree))
+        found = {t for block in blocks for t in block.instants()}
+        found |= {
+            t + reach for t in found for one in blocks for other in blocks for reach in one.referred_within(other)
+        }
+        return sorted(t for t in found if 0 <= t <= self._horizon)
+
+    def is_closed(self, key: Row, t: int) -> bool:
+        if isinstance(self._tree, _Block):
+            return self._tree.is_closed(key, t)
+        return _is_union_closed(self._tree, key, t)
+
+
+def _tree(relation: Relation, keys: list[Expr], conditions: list[Expr], block: Callable[..., _Block]) -> _Tree:
+    """The blocks of a relation, with keys and conditions above them over their own columns."""
+    match relation:
+        case Select(below, predicates):
+            return _tree(below, keys, [*conditions, *predicates], block)
+        case Project(below, outputs):
+            inside = {output.column: output.expr for output in outputs}
+            return _tree(below, *([substitute(e, inside) for e in some] for some in (keys, conditions)), block)
+        case SetOp(inputs=sides, schema=schema):
+            found = []
+            for side in sides:
+                own: dict[Column, Expr] = dict(zip(schema, side.schema, strict=True))
+                found.append(_tree(side, *([substitute(e, own) for e in some] for some in (keys, conditions)), block))
+            return tuple(found)
+    return block(relation, keys, conditions)
+
+
+def _blocks(tree: _Tree) -> Iterator[_Block]:
+    if isinstance(tree, _Block):
+        yield tree
+    else:
+        for side in tree:
+            yield from _blocks(side)
+
+
+def _is_union_closed(sides: tuple[_Tree, ...], key: Row, t: int) -> bool:
+    return all(
+        (_is_union_closed(side, key, t) if isinstance(side, tuple) else side.is_closed_by_itself(key, t))
+        or any(
+            isinstance(side, _Block) and isinstance(other, _Block) and side.is_referred_to(other, key, t)
+            for other in sides
+            if other is not side
+        )
+        for side in sides
+    )
+
+
+class _Block:
+    """A stream or a join, grouped by keys over its columns."""
+
+    def __init__(
+        self,
+        relation: Relation,
+        keys: list[Expr],
+        conditions: list[Expr],
+        catalog: Catalog,
+        inputs: Inputs,
+        horizon: int,
+    ) -> None:
+        self._catalog, self._inputs, self._horizon = catalog, inputs, horizon
+        nodes = list(walk_relations(relation))
+        computed = {o.column: o.expr for node in nodes if isinstance(node, Project) for o in node.outputs}
+        self._windows = [node for node in nodes if isinstance(node, Window)]
+        self._keys = [_resolved(key, computed) for key in keys]
+        own = [
+            p for n in nodes if isinstance(n, Select | Join) for p in (n.predicates if isinstance(n, Select) else n.on)
+        ]
+        self._conditions = [
+            _resolved(part, computed) for predicate in (*conditions, *own) for part in _conjuncts(predicate)
+        ]
+        self._follows = list(self._following())
+
+    def instants(self) -> set[int]:
         found = {element.ts for name in self._inputs for element in self._inputs[name].elements}
         for window, key in product(self._windows, self._keys):
             if self._is_time(key, window):
                 found |= {self._last_with(key, window, element) for element in self._elements(window)}
         for _ in self._windows:
             found |= {t + reach for t in found for _, _, reach in self._follows}
-        return sorted(t for t in found if 0 <= t <= self._horizon)
+        return found
 
     def is_closed(self, key: Row, t: int) -> bool:
+        """Whether it is closed for a group that has a row of it."""
+        rows = self._named_rows(key, t)
         return all(
-            (None not in key and self._is_named(window)) or self._is_stream_closed(window, key, t, frozenset())
+            window.stream.occurrence in rows or self._is_stream_closed(window, key, t, frozenset(), rows)
             for window in self._windows
         )
 
-    def _is_stream_closed(self, window: Window, key: Row, t: int, asked: frozenset[str]) -> bool:
+    def is_closed_by_itself(self, key: Row, t: int) -> bool:
+        return all(self._is_stream_closed(window, key, t, frozenset(), {}) for window in self._windows)
+
+    def is_referred_to(self, other: _Block, key: Row, t: int) -> bool:
+        """Whether punctuations of another side, which are rows of it, say what its rows refer to has come."""
+        return any(
+            other._is_closed_by(other._windows[0], scheme, key, t - reach) and None not in key_of(key)
+            for scheme, key_of, reach in self._references_from(other)
+        )
+
+    def referred_within(self, other: _Block) -> list[int]:
+        return [reach for _, _, reach in self._references_from(other)]
+
+    def _references_from(self, other: _Block) -> Iterator[tuple[Punctuated, Callable[[Row], Row], int]]:
+        if self is other or len(self._windows) != 1 or len(other._windows) != 1:
+            return
+        (window,), (referring,) = self._windows, other._windows
+        constraints = self._definition(referring.stream.name).constraints
+        for scheme, reference in product(constraints, constraints):
+            if not isinstance(scheme, Punctuated) or not isinstance(reference, Reference):
+                continue
+            is_timed = (
+                isinstance(reference.within, WithinTime) and reference.parent.lower() == window.stream.name.lower()
+            )
+            if scheme.when is None or scheme.lifespan is not None or not is_timed:
+                continue
+            pairs = list(zip(reference.columns, reference.parent_columns, strict=True))
+            places = [
+                [
+                    n
+                    for n, k in enumerate(other._keys)
+                    if k == _named(referring, a) and self._keys[n] == _named(window, b)
+                ]
+                for a, b in pairs
+            ]
+            if all(places) and {a.lower() for a, _ in pairs} <= {name.lower() for name in scheme.columns}:
+                assert isinstance(reference.within, WithinTime)
+                chosen = [some[0] for some in places]
+                yield scheme, lambda key, chosen=chosen: tuple(key[n] for n in chosen), reference.within.microseconds
+
+    def _is_stream_closed(self, window: Window, key: Row, t: int, asked: frozenset[str], rows: _Rows) -> bool:
+        """By `rows`: those that the keys name."""
         if t < 0:
             return False
         by_time = any(
             self._is_time(expr, window) and value is not None and _at(expr, window, t + 1) > value  # type: ignore[operator]
             for expr, value in zip(self._keys, key, strict=True)
         )
-        return by_time or self._is_punctuated(window, key, t) or self._follows_closed(window, key, t, asked)
+        return by_time or self._is_punctuated(window, key, t) or self._follows_closed(window, key, t, asked, rows)
 
-    def _follows_closed(self, window: Window, key: Row, t: int, asked: frozenset[str]) -> bool:
+    def _follows_closed(self, window: Window, key: Row, t: int, asked: frozenset[str], rows: _Rows) -> bool:
         asked |= {window.stream.occurrence}
         return any(
-            self._is_stream_closed(other, key, t - reach, asked)
+            self._is_stream_closed(other, key, t - reach, asked, rows) or self._has_come(other, rows, t - reach)
             for later, other, reach in self._follows
             if later is window and other.stream.occurrence not in asked
         )
 
+    def _has_come(self, window: Window, rows: _Rows, t: int) -> bool:
+        row = rows.get(window.stream.occurrence)
+        return row is not None and row.ts <= t
+
     def _is_punctuated(self, window: Window, key: Row, t: int) -> bool:
-        definition = self._definition(window.stream.name)
-        for scheme in definition.constraints:
-            if not isinstance(scheme, Punctuated) or scheme.lifespan is not None:
-                continue
-            values = [self._value_of(_named(window, name), key) for name in scheme.columns]
-            if all(values):  # each is known, as (value,)
-                wanted = tuple(value[0] for value in values if value)
-                if None not in wanted and any(
-                    ts <= t and punctuation == wanted for ts, punctuation in self._punctuations(definition, scheme)
-                ):
-                    return True
-        return False
+        schemes = self._definition(window.stream.name).constraints
+        return any(
+            isinstance(scheme, Punctuated) and scheme.lifespan is None and self._is_closed_by(window, scheme, key, t)
+            for scheme in schemes
+        )
+
+    def _is_closed_by(self, window: Window, scheme: Punctuated, key: Row, t: int) -> bool:
+        values = [self._value_of(_named(window, name), key) for name in scheme.columns]
+        if not all(values):  # each is known, as (value,)
+            return False
+        wanted = tuple(value[0] for value in values if value)
+        told = self._punctuations(self._definition(window.stream.name), scheme)
+        return any(ts <= t and punctuation == wanted for ts, punctuation in told)
 
     def _punctuations(self, definition: StreamDef, scheme: Punctuated) -> Iterator[tuple[int, Row]]:
         if scheme.when is None and scheme.source is None:
@@ -164,18 +284,40 @@ class _Closing:
                         known |= {left, right}
         return known
 
-    def _is_named(self, window: Window) -> bool:
-        """Whether the keys name a row of a stream, by UNIQUE."""
-        known = self._equal_to({key for key in self._keys if isinstance(key, Column)})
-        named, before = set[str](), None
-        while named != before:
-            before = set(named)
-            for other in self._windows:
-                uniques = (c for c in self._definition(other.stream.name).constraints if isinstance(c, Unique))
-                if any(all(_named(other, name) in known for name in unique.columns) for unique in uniques):
-                    named.add(other.stream.occurrence)
-                    known = self._equal_to(known | set(other.stream.schema))
-        return window.stream.occurrence in named
+    def _named_rows(self, key: Row, t: int) -> _Rows:
+        """The rows up to t that the keys name by UNIQUE, or that such a row names, by occurrence."""
+        known: dict[Column, Value] = {}
+        for expr, value in zip(self._keys, key, strict=True):
+            if isinstance(expr, Column):
+                known |= dict.fromkeys(self._equal_to({expr}), value)
+        rows: dict[str, Element] = {}
+        before = -1
+        while len(rows) > before:
+            before = len(rows)
+            for window in (w for w in self._windows if w.stream.occurrence not in rows):
+                row = self._named_row(window, known, t)
+                if row is not None:
+                    rows[window.stream.occurrence] = row
+                    for column in window.stream.schema:
+                        value = canonical(self._value_in(window, row, column))
+                        for same in self._equal_to({column}):
+                            known.setdefault(same, value)
+        return rows
+
+    def _named_row(self, window: Window, known: Mapping[Column, Value], t: int) -> Element | None:
+        for unique in self._definition(window.stream.name).constraints:
+            if isinstance(unique, Unique):
+                named = [_named(window, name) for name in unique.columns]
+                if all(column in known for column in named):
+                    for row in self._elements(window):
+                        values = [canonical(self._value_in(window, row, column)) for column in named]
+                        if row.ts <= t and values == [known[column] for column in named]:
+                            return row
+        return None
+
+    def _value_in(self, window: Window, row: Element, column: Column) -> Value:
+        names = [attribute.name for attribute in self._inputs[window.stream.name.lower()].attributes]
+        return row.row[names.index(column.name)]
 
     def _following(self) -> Iterator[tuple[Window, Window, int]]:
         """Pairs of occurrences, of which rows of the first come at most so much after rows of the second."""
@@ -263,15 +405,32 @@ def _shifted(expr: Expr) -> tuple[Column, int] | None:
 
 
 def _rounds(expr: Expr) -> bool:
+    """Whether an expression of a time never falls as it goes on, by how it is made."""
     match expr:
         case Column():
             return True
-        case Call("DATE_TRUNC", (Literal(), arg)) | Call("UNIX_SECONDS" | "UNIX_MILLIS" | "UNIX_MICROS", (arg,)):
+        case Call("DATE_TRUNC", (Literal(), arg)) | Call(
+            "UNIX_SECONDS" | "UNIX_MILLIS" | "UNIX_MICROS" | "YEAR", (arg,)
+        ):
             return _rounds(arg)
-        case Call("TIMESTAMP_SECONDS" | "TIMESTAMP_MILLIS" | "TIMESTAMP_MICROS", (Column(),)):
-            return True
+        case Call("TIMESTAMP_SECONDS" | "TIMESTAMP_MILLIS" | "TIMESTAMP_MICROS", (arg,)):
+            return _rounds(arg)
         case Cast(arg, type_):
-            return type_.kind is Kind.DATE and _rounds(arg)
-        case Arithmetic(Operator.DIVIDE, arg, Literal(int(by))):
+            return type_.kind in (Kind.DATE, Kind.BIGINT) and _rounds(arg)
+        case Arithmetic(Operator.DIVIDE | Operator.MULTIPLY, arg, Literal(int(by))):
             return by > 0 and expr.type.is_integer and _rounds(arg)
+        case Arithmetic(Operator.SUBTRACT, arg, Arithmetic(Operator.MODULO, same, Literal(int(by)))):
+            return by > 0 and arg == same and _rounds(arg)
+        case Arithmetic(Operator.ADD | Operator.SUBTRACT, arg, Literal(int())) | Arithmetic(
+            Operator.ADD, Literal(int()), arg
+        ):
+            return _rounds(arg)
+        case Arithmetic(Operator.MULTIPLY, Literal(int(by)), arg):
+            return by > 0 and expr.type.is_integer and _rounds(arg)
+        case Arithmetic(Operator.ADD, left, right):
+            return expr.type.is_integer and _rounds(left) and _rounds(right)
     return False
+
+
+_Tree: TypeAlias = "_Block | tuple[_Tree, ...]"
+_Rows: TypeAlias = Mapping[str, Element]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.algebra.relations import Query, StreamKind, Table, ToStream, Window, walk_relations
-from penstock.catalog import Attribute, Catalog, StreamDef, TableDef
+from penstock.catalog import Attribute, Catalog, NotNull, StreamDef, TableDef
 from tests.reference.closing import groups_closing
 from tests.reference.instants import arrivals, instants, microsecond
 from tests.reference.relations import Input, Inputs, relation_at
@@ -68,7 +68,7 @@ def _others(catalog: Catalog, data: Data, horizon: int | None, end: int) -> Inpu
     rows = {name.lower(): tuple(map(tuple, given)) for name, given in data.items()}
     others = {}
     for stream in (stream for stream in catalog.streams if stream.name.lower() in rows):
-        on_time = _on_time(stream, rows[stream.name.lower()], horizon)
+        on_time = _on_time(stream, _whole(stream, rows[stream.name.lower()]), horizon)
         elements = tuple(element for element in on_time if element.ts <= end)
         others[stream.name.lower()] = Input(_stored(stream.attributes), elements)
     return others
@@ -84,6 +84,7 @@ def admit(query: Query, catalog: Catalog, data: Data, horizon: int | None) -> tu
     """The inputs of a query without what is late or beyond the horizon, and the horizon."""
     rows = {name.lower(): tuple(map(tuple, given)) for name, given in data.items()}
     streams, tables = _read(query, catalog)
+    rows |= {stream.name.lower(): _whole(stream, rows[stream.name.lower()]) for stream in streams}
     if horizon is None:
         horizon = max((_ts(stream, row) for stream in streams for row in rows[stream.name.lower()]), default=0)
     inputs = {
@@ -94,6 +95,14 @@ def admit(query: Query, catalog: Catalog, data: Data, horizon: int | None) -> tu
         elements = tuple(Element(0, i, row) for i, row in enumerate(rows[table.name.lower()]))
         inputs[table.name.lower()] = Input(_stored(table.attributes), elements)
     return inputs, horizon
+
+
+def _whole(stream: StreamDef, rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows that have a value in each column that is NOT NULL."""
+    names = [attribute.name.lower() for attribute in _stored(stream.attributes)]
+    declared = [constraint.columns for constraint in stream.constraints if isinstance(constraint, NotNull)]
+    places = [names.index(name.lower()) for columns in declared for name in columns]
+    return tuple(row for row in rows if all(row[place] is not None for place in places))
 
 
 def late_rows(stream: StreamDef, rows: Sequence[Row], horizon: int | None = None) -> int:

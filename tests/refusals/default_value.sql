@@ -1,4 +1,4 @@
 -- refused: DEFAULT is not expected here
--- hint: a column has a name and a type
+-- hint: a column has a name and a type, and may be NOT NULL
 -- at: 4:31
 CREATE STREAM item (id BIGINT DEFAULT 0, ts TIMESTAMP) TIMESTAMP BY ts;

@@ -18,7 +18,8 @@ from tests.reference.interpreter import Change, run
 from tests.register.golden import Case, cases
 from tests.register.test_trials import query_text
 
-UNSAFE = [case for case in cases() if case.expected.get("verdict") == "not safe"]
+#: Where a theory bounds what a run keeps, another plan would do, and there is no witness: it has no hint.
+UNSAFE = [case for case in cases() if case.expected.get("verdict") == "not safe" and case.expected.get("hint")]
 SIZE = 4
 
 

@@ -1,7 +1,7 @@
 """Physical relations: the normal form made ready to run.
 
 Only columns that somebody reads are kept, as early as can be: a `Scan` filters and computes on a stream's own rows,
-before its window stores them. Filters move below time windows, with which they commute, and stay above the others
+before its window stores them. Filters commute with time windows, and with windows of rows once the rows are numbered
 (thesis 2.2.4). The right side of a semi-join is reduced to the distinct values that its predicates read.
 """
 
@@ -21,15 +21,14 @@ from penstock.algebra.relations import (
     Output,
     PartitionRows,
     Project,
-    Range,
     Relation,
+    Rows,
     Schema,
     Select,
     SemiJoin,
     SetOp,
     Stream,
     Table,
-    Unbounded,
     Window,
     WindowSpec,
 )
@@ -37,7 +36,11 @@ from penstock.algebra.relations import (
 
 @dataclass(frozen=True, slots=True)
 class Scan(Relation):
-    """A window over what `outputs` compute of the stream's rows for which `where` is true."""
+    """What `outputs` compute of those rows of a stream's window for which `where` is true.
+
+    Only these are stored. A window of rows numbers the stream's rows before the filter, so that each row that passes
+    leaves with the n-th row after it, whether that one passes or not.
+    """
 
     stream: Stream
     spec: WindowSpec
@@ -46,6 +49,11 @@ class Scan(Relation):
 
     def _schema(self) -> Schema:
         return tuple(output.column for output in self.outputs)
+
+    @property
+    def counts(self) -> bool:
+        """Whether rows that it does not keep are counted."""
+        return isinstance(self.spec, Rows | PartitionRows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,7 @@ def _prune(relation: Relation, needed: Needed) -> Relation:
     match relation:
         case Window():
             return _scan(relation, (), needed)
-        case Select(Window(spec=Range() | Unbounded()) as window, predicates):
+        case Select(Window() as window, predicates):
             return _scan(window, predicates, needed)
         case Select(below, predicates):
             return Select(_prune(below, needed | _read(predicates)), predicates)

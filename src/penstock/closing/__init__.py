@@ -22,7 +22,6 @@ from penstock.closing.punctuation import Scheme, Stream
 from penstock.closing.punctuation import Witness as Defeat
 from penstock.closing.punctuation import witness as defeat
 from penstock.closing.referring import referring_punctuations
-from penstock.closing.shown import shows_ends
 from penstock.closing.translation import Translation, ending_of
 
 __all__ = [
@@ -32,7 +31,6 @@ __all__ = [
     "ending",
     "never_falls",
     "referring_punctuations",
-    "shows_ends",
     "solutions",
 ]
 

@@ -9,6 +9,7 @@ from penstock.catalog import (
     Clustered,
     Constraint,
     Inferred,
+    NotNull,
     OnViolation,
     Ordered,
     Punctuated,
@@ -35,6 +36,8 @@ def constraint_text(constraint: Constraint) -> str:
     match constraint:
         case Unique(columns):
             return f"UNIQUE ({_list(columns)})"
+        case NotNull(columns):
+            return f"NOT NULL ({_list(columns)})"
         case Reference(columns, parent, parent_columns, within, then):
             there = f"{name_text(parent)} ({_list(parent_columns)})"
             return f"FOREIGN KEY ({_list(columns)}) REFERENCES {there} {_bounded(within)}{_on_violation(then)}"

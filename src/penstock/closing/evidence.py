@@ -10,6 +10,10 @@ from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Output, Stream, Unbounded
 from penstock.catalog import Catalog, Punctuated, StreamDef
 
+#: So many of the values that a scheme's punctuations closed a guard remembers in each cell, to reject rows that come
+#: all the same (`synopsis/punctuated.py`). Texts among them stay in the dictionary as long.
+REMEMBERED = 1 << 16
+
 
 def values_of(definition: StreamDef, scheme: Punctuated, catalog: Catalog) -> Scan | None:
     """The punctuations of a scheme, each as a row of the values of its columns; None if nothing says how they come."""

@@ -29,17 +29,19 @@ class InTime:
 class AfterPunctuation:
     """With a punctuation, a row of `evidence`, of these keys; or so much later, if it is one of another input.
 
-    Then it refers to what comes of this one.
+    Then it refers to what comes of this one. NULLs are equal here: a punctuation with NULL closes the group of NULL.
     """
 
     keys: tuple[int, ...]
     evidence: int
     reach: int = 0
+    #: Those of the keys in which no punctuation can have NULL.
+    never_null: frozenset[int] = frozenset()
 
     @property
     def told(self) -> AfterPunctuation:
         """The end by the same punctuations that is there at once."""
-        return replace(self, reach=0)
+        return replace(self, reach=0, never_null=frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,17 @@ class AfterInput:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """With the group's first row: the input has just one that is of the group, by UNIQUE, unless a key is NULL."""
+    """With the group's first row: the input has just one that is of the group, by UNIQUE, for which NULLs are equal."""
 
 
-Closer = InTime | AfterPunctuation | AfterInput | Seen
+@dataclass(frozen=True, slots=True)
+class NeverNull:
+    """From the beginning, for groups with NULL in one of these keys: no row of the input has NULL there."""
+
+    keys: frozenset[int]
+
+
+Closer = InTime | AfterPunctuation | AfterInput | Seen | NeverNull
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ A group that stays open may have values that do not: of COUNT(DISTINCT x) an x t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 from penstock.algebra.expressions import Column, Expr, columns, substitute
@@ -45,18 +45,37 @@ from penstock.closing.group_closers import (
     Ending,
     EndingValues,
     InTime,
+    NeverNull,
     Seen,
 )
 from penstock.closing.join_variables import is_monotone, join_variables
+from penstock.closing.nulls import has_value, null_never_punctuated, with_values
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
-from penstock.closing.purging import rules_of
+from penstock.closing.purging import rules_of, with_purging
 from penstock.closing.rules import ByPunctuation, Rule
 from penstock.errors import PenstockError
 
 
-def with_endings(relation: Relation, catalog: Catalog, certain: bool = False) -> Relation:
-    """The physical relation with groups that end, where something says so; with `certain`, something else than a k."""
-    return rewrite_relation(relation, lambda node: _ending(node, catalog, certain))
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What groups may end by: what is declared; with `certain` nothing that leans on a k."""
+
+    catalog: Catalog
+    certain: bool = False
+
+
+def with_endings(relation: Relation, declared: Declared) -> Relation:
+    """The physical relation with groups that end, where something says so."""
+    return rewrite_relation(relation, lambda node: _ending(node, declared))
+
+
+def ending_of_groups(node: Aggregate | Distinct | SetOp, declared: Declared) -> Ending | None:
+    """How the entries of a physical operator end, if they do."""
+    found = _ending(node, declared)
+    if not (isinstance(found, Ending) and found.closes_groups) and isinstance(node.inputs[0], PhysicalJoin):
+        # A join that purges tells for which values it gives no more results.
+        found = _ending(node.with_inputs((with_purging(node.inputs[0], declared.catalog), *node.inputs[1:])), declared)
+    return found if isinstance(found, Ending) else None
 
 
 def emitting(relation: Relation) -> Relation:
@@ -72,28 +91,33 @@ def emitting(relation: Relation) -> Relation:
     )
 
 
-def _ending(node: Relation, catalog: Catalog, certain: bool) -> Relation:
+def named_rows_that_others_follow(join: PhysicalJoin, keys: tuple[Expr, ...], declared: Declared) -> Iterator[Column]:
+    """The times of rows that keys of a physical join name by UNIQUE, and that rows of other inputs follow in time."""
+    yield from _Closers(join, keys, declared).times_of_named_rows()
+
+
+def _ending(node: Relation, declared: Declared) -> Relation:
     if isinstance(node, SetOp):
-        return _ending_sides(node, catalog, certain)
+        return _ending_sides(node, declared)
     if not isinstance(node, Aggregate | Distinct):
         return node
     if not is_monotone(node.input):
-        return _ending_for_good(node, catalog, certain)
-    groups = _ending_groups(node, catalog, certain)
-    values = tuple(_ending_values(groups, catalog, certain)) if isinstance(groups.input, Aggregate) else ()
+        return _ending_for_good(node, declared)
+    groups = _ending_groups(node, declared)
+    values = tuple(_ending_values(groups, declared)) if isinstance(groups.input, Aggregate) else ()
     return replace(groups, values=values) if values or groups.closes_groups else node
 
 
-def _ending_for_good(node: Aggregate | Distinct, catalog: Catalog, certain: bool) -> Relation:
+def _ending_for_good(node: Aggregate | Distinct, declared: Declared) -> Relation:
     """Groups of rows that may be taken back, which end when nothing below them changes any more."""
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
-    closers, evidence = _closed(node.input, keys, catalog, certain, is_there=False)
+    closers, evidence = _closed(node.input, keys, declared, is_there=False)
     return Ending(node, closers, (), evidence) if closers else node
 
 
-def _ending_groups(node: Aggregate | Distinct, catalog: Catalog, certain: bool) -> Ending:
+def _ending_groups(node: Aggregate | Distinct, declared: Declared) -> Ending:
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
-    closers, evidence = _closed(node.input, keys, catalog, certain, is_there=True)
+    closers, evidence = _closed(node.input, keys, declared, is_there=True)
     joined = () if closers else tuple(_after_join(node.input, keys))
     return Ending(node, closers, joined, evidence)
 
@@ -103,7 +127,7 @@ def keeps_values(aggregation: Aggregation) -> bool:
     return aggregation.distinct and aggregation.function not in (AggregateFunction.MIN, AggregateFunction.MAX)
 
 
-def _ending_values(grouping: Ending, catalog: Catalog, certain: bool) -> Iterator[EndingValues]:
+def _ending_values(grouping: Ending, declared: Declared) -> Iterator[EndingValues]:
     """The aggregates that keep values which end sooner than their groups: by the value, too."""
     node = grouping.input
     assert isinstance(node, Aggregate)
@@ -111,14 +135,14 @@ def _ending_values(grouping: Ending, catalog: Catalog, certain: bool) -> Iterato
         if aggregation.argument is not None and keeps_values(aggregation):
             column = replace(aggregation.column, type=aggregation.argument.type)
             finer = Aggregate(node.input, (*node.keys, Output(column, aggregation.argument)), ())
-            groups = _ending_groups(finer, catalog, certain)
+            groups = _ending_groups(finer, declared)
             if (groups.closers, groups.after_join) != (grouping.closers, grouping.after_join):
                 yield EndingValues(number, groups)
 
 
-def _ending_sides(node: SetOp, catalog: Catalog, certain: bool) -> Relation:
+def _ending_sides(node: SetOp, declared: Declared) -> Relation:
     """A set operation whose rows end: both sides are closed for all their values."""
-    closers, evidence = _closed(node, node.schema, catalog, certain, is_there=False)
+    closers, evidence = _closed(node, node.schema, declared, is_there=False)
     is_kept = not (node.op is SetOperator.UNION and node.all)
     return Ending(node, closers, (), evidence) if closers and is_kept else node
 
@@ -127,45 +151,48 @@ def _ending_sides(node: SetOp, catalog: Catalog, certain: bool) -> Relation:
 _Closed = tuple[tuple[tuple[Closer, ...], ...], tuple[Scan, ...]]
 
 
-def _closed(relation: Relation, keys: tuple[Expr, ...], catalog: Catalog, certain: bool, *, is_there: bool) -> _Closed:
+def _closed(relation: Relation, keys: tuple[Expr, ...], declared: Declared, *, is_there: bool) -> _Closed:
     """What closes a relation for values of expressions; `is_there`: it has a row with them.
 
     What is filtered, renamed or made distinct changes only with what it is made of.
     """
     match relation:
         case Select(below) | Keep(below) | Distinct(below) | Ending(below):
-            return _closed(below, keys, catalog, certain, is_there=is_there)
+            return _closed(below, keys, declared, is_there=is_there)
         case Project(below, outputs):
             inside = {output.column: output.expr for output in outputs}
             keys = tuple(substitute(key, inside) for key in keys)
-            return _closed(below, keys, catalog, certain, is_there=is_there)
+            return _closed(below, keys, declared, is_there=is_there)
         case SetOp():
-            return _closed_sides(relation, keys, catalog, certain)
+            return _closed_sides(relation, keys, declared)
         case Aggregate(below, own):
             computed = {output.column: output.expr for output in own}
-            return _closed(below, tuple(substitute(key, computed) for key in keys), catalog, certain, is_there=is_there)
+            return _closed(below, tuple(substitute(key, computed) for key in keys), declared, is_there=is_there)
         case PhysicalJoin(JoinKind.SEMI | JoinKind.ANTI, (left, right), on):
-            return _closed_both(left, right, on, keys, catalog, certain)
-    found = _Closers(relation, keys, catalog, certain)
+            return _closed_both(left, right, on, keys, declared)
+    found = _Closers(relation, keys, declared)
     closers = found.complete(is_there)
     return closers, tuple(found.evidence) if closers else ()
 
 
 def _closed_both(
-    left: Relation, right: Relation, on: tuple[Expr, ...], keys: tuple[Expr, ...], catalog: Catalog, certain: bool
+    left: Relation, right: Relation, on: tuple[Expr, ...], keys: tuple[Expr, ...], declared: Declared
 ) -> _Closed:
     """The left side's rows change with what matches them: of both sides no more may come. No row need be there."""
     views = [view for view in map(classify, on) if isinstance(view, Equality)]
     matching = {a: b for v in views for a, b in ((v.left, v.right), (v.right, v.left)) if b in right.schema}
-    own, told = _closed(left, keys, catalog, certain, is_there=False)
+    own, told = _closed(left, keys, declared, is_there=False)
     matched = tuple(matching.get(key, key) if isinstance(key, Column) else key for key in keys)
-    theirs, also = _closed(right, matched, catalog, certain, is_there=False)
+    theirs, also = _closed(right, matched, declared, is_there=False)
     if not own or not (theirs or isinstance(right, Table)):
         return (), ()
-    return own + tuple(tuple(_renumbered(c, len(own), len(told)) for c in each) for each in theirs), told + also
+    # What is compared with NULL matches nothing.
+    compared = NeverNull(frozenset(number for number, key in enumerate(keys) if key in matching))
+    theirs = tuple((*(_renumbered(c, len(own), len(told)) for c in each), compared) for each in theirs)
+    return own + theirs, told + also
 
 
-def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> _Closed:
+def _closed_sides(node: SetOp, keys: tuple[Expr, ...], declared: Declared) -> _Closed:
     """A row may be of one side alone."""
     closers: list[tuple[Closer, ...]] = []
     evidence: list[Scan] = []
@@ -173,7 +200,7 @@ def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain
     for side in node.inputs:
         inside: dict[Column, Expr] = dict(zip(node.schema, side.schema, strict=True))
         own_keys = tuple(substitute(key, inside) for key in keys)
-        own, told = _closed(side, own_keys, catalog, certain, is_there=False)
+        own, told = _closed(side, own_keys, declared, is_there=False)
         if (one := _alone(side, own_keys)) is not None:
             alone[len(closers)] = one
             own = own or ((),)
@@ -181,9 +208,9 @@ def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain
             return (), ()
         closers += [tuple(_renumbered(c, len(closers), len(evidence)) for c in each) for each in own]
         evidence += told
-    if not certain:
+    if not declared.certain:
         for (number, one), (_, other) in product(alone.items(), alone.items()):
-            closers[number] += tuple(_referred_to(one, other, evidence, catalog)) if one is not other else ()
+            closers[number] += tuple(_referred_to(one, other, evidence, declared)) if one is not other else ()
     return (tuple(closers), tuple(evidence)) if all(closers) else ((), ())
 
 
@@ -207,9 +234,10 @@ def _inside(keys: tuple[Expr, ...], outputs: tuple[Output, ...]) -> tuple[Expr, 
     return tuple(substitute(key, computed) for key in keys)
 
 
-def _referred_to(one: _Alone, other: _Alone, evidence: list[Scan], catalog: Catalog) -> Iterator[AfterPunctuation]:
+def _referred_to(one: _Alone, other: _Alone, evidence: list[Scan], declared: Declared) -> Iterator[AfterPunctuation]:
     """What closes a stream after punctuations of another that are rows of it, and refer to rows of the first."""
     (scan, keys), (referring, own_keys) = one, other
+    catalog = declared.catalog
     definition = catalog.get(referring.stream.name)
     assert isinstance(definition, StreamDef)
     for scheme, reference in referring_punctuations(definition, scan.stream.name):
@@ -220,7 +248,11 @@ def _referred_to(one: _Alone, other: _Alone, evidence: list[Scan], catalog: Cata
         if agree and None not in places and punctuations in evidence:
             assert isinstance(reference.within, WithinTime)
             told = tuple(place for place in places if place is not None)
-            yield AfterPunctuation(told, evidence.index(punctuations), reference.within.microseconds)
+            # A row with NULL refers to none.
+            placed = zip(scheme.columns, told, strict=True)
+            refers = {name.lower() for name in reference.columns}
+            never = frozenset(place for name, place in placed if name.lower() in refers)
+            yield AfterPunctuation(told, evidence.index(punctuations), reference.within.microseconds, never)
 
 
 def _place_of(name: str, scan: Scan, keys: tuple[Expr, ...]) -> int | None:
@@ -253,15 +285,18 @@ def _after_join(join: Relation, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
 class _Closers:
     """What closes the inputs of what is grouped by these keys."""
 
-    def __init__(self, grouped: Relation, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> None:
-        self._catalog = catalog
+    def __init__(self, grouped: Relation, keys: tuple[Expr, ...], declared: Declared) -> None:
+        self._catalog = declared.catalog
         self.evidence: list[Scan] = []
         self._operands = grouped.operands if isinstance(grouped, PhysicalJoin) else (grouped,)
         self._variables = join_variables(grouped) if isinstance(grouped, PhysicalJoin) else []
-        self._rules: tuple[Rule, ...] = rules_of(grouped, catalog, certain) if isinstance(grouped, PhysicalJoin) else ()
+        self._rules: tuple[Rule, ...] = (
+            rules_of(grouped, self._catalog, declared.certain) if isinstance(grouped, PhysicalJoin) else ()
+        )
         self._inside = {o.column: unwidened(o.expr) for scan in self._scans().values() for o in scan.outputs}
         #: Of each key all that is equal to it, over columns of streams.
         self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]
+        self._never_null = frozenset(self._without_null(grouped))
 
     def complete(self, is_there: bool) -> tuple[tuple[Closer, ...], ...]:
         """Of each input what closes it; nothing if one is not closed for sure. `is_there`: a group has rows of each."""
@@ -277,9 +312,20 @@ class _Closers:
                 match rule:
                     case rules.InTime(target, source, int(reach)) if target == number and source in closed:
                         found[number].append(AfterInput(order.index(source), reach))
-            if number in seen:
-                found[number].append(Seen())
-        return tuple(map(tuple, found.values())) if all(found.values()) else ()
+            found[number] += [Seen()] * (number in seen)
+        if not all(found.values()):
+            return ()
+        no_null = (NeverNull(self._never_null),) if self._never_null else ()
+        return tuple((*own, *no_null) for own in found.values())
+
+    def times_of_named_rows(self) -> Iterator[Column]:
+        """Those that are no keys, of rows that the keys name and that others follow."""
+        sources = {r.source for r in self._rules if isinstance(r, rules.InTime) and isinstance(r.reach, int)}
+        known = {expr for same in self._keys for expr in same}
+        for number in sorted(self._seen() & sources):
+            time = self._scans()[number].stream.timestamp
+            if time not in known:
+                yield time
 
     def _scans(self) -> Mapping[int, Scan]:
         return {
@@ -295,6 +341,14 @@ class _Closers:
                 return {column for column in variable if column is not None}
         return {key}
 
+    def _without_null(self, grouped: Relation) -> Iterator[int]:
+        """The keys that are never NULL."""
+        known = {self._inside.get(column, column) for column in with_values(grouped, self._catalog)}
+        times = frozenset(scan.stream.timestamp for scan in self._scans().values())
+        for number, same in enumerate(self._keys):
+            if any(has_value(expr, known, times) for expr in same):
+                yield number
+
     def _own(self, scan: Scan) -> Iterator[Closer]:
         stream = scan.stream
         for number, same in enumerate(self._keys):
@@ -303,19 +357,26 @@ class _Closers:
                     yield InTime(number, expr, stream.timestamp, stream.unit)
         definition = self._catalog.get(stream.name)
         assert isinstance(definition, StreamDef)
-        named = {column.name.lower(): column for column in stream.schema}
         for scheme in definition.constraints:
             # After a lifespan the values may come again.
             if isinstance(scheme, Punctuated) and scheme.lifespan is None:
-                punctuations = values_of(definition, scheme, self._catalog)
-                if punctuations is not None:
-                    whole = scheme.columns, punctuations
-                    for names, told in (whole, of_fixed(punctuations, scheme.columns, scan) or whole):
-                        places = [self._place(named[name.lower()]) for name in names]
-                        if None not in places:
-                            self.evidence.append(told)
-                            yield AfterPunctuation(tuple(p for p in places if p is not None), len(self.evidence) - 1)
-                            break
+                yield from self._punctuated(scan, definition, scheme)
+
+    def _punctuated(self, scan: Scan, definition: StreamDef, scheme: Punctuated) -> Iterator[AfterPunctuation]:
+        punctuations = values_of(definition, scheme, self._catalog)
+        if punctuations is None:
+            return
+        named = {column.name.lower(): column for column in scan.stream.schema}
+        without = null_never_punctuated(scheme, definition, self._catalog)
+        whole = scheme.columns, punctuations
+        for names, told in (whole, of_fixed(punctuations, scheme.columns, scan) or whole):
+            places = [self._place(named[name.lower()]) for name in names]
+            if None not in places:
+                keys = tuple(place for place in places if place is not None)
+                never = frozenset(key for key, name in zip(keys, names, strict=True) if name.lower() in without)
+                self.evidence.append(told)
+                yield AfterPunctuation(keys, len(self.evidence) - 1, never_null=never)
+                return
 
     def _place(self, column: Column) -> int | None:
         return next((number for number, same in enumerate(self._keys) if column in same), None)

@@ -8,7 +8,7 @@ from itertools import product
 from penstock.algebra.expressions import Column, Comparator, Compare
 from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import unwidened
-from penstock.algebra.relations import Range, Relation, Table, walk_relations
+from penstock.algebra.relations import Range, Relation, Table, Unbounded, walk_relations
 from penstock.catalog import Catalog, Constraint, OnViolation, Reference, StreamDef, Unique, Within, WithinTime
 from penstock.closing.bounds import Kind as Bounds
 from penstock.closing.declarations import constraint_text
@@ -97,6 +97,10 @@ class JoinInputs:
     def own(self, number: int) -> set[int]:
         """The variables of an input."""
         return {v for v, columns in enumerate(self.variables) if columns[number] is not None}
+
+    def is_unbounded(self, number: int) -> bool:
+        """Whether rows of an input never leave it by themselves."""
+        return isinstance(self.scans[number].spec, Unbounded)
 
     def is_whole(self, number: int, variable: int) -> bool:
         """Whether a variable's codes are in the order of its values, and none lies between two."""

@@ -1,17 +1,23 @@
 """Expressions that never fall as a column grows, so that each of their values is passed: roundings of times and counts.
 
-One value of such an expression stands for a stretch of the column's values. Once a watermark has passed the stretch's
-end, the value comes no more.
+Any composition of functions that never fall is one: sums, products and quotients with constants, `x - x % 10`, parts of
+times. One value stands for a *bucket* of the column's values. Once a watermark has passed the bucket's end, the value
+comes no more. What might overflow is none of them, for then it would be NULL.
+
+    ts                0 ........ 1999 | 2000 ........ 3999 | 4000 ...      ts / 2000 * 2000
+    the expression    0               | 2000               | 4000          a bucket covers 2000 values
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
 
 from penstock.algebra.expressions import Arithmetic, Call, Cast, Column, Expr, Literal, Operator
 from penstock.algebra.zones import zone_of
-from penstock.types import Kind
+from penstock.types import BIGINT_RANGE, INT_RANGE, Kind, Type
 
 
 def closable(exprs: Iterable[Expr]) -> tuple[frozenset[Column], dict[Column, int]]:
@@ -49,21 +55,38 @@ _TRUNCATED = {
 }
 
 
+#: Columns are taken for so large at most: instants are not later (`engines/lateness.py`), nor before 1970.
+_LARGEST = (1 << 62) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class _Rounded:
     """A whole-numbered column, rounded: results that differ by one are `step` apart, one stands for `cover` values."""
 
     column: Column
-    step: int = 1
+    #: The least and the greatest result.
+    least: int
+    most: int
+    step: Fraction = Fraction(1)
     cover: int = 1
-    #: So many results are one value of the column apart, where a count of times became a TIMESTAMP.
-    finer: int = 1
 
-    def coarser(self, step: int, unit: int) -> _Rounded:
-        """Rounded further, to whole steps of results that count in `unit`."""
-        step, unit = max(1, step // self.finer), max(1, unit // self.finer)
-        cover = step if step % self.cover == 0 else self.cover + step
-        return _Rounded(self.column, unit, cover)
+    def coarser(self, width: int) -> _Rounded:
+        """Rounded further, to whole multiples of so many results."""
+        values = ceil(width * self.step)
+        return replace(self, cover=values if values % self.cover == 0 else self.cover + values)
+
+    def scaled(self, by: Fraction) -> _Rounded:
+        """Results that are so many times as large."""
+        ends = (int(self.least * by), int(self.most * by))
+        return replace(self, step=self.step / by, least=ends[0], most=ends[1])
+
+    def moved(self, by: int) -> _Rounded:
+        return replace(self, least=self.least + by, most=self.most + by)
+
+    def fitting(self, type_: Type) -> _Rounded | None:
+        """Itself, if all results fit a type."""
+        low, high = INT_RANGE if type_.kind is Kind.INT else BIGINT_RANGE
+        return self if low <= self.least and self.most <= high else None
 
 
 def _bucket(expr: Expr) -> tuple[Column, int] | None:
@@ -76,30 +99,76 @@ def _rounded(expr: Expr) -> _Rounded | None:
     """Such an expression never falls as the column grows, so that each of its values is passed for good."""
     match expr:
         case Column():
-            return _Rounded(expr) if expr.type.kind in (Kind.TIMESTAMP, Kind.BIGINT, Kind.INT) else None
+            return _whole(expr)
         case Call() | Cast() if not zone_of(expr.zone).rounds(_shown_unit(expr)):
             return None  # clocks that are put back show smaller values again
+        case Call() | Cast():
+            return _of_time(expr)
+        case Arithmetic(Operator.SUBTRACT, arg, Arithmetic(Operator.MODULO, same, Literal(int(by)))) if arg == same:
+            inner = _rounded(arg) if by > 0 and expr.type.is_integer else None
+            return inner and inner.coarser(by)
+        case Arithmetic(op, arg, Literal(int(by))):
+            inner = _rounded(arg)
+            return inner and _with_constant(inner, op, by, expr.type)
+        case Arithmetic(Operator.ADD | Operator.MULTIPLY as op, Literal(int(by)), arg):
+            inner = _rounded(arg)
+            return inner and _with_constant(inner, op, by, expr.type)
+        case Arithmetic(Operator.ADD, left, right):
+            return _sum(_rounded(left), _rounded(right), expr.type)
+    return None
+
+
+def _whole(column: Column) -> _Rounded | None:
+    match column.type.kind:
+        case Kind.TIMESTAMP:
+            return _Rounded(column, 0, _LARGEST)
+        case Kind.BIGINT:
+            return _Rounded(column, -_LARGEST, _LARGEST)
+        case Kind.INT:
+            return _Rounded(column, -(1 << 30), 1 << 30)
+    return None
+
+
+def _of_time(expr: Call | Cast) -> _Rounded | None:
+    """What functions of times and casts make of what is rounded already."""
+    match expr:
         case Call("DATE_TRUNC", (Literal(str(unit)), arg)) if unit in _TRUNCATED and (inner := _rounded(arg)):
-            return inner.coarser(_TRUNCATED[unit] + _repeated(expr), inner.step)
+            return inner.coarser(_TRUNCATED[unit] + _repeated(expr))
         case Call(function, (arg,)) if function in _UNITS and (inner := _rounded(arg)):
-            return inner.coarser(_UNITS[function], _UNITS[function])
-        case Call(function, (Column() as column,)) if function in _COUNTED:
-            return _Rounded(column, finer=_COUNTED[function])
+            return inner.coarser(_UNITS[function]).scaled(Fraction(1, _UNITS[function]))
+        case Call(function, (arg,)) if function in _COUNTED and (inner := _rounded(arg)):
+            # A number that is no time is not one of a stream's.
+            found = inner.scaled(Fraction(_COUNTED[function]))
+            return replace(found, least=max(found.least, -_LARGEST), most=min(found.most, _LARGEST))
         case Call("YEAR", (arg,)) if (inner := _rounded(arg)) is not None:
-            return inner.coarser(366 * _DAY + _repeated(expr), 366 * _DAY)
+            return inner.coarser(366 * _DAY + _repeated(expr)).scaled(Fraction(1, 366 * _DAY))
         case Cast(arg, type_) if type_.kind is Kind.DATE and arg.type.kind is Kind.TIMESTAMP:
             inner = _rounded(arg)
-            return inner and inner.coarser(_DAY + _repeated(expr), _DAY)
+            return inner and inner.coarser(_DAY + _repeated(expr)).scaled(Fraction(1, _DAY))
         case Cast(arg, type_) if type_.kind is Kind.BIGINT and arg.type.kind is Kind.INT:
             return _rounded(arg)
-        case Arithmetic(Operator.ADD | Operator.SUBTRACT, arg, Literal(int())):
-            return _rounded(arg)
-        case Arithmetic(Operator.ADD, Literal(int()), arg):
-            return _rounded(arg)
-        case Arithmetic(Operator.DIVIDE, arg, Literal(int(divisor))) if divisor > 0 and expr.type.is_integer:
-            inner = _rounded(arg)  # times are not below 0, where division would round the other way
-            return inner and inner.coarser(inner.step * divisor, inner.step * divisor)
     return None
+
+
+def _with_constant(inner: _Rounded, op: Operator, by: int, type_: Type) -> _Rounded | None:
+    match op:
+        case Operator.ADD:
+            return inner.moved(by).fitting(type_)
+        case Operator.SUBTRACT:
+            return inner.moved(-by).fitting(type_)
+        case Operator.MULTIPLY if by > 0 and type_.is_integer:
+            return inner.scaled(Fraction(by)).fitting(type_)
+        case Operator.DIVIDE if by > 0 and type_.is_integer:
+            return inner.coarser(by).scaled(Fraction(1, by))
+    return None
+
+
+def _sum(left: _Rounded | None, right: _Rounded | None, type_: Type) -> _Rounded | None:
+    """It grows at least as fast as the finer one of both."""
+    if left is None or right is None or left.column != right.column or not type_.is_integer:
+        return None
+    finer = min(left, right, key=lambda each: (each.cover, each.step))
+    return replace(finer, least=left.least + right.least, most=left.most + right.most).fitting(type_)
 
 
 def _shown_unit(expr: Call | Cast) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from penstock.algebra.buckets import Buckets
-from penstock.algebra.expressions import Expr, require
-from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin, rewrite_relation
+from penstock.algebra.expressions import Column, Expr, require
+from penstock.algebra.relations import Aggregation, AntiJoin, Join, Relation, Schema, SemiJoin, rewrite_relation
 from penstock.closing.monitors import Monitor
 from penstock.closing.rules import JoinRetention, Rule
 
@@ -37,6 +37,10 @@ class PhysicalJoin(Relation):
     buckets: tuple[Buckets | None, ...] = ()
     #: The operand of which the join keeps nothing.
     stateless: int | None = None
+    #: The operands whose rows are only counted, because nothing above reads them: results have none of their columns.
+    counted: tuple[int, ...] = ()
+    #: Aggregates right above of single columns of these operands: results have partial ones of them.
+    summed: tuple[Aggregation, ...] = ()
 
     def __post_init__(self) -> None:
         require(self.kind is JoinKind.JOIN or len(self.operands) == 2, "a semi-join has two inputs")
@@ -47,6 +51,14 @@ class PhysicalJoin(Relation):
 
     def _schema(self) -> Schema:
         own = self.operands if self.kind is JoinKind.JOIN else self.operands[:1]
+        shown = self.listed if self.counted else (column for operand in own for column in operand.schema)
+        added_up = (a.argument for a in self.summed)
+        return (*shown, *dict.fromkeys(column for column in added_up if isinstance(column, Column)))
+
+    @property
+    def listed(self) -> Schema:
+        """The columns of operands that are not counted."""
+        own = (operand for number, operand in enumerate(self.operands) if number not in self.counted)
         return tuple(column for operand in own for column in operand.schema)
 
     @property
@@ -94,8 +106,8 @@ class PhysicalJoin(Relation):
 
     @property
     def has_totals(self) -> bool:
-        """Whether partial aggregates come out of buckets: the aggregate above must run in the same cell."""
-        return any(kept is not None and kept.totals for kept in self.buckets)
+        """Whether partial aggregates come out of it: the aggregate above must run in the same cell."""
+        return bool(self.summed) or any(kept is not None and kept.totals for kept in self.buckets)
 
     def logical(self) -> Join | SemiJoin | AntiJoin:
         """The join of the algebra that this one computes."""

@@ -21,7 +21,8 @@ from penstock.closing.join_inputs import Found, JoinInputs, own_equalities
 from penstock.closing.join_variables import join_classes
 from penstock.closing.monitors import Monitor
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
-from penstock.closing.retention import Retention
+from penstock.closing.punctuations_kept import always_asked_for
+from penstock.closing.retention import Retention, Step
 from penstock.closing.rules import (
     AfterRows,
     ByCluster,
@@ -60,8 +61,8 @@ def join_retention(
 ) -> tuple[PhysicalJoin, JoinRetention] | None:
     """How long a join keeps the rows of its inputs, and its form that does; None if no closer speaks of such a join."""
     match node:
-        case PhysicalJoin(buckets=(_, *_)):
-            return None  # buckets are few as they are
+        case PhysicalJoin(buckets=(_, *_)) | PhysicalJoin(stateless=int()):
+            return None  # it keeps little as it is
         case PhysicalJoin(stateless=int()):
             return None  # it keeps nothing that changes
         case PhysicalJoin(JoinKind.JOIN):
@@ -86,7 +87,7 @@ def rules_of(join: PhysicalJoin, catalog: Catalog, certain: bool = False) -> tup
 def _of_join(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetention:
     inputs = JoinInputs(join, catalog, spill)
     found = closers_of(inputs)
-    retentions = tuple(_retention(inputs, found, number) for number in range(len(inputs)))
+    retentions = _retentions(inputs, found)
     rules = _ordered(rule for rule in found if not isinstance(rule, ByDeclaration))
     enforced = {number for number, each in enumerate(retentions) if each.enforced}
     forgets = {n for n in inputs.scans if _may_forget(inputs, n, rules) or (n in enforced and _is_kept(inputs, n))}
@@ -103,7 +104,7 @@ def _of_sides(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetentio
     """
     inputs = JoinInputs(join, catalog, spill)
     found = {closer: step for closer, step in closers_of(inputs).items() if not _is_of_joins_only(closer)}
-    left, right = (_retention(inputs, found, number) for number in (0, 1))
+    left, right = _retentions(inputs, found)
     rules = _ordered(rule for rule in found if not isinstance(rule, ByDeclaration))
     forgets = {0, 1} if left.enforced and right.enforced else set[int]()
     return _made(inputs, rules, forgets, (), (left, right) if forgets else _of_both(left, right))
@@ -116,21 +117,42 @@ def _made(
     monitors: tuple[Monitor, ...],
     retentions: tuple[Retention, ...],
 ) -> JoinRetention:
-    times = certain_times(inputs) if inputs.spill else set()
+    times = certain_times(inputs) if forgets else set()
     probable = tuple(rule for rule in rules if _is_probable(rule, times)) if inputs.spill else ()
-    return JoinRetention(rules, tuple(inputs.evidence), tuple(sorted(forgets)), monitors, probable, retentions)
+    ordered = tuple(sorted(times, key=lambda time: (time.target, time.source)))
+    return JoinRetention(rules, tuple(inputs.evidence), tuple(sorted(forgets)), monitors, probable, retentions, ordered)
 
 
-def _retention(inputs: JoinInputs, found: Found, number: int) -> Retention:
-    """What is kept of an input: until a chain of what a run sees is done, or if there is none, of what is declared."""
+def _retentions(inputs: JoinInputs, found: Found) -> tuple[Retention, ...]:
+    """What is kept of each input: until a chain of what a run sees is done, or if there is none, of what is declared.
+
+    Punctuations that a run would keep without end are no part of a chain.
+    """
+    every = list(found)
+    seen: list[Closer] = [closer for closer in every if not isinstance(closer, ByDeclaration)]
+    options: list[list[Closer]] = [seen] if len(seen) == len(every) else [seen, every]
+    lasting = [[closer for closer in known if always_asked_for(inputs, closer, known) is None] for known in options]
+    return tuple(_retention(inputs, found, lasting, number) for number in range(len(inputs)))
+
+
+def _retention(inputs: JoinInputs, found: Found, lasting: list[list[Closer]], number: int) -> Retention:
     name = inputs.label(number)
     if number not in inputs.scans or not _is_forgettable(inputs, number):
         return Retention(name)
-    seen = [rule for rule in found if not isinstance(rule, ByDeclaration)]
-    for closers in (seen, list(found)):
+    for closers in lasting:
         if (used := chain(inputs.variables, closers, number, len(inputs))) is not None:
-            return Retention(name, tuple(found[closer] for closer in used))
-    return Retention(name)
+            steps = tuple(found[closer] for closer in used)
+            # Where each step is seen, what lets the punctuations go that they read is not.
+            is_seen = closers is lasting[0] or not all(step.is_seen for step in steps)
+            return Retention(name, steps if is_seen else steps + _unseen(found))
+    every = list(found)
+    used = chain(inputs.variables, every, number, len(inputs)) or ()
+    reasons = (always_asked_for(inputs, closer, every) for closer in used)
+    return Retention(name, piles_up=next((why for why in reasons if why is not None), None))
+
+
+def _unseen(found: Found) -> tuple[Step, ...]:
+    return tuple(step for closer, step in found.items() if isinstance(closer, ByDeclaration))
 
 
 def _of_both(left: Retention, right: Retention) -> tuple[Retention, Retention]:
@@ -165,8 +187,7 @@ def _with_own_equalities(join: PhysicalJoin) -> PhysicalJoin:
     """
     operands = list(join.operands)
     for number, operand in enumerate(operands):
-        # A filter commutes with a window of time, not with one of rows.
-        if isinstance(operand, Scan) and isinstance(operand.spec, Unbounded | Range):
+        if isinstance(operand, Scan):
             equal = tuple(each for same in join_classes(join) for each in own_equalities(operand, same))
             operands[number] = replace(operand, where=operand.where + equal)
     return replace(join, operands=tuple(operands))

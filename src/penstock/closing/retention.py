@@ -36,6 +36,8 @@ class Retention:
     input: str
     #: None if nothing says that each row goes in the end.
     chain: tuple[Step, ...] | None = None
+    #: Why a chain that there is does not do: what it goes by would be kept without end, in one sentence.
+    piles_up: str | None = None
 
     @property
     def goes(self) -> bool:
@@ -69,7 +71,7 @@ class Retention:
             return None
         if self.goes:
             return f"{listed(self.unseen)} without WHEN or FROM, so that no punctuation is seen"
-        return f"nothing says that each row of {self.input} goes in the end"
+        return self.piles_up or f"nothing says that each row of {self.input} goes in the end"
 
     @property
     def bound(self) -> Bound:

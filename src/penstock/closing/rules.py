@@ -232,6 +232,8 @@ class JoinRetention:
     probable: tuple[Rule, ...] = ()
     #: Of each input what is kept, and until what.
     retentions: tuple[Retention, ...] = ()
+    #: What windows and the query say about times, whatever is declared: rows that are farther apart do not join.
+    times: tuple[InTime, ...] = ()
 
     def evidence_along(self, number: int, variables: Iterable[int]) -> list[Expr | None]:
         """The columns by which evidence is partitioned along these variables.

@@ -35,6 +35,7 @@ from penstock.engines.metrics import (
     stream_progress,
     totals_of,
 )
+from penstock.engines.not_null import without_nulls
 from penstock.engines.planning import plan_of, read_by
 from penstock.engines.results import result_schema, result_table, together
 from penstock.engines.scratch import scratch_prefix
@@ -107,7 +108,8 @@ class EmbeddedEngine:
         self._steps = 0
         self._metrics_until_now = {name: Progress() for name in self.streams}
         #: The rows of static tables, until the first instant is closed.
-        self._tables = table_batches(self.plan, tables, self._dictionary, sharing)
+        whole = {t.name: without_nulls(t, tables[t.name]) for t in catalog.tables if t.name in tables}
+        self._tables = table_batches(self.plan, whole, self._dictionary, sharing)
 
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""

@@ -22,7 +22,7 @@ from penstock.engines.routing import Router
 from penstock.errors import PenstockError
 from penstock.operators.scalars import compile_predicate, compile_scalar
 from penstock.plan.fragments import Fragment, Plan, Route
-from penstock.plan.inputs import Input, inputs
+from penstock.plan.inputs import MOST_VIEWS, Input, counted_by, inputs
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
 from penstock.synopsis.codes import Nulls, encode_column
 from penstock.synopsis.deltas import Deltas, assemble
@@ -57,7 +57,10 @@ class Ingest:
         ]
         attributes = {a.name: a for a in definition.attributes if not a.virtual}
         read = {name for reader in self._readers for name in reader.names} | {definition.timestamp}
-        self._attributes = [attribute for name, attribute in attributes.items() if name in read]
+        needed = definition.not_null
+        self._attributes = [a for name, a in attributes.items() if name in read or name.lower() in needed]
+        #: The columns without which a row is bad, by their places.
+        self._needed = [place for place, a in enumerate(self._attributes) if a.name.lower() in needed]
 
     @property
     def names(self) -> list[str]:
@@ -79,7 +82,9 @@ class Ingest:
         for attribute in self._attributes:
             column = _column(batch, attribute.name, self.definition)
             encoded.append(encode_column(column, attribute.type, self._dictionary))
-        counted, nulls = encoded[self.names.index(self.definition.timestamp)]
+        counted, _ = encoded[self.names.index(self.definition.timestamp)]
+        lacking = [null for place in self._needed if (null := encoded[place][1]) is not None]
+        nulls = np.logical_or.reduce(lacking) if lacking else None
         ts = instants_of(counted, self.definition.unit)
         kept = on_time(ts, nulls, progress or self.progress, self.definition.delay, self._horizon)
         if not kept.all():
@@ -156,19 +161,21 @@ class _Reader:
 
     def routed(self, arrived: _Arrived, dictionary: Dictionary) -> RoutedBatch:
         self._compile(arrived.names)
-        if len(self._views) == 1:
+        if not self._input.has_bits:
             return self._routed_to_one(self._views[0], arrived, dictionary)
         bits = np.zeros(len(arrived.ts), np.int64)
         for number, view in enumerate(self._views):
             bits |= view.passing(arrived, dictionary).astype(np.int64) << number
+            if view.counts:
+                bits |= view.counting(arrived, dictionary).astype(np.int64) << MOST_VIEWS + number
         read = np.flatnonzero(bits)
         taken, bits = (arrived, bits) if len(read) == len(bits) else (arrived.take(read), bits[read])
         out = self._columns(taken, dictionary)
         if all(view.router.is_trivial for view in self._views):
-            return self._batch(taken.ts, [*out, (bits, None)], taken.zeros)
+            return self._batch(taken.ts, out, bits, taken.zeros)
         picked, cells, bits = self._cells(taken, bits, dictionary)
         some = [(codes[picked], None if nulls is None else nulls[picked]) for codes, nulls in out]
-        return self._batch(taken.ts[picked], [*some, (bits, None)], cells)
+        return self._batch(taken.ts[picked], some, bits, cells)
 
     def _routed_to_one(self, view: _View, arrived: _Arrived, dictionary: Dictionary) -> RoutedBatch:
         taken = arrived
@@ -188,17 +195,25 @@ class _Reader:
             taken.columns[place] if isinstance(place, int) else place(taken.rows, dictionary) for place in self._places
         ]
 
-    def _batch(self, ts: Ints, some: list[tuple[Ints, Nulls]], cells: Ints) -> RoutedBatch:
-        deltas = Deltas(ts, np.ones(len(ts), np.int64), assemble(some, len(ts)))
+    def _batch(self, ts: Ints, some: list[tuple[Ints, Nulls]], bits: Ints, cells: Ints) -> RoutedBatch:
+        """Assembles rows with their bits. Of a row that is only counted among all others no value travels."""
+        bare = (bits & self._valued) == 0
+        if bare.any():
+            some = [(codes, bare if nulls is None else nulls | bare) for codes, nulls in some]
+        deltas = Deltas(ts, np.ones(len(ts), np.int64), assemble([*some, (bits, None)], len(ts)))
         return RoutedBatch(self._fragment.number, self._number, cells, deltas)
 
     def _cells(self, taken: _Arrived, bits: Ints, dictionary: Dictionary) -> tuple[Ints, Ints, Ints]:
-        """Returns triples of a row's number, a cell, and the bits of the views that read the row in that cell."""
+        """Returns triples of a row's number, a cell, and the bits of the views that read or count the row there."""
         found = np.zeros((len(bits), self._fragment.cells), np.int64)
         for number, view in enumerate(self._views):
-            mine = np.flatnonzero(bits & 1 << number)
-            picked, cells = view.router.cells(taken.rows[mine], dictionary)
-            found[mine[picked], cells] |= 1 << number
+            counted = 1 << MOST_VIEWS + number
+            if view.counts_all:
+                found |= counted
+            for bit in (1 << number,) if view.counts_all else (1 << number, counted):
+                mine = np.flatnonzero(bits & bit)
+                picked, cells = view.router.cells(taken.rows[mine], dictionary)
+                found[mine[picked], cells] |= bit
         rows, cells = np.nonzero(found)
         return rows, cells, found[rows, cells]
 
@@ -211,22 +226,37 @@ class _Reader:
             schema.index(output.expr) if isinstance(output.expr, Column) else compile_scalar(output.expr, schema)
             for output in self._scan.outputs
         ]
-        self._views = [_View(self._fragment, view.route, names) for view in self._input.views]
+        self._views = [_View(self._fragment, view.route, names, view.counts) for view in self._input.views]
+        needs = ((1 << n) | (not view.counts_all) << MOST_VIEWS + n for n, view in enumerate(self._views))
+        #: The bits of rows whose values somebody reads, if only those of their partition.
+        self._valued = sum(needs)
 
 
 class _View:
     """Decides which rows a view reads, and in which cells."""
 
-    def __init__(self, fragment: Fragment, route: Route, names: list[str]) -> None:
+    def __init__(self, fragment: Fragment, route: Route, names: list[str], counts: bool) -> None:
         assert isinstance(route.leaf, Scan)
         schema = _raw_schema(route.leaf.stream, names)
         self.where = compile_predicate(route.leaf.where, schema) if route.leaf.where else None
+        self.counts = counts
+        by = frozenset(counted_by(route.leaf))
+        #: Whether it counts all rows of the stream, in every cell.
+        self.counts_all = self.counts and not by
+        # A predicate on the partition's columns takes all rows of a partition or none, which then need not count.
+        whole = tuple(p for p in route.leaf.where if columns(p) and columns(p) <= by)
+        self._partitions = compile_predicate(whole, schema) if whole else None
         self.router = Router(fragment, route, schema)
 
     def passing(self, arrived: _Arrived, dictionary: Dictionary) -> NDArray[np.bool_]:
         if self.where is None:
             return np.ones(len(arrived.ts), np.bool_)
         return self.where(arrived.rows, dictionary)
+
+    def counting(self, arrived: _Arrived, dictionary: Dictionary) -> NDArray[np.bool_]:
+        if self._partitions is None:
+            return np.ones(len(arrived.ts), np.bool_)
+        return self._partitions(arrived.rows, dictionary)
 
 
 def _raw_schema(stream: Stream, names: list[str]) -> Schema:

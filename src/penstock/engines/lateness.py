@@ -27,7 +27,8 @@ class Progress:
     newest: int = NEVER
     rows: int = 0
     late_rows: int = 0
-    #: Rows without a timestamp, or with one before 1970 or after the last instant.
+    #: Rows without a timestamp, or with one before 1970 or after the last instant; and those with NULL in a column
+    #: that is NOT NULL.
     bad_rows: int = 0
     #: The instant of the first row that has one.
     first: int = NEVER
@@ -46,6 +47,8 @@ def on_time(
     ts: Ints, nulls: NDArray[np.bool_] | None, progress: Progress, delay: int, horizon: int | None
 ) -> NDArray[np.bool_]:
     """Returns which of the next rows exist and are not late, and updates `progress`.
+
+    `nulls` are the rows that lack what each row has to have.
 
     >>> on_time(np.array([5, 9, 3, 8]), None, Progress(), 2, None).tolist()
     [True, True, False, True]

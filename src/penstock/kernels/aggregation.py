@@ -1,7 +1,8 @@
 """Groups and their aggregates, kept up to date under insertions and deletions.
 
 Deltas are taken in the order of time. Each changes the accumulators of its group; at the end of an instant the groups
-that were touched are looked at once, and those whose row is not the one they showed before give - old and + new. A
+that were touched are looked at once, and those whose row is not the one they showed before give - old and + new. Deltas
+come in blocks, and an instant may go on in the next one: then it has not ended with the block. A
 group row holds all that is known of a group: its header, its key, its accumulators, and what it shows. Groups without
 rows go, and their slots serve others.
 
@@ -26,10 +27,10 @@ Ints = NDArray[np.int64]
 ROWS, FLAGS, LINK, KEY = 0, 1, 2, 3
 LIVE, TOUCHED, SHOWN = 1, 2, 4
 
-#: Registers: how far the kernel got, how many groups it touched at this instant, how many rows it gave, and whether
-#: the first instant has been shown.
-POSITION, TOUCHED_COUNT, EMITTED, STARTED = range(4)
-REGISTER_COUNT = 4
+#: Registers: how far the kernel got, how many groups it touched at this instant, how many rows it gave, whether the
+#: first instant has been shown, and which instant this is.
+POSITION, TOUCHED_COUNT, EMITTED, STARTED, INSTANT = range(5)
+REGISTER_COUNT = 5
 
 #: The columns of a plan, which has a row per aggregate: what it is, its argument, its state, and where its result goes.
 FAMILY, FINISH, DISTINCT = 0, 1, 2
@@ -70,6 +71,7 @@ def aggregate(
     key_columns: int,
     shown: int,
     stays: bool,
+    goes_on: bool,
     groups: Ints,
     heads: Ints,
     entries: Ints,
@@ -91,15 +93,17 @@ def aggregate(
     """Works deltas in from registers[POSITION] on. Gives 0 when all are done, else bits of the tables that are short.
 
     `keys` has the deltas' keys by themselves, `wide` the words of arguments of 128 bits, `spilt` the digits of partial
-    sums. What a group shows starts at word `shown` of its row; groups without rows go, unless it `stays`. `columns` are
-    those of `keys`, `places` where they are in group rows; `fresh`, `digits`, `buckets` are scratch.
+    sums. What a group shows starts at word `shown` of its row; groups without rows go, unless it `stays`. If `goes_on`
+    is set, the last instant may have more deltas, which are yet to come. `columns` are those of `keys`, `places` where
+    they are in group rows; `fresh`, `digits`, `buckets` are scratch.
     """
     start, ahead = 0, 0
     room = 0
     position, emitted, touches = registers[POSITION], registers[EMITTED], registers[TOUCHED_COUNT]
+    now = registers[INSTANT]
     while True:
         ended = position == len(ts)
-        if position > 0 and (ended or ts[position] != ts[position - 1]):
+        if touches > 0 and (not goes_on if ended else ts[position] != now):
             for i in range(touches):
                 group = touched[i]
                 was_there = groups[group, FLAGS] & SHOWN != 0
@@ -108,12 +112,12 @@ def aggregate(
                     _work_out(group, plan, key_columns, len(columns), groups, nodes, pool, fresh, digits)
                 if was_there != is_there or not _shows(groups, group, shown, fresh):
                     if was_there:
-                        out_ts[emitted], out_weight[emitted] = ts[position - 1], -1
+                        out_ts[emitted], out_weight[emitted] = now, -1
                         _copy_row(groups, group, key_columns, shown, out, emitted)
                         emitted += 1
                     if is_there:
                         _show(groups, group, shown, fresh)
-                        out_ts[emitted], out_weight[emitted] = ts[position - 1], 1
+                        out_ts[emitted], out_weight[emitted] = now, 1
                         _copy_row(groups, group, key_columns, shown, out, emitted)
                         emitted += 1
                 groups[group, FLAGS] = LIVE | SHOWN
@@ -125,12 +129,14 @@ def aggregate(
             room, short = room_for_deltas(plan, groups, entries, nodes, pool)
         if ended or room == 0:
             registers[POSITION], registers[EMITTED], registers[TOUCHED_COUNT] = position, emitted, touches
+            registers[INSTANT] = now
             return 0 if ended else short
         room -= 1
         if position >= ahead:
             start, ahead = position, min(position + BLOCK, len(ts))
             look_ahead(keys, start, ahead, columns, groups, heads, buckets)
         group = group_of(keys, position, columns, groups, heads, buckets[position - start])
+        now = ts[position]
         if not groups[group, FLAGS] & TOUCHED:
             groups[group, FLAGS] |= TOUCHED
             touched[touches] = group

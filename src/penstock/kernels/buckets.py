@@ -184,14 +184,17 @@ def place_rows(start: int, rows: Ints, recipe: Recipe, samples: Samples, placing
 
 
 @lean
-def weigh(sources: Ints, slots: Ints, weights: Ints, counts: Ints, found: Ints, by: Ints, out: Ints) -> None:
+def weigh(
+    sources: Ints, slots: Ints, weights: Ints, counts: Ints, next_: Ints, found: Ints, by: Ints, out: Ints, ends: bool
+) -> None:
     """How often each combination is found: as often as its event counts, times the rows in the others' buckets.
 
     Events are in the order of time, numbered from 1, and `by` says by which a combination was found. `counts` has the
     address of each input's counters, or 0 if its rows count one each. The event's own counter is told then.
+    Combinations come in blocks: `next_` has the next event, whose combinations may go on unless it `ends` here.
     """
-    at = 0
-    for i in range(len(sources)):
+    at, i = 0, next_[0]
+    while i < len(sources):
         while at < len(by) and by[at] == i + 1:
             weight = weights[i]
             for n in range(len(counts)):
@@ -199,6 +202,10 @@ def weigh(sources: Ints, slots: Ints, weights: Ints, counts: Ints, found: Ints, 
                     weight *= peek(counts[n] + 8 * found[at, n])
             out[at] = weight
             at += 1
+        if at == len(by) and not ends:
+            break
         counter = counts[sources[i]]
         if counter != 0:
             poke(counter + 8 * slots[i], peek(counter + 8 * slots[i]) + weights[i])
+        i += 1
+    next_[0] = i

@@ -13,18 +13,23 @@ A row that has never been in a result need not be probed for when it goes: every
 been a result when its last row came. So the expiry of such a row costs no probe. Where nobody wants to know which
 combinations go, no expiry does, and it need not be noted who has been in a result.
 
+Results leave `combine` in blocks: it writes as many combinations as there is room for, and is called again for more. So
+a step holds no more of them than a block, however many there are.
+
 In `combine` stores and indexes are addresses (`pointers`): a table with a line per input, and one with a line per
 index.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import NEAR, first, following
-from penstock.kernels.jit import kernel, lean
+from penstock.kernels.jit import lean
 from penstock.kernels.pointers import peek, peek_half, poke_half, prefetch
 
 Ints = NDArray[np.int64]
@@ -134,7 +139,33 @@ def settle(visibility: Int32s, slots: Ints, signs: Ints) -> None:
         visibility[slots[i]] = visibility[slots[i]] & (PRESENT | JOINED) if signs[i] > 0 else ABSENT
 
 
-@kernel
+class Paths(NamedTuple):
+    """The probe paths of all inputs.
+
+    `targets[i, d]` is the input that the path of input i probes at depth d, `probes[i, d]` the index, and
+    `key_inputs[i, d]`, `key_columns[i, d]` where the values of the index's `index_columns` come from.
+    """
+
+    index_columns: Ints
+    targets: Ints
+    probes: Ints
+    key_inputs: Ints
+    key_columns: Ints
+
+
+class Progress(NamedTuple):
+    """How far `combine` has come: the next event and its depth (-1: it is not begun); per depth the next candidate.
+
+    `bound` are the slots of the combination in work, `key` the values by which each depth is probed.
+    """
+
+    registers: Ints
+    bound: Ints
+    cursor: Ints
+    key: Ints
+
+
+@lean
 def combine(
     sources: Ints,
     slots: Ints,
@@ -142,34 +173,37 @@ def combine(
     numbers: Ints,
     inputs: Ints,
     indexes: Ints,
-    index_columns: Ints,
-    targets: Ints,
-    probes: Ints,
-    key_inputs: Ints,
-    key_columns: Ints,
+    paths: Paths,
     since: Ints,
     wants_going: bool,
-) -> tuple[Ints, Ints]:
-    """All combinations of events' rows with the rows that they see: their slots, and the number of the event.
+    decided: int,
+    progress: Progress,
+    out_slots: Ints,
+    out_events: Ints,
+) -> int:
+    """The next combinations of events' rows with the rows that they see: their slots, and the number of the event.
 
-    Events come in the order of their numbers.
-    `targets[i, d]` is the input that the pipeline of input i probes at depth d, `probes[i, d]` the index, and
-    `key_inputs[i, d]`, `key_columns[i, d]` where the values of the index's `index_columns` come from. `since` is as in
-    `admit`.
+    Events come in the order of their numbers. It stops when there is no more room, or no more combination, and gives
+    how many it found; called again it goes on where it stopped. `since` is as in `admit`. `decided` is the address of a
+    word for each row of the first input, or 0: combinations of those with another word than 0 are left out.
     """
-    width, depths, most = len(inputs), targets.shape[1], index_columns.shape[1]
-    out_slots = np.empty((256, width), np.int64)
-    out_events = np.empty(256, np.int64)
+    index_columns, targets, probes, key_inputs, key_columns = paths
+    registers, bound, cursor, key = progress
+    width, depths, room = len(inputs), targets.shape[1], len(out_events)
     count = 0
-    bound = np.empty(width, np.int64)
-    cursor = np.empty(depths, np.int64)
-    key = np.empty((depths, most), np.int64)
-    for i in range(len(slots)):
+    i, depth = registers[0], registers[1]
+    while i < len(slots):
         event, source = numbers[i], sources[i]
-        if signs[i] < 0 and peek_half(inputs[source, LIVES] + 4 * slots[i]) & JOINED == 0:
+        if decided != 0 and source == 0 and peek(decided + 8 * slots[i]) != 0:
+            i, depth = i + 1, -1
             continue
-        bound[source] = slots[i]
-        depth, entering = 0, True
+        entering = depth < 0
+        if entering:
+            if signs[i] < 0 and peek_half(inputs[source, LIVES] + 4 * slots[i]) & JOINED == 0:
+                i += 1
+                continue
+            bound[source] = slots[i]
+            depth = 0
         while depth >= 0:
             index, target = probes[source, depth], targets[source, depth]
             columns, links = indexes[index, COLUMNS], indexes[index, LINKS]
@@ -182,13 +216,17 @@ def combine(
             else:
                 candidate = cursor[depth]
             while candidate >= 0:
-                if _matches(candidate, event, inputs, target, columns, index_columns, index, key, depth, since):
+                if sees(candidate, event, inputs, target, columns, index_columns, index, key, depth, since) and not (
+                    decided != 0 and target == 0 and peek(decided + 8 * candidate) != 0
+                ):
                     bound[target] = candidate
                     if depth < depths - 1:
                         break
                     # The last input was probed: each match is a result.
-                    if count == len(out_events):
-                        out_slots, out_events = _grown(out_slots, out_events)
+                    if count == room:
+                        cursor[depth] = candidate
+                        registers[0], registers[1] = i, depth
+                        return count
                     for n in range(width):
                         out_slots[count, n] = bound[n]
                         if wants_going:
@@ -203,11 +241,13 @@ def combine(
                 depth += 1
             else:
                 depth -= 1
-    return out_slots[:count], out_events[:count]
+        i += 1
+    registers[0], registers[1] = i, -1
+    return count
 
 
 @lean
-def _matches(
+def sees(
     slot: int,
     event: int,
     inputs: Ints,
@@ -229,14 +269,14 @@ def _matches(
     return since[number] < event < number if life & GOES else number < event
 
 
-@kernel
-def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, width: int) -> Ints:
-    """The rows of combinations, of so many words.
+@lean
+def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, rows: Ints) -> None:
+    """Writes the rows of combinations.
 
     `places` has a line for each of their columns: input, column, the null word and its bit there, and those here.
     `nulls` has one for each null word there: input, word, and the bits that are wanted.
     """
-    rows = np.empty((len(slots), width), np.int64)
+    width = rows.shape[1]
     for i in range(len(slots)):
         for c in range(len(places)):
             source = places[c, 0]
@@ -245,30 +285,20 @@ def materialise(slots: Ints, inputs: Ints, places: Ints, nulls: Ints, width: int
             rows[i, c] = 0
         some = 0
         for n in range(len(nulls)):
-            some |= _null_word(inputs, nulls[n, 0], slots[i, nulls[n, 0]], nulls[n, 1]) & nulls[n, 2]
+            some |= null_word(inputs, nulls[n, 0], slots[i, nulls[n, 0]], nulls[n, 1]) & nulls[n, 2]
         if some != 0:
             _copy_nulls(slots, inputs, places, rows, i)
-    return rows
 
 
 @lean
 def _copy_nulls(slots: Ints, inputs: Ints, places: Ints, rows: Ints, i: int) -> None:
     for c in range(len(places)):
-        word = _null_word(inputs, places[c, 0], slots[i, places[c, 0]], places[c, 2])
+        word = null_word(inputs, places[c, 0], slots[i, places[c, 0]], places[c, 2])
         rows[i, places[c, 4]] |= ((word >> places[c, 3]) & 1) << places[c, 5]
 
 
 @lean
-def _null_word(inputs: Ints, source: int, slot: int, word: int) -> int:
+def null_word(inputs: Ints, source: int, slot: int, word: int) -> int:
     if inputs[source, NULLS] == 0:
         return 0
     return peek(inputs[source, NULLS] + 8 * (slot * inputs[source, NULLS_WIDTH] + word))
-
-
-@kernel
-def _grown(slots: Ints, events: Ints) -> tuple[Ints, Ints]:
-    more_slots = np.empty((2 * len(slots), slots.shape[1]), np.int64)
-    more_events = np.empty(2 * len(events), np.int64)
-    more_slots[: len(slots)] = slots
-    more_events[: len(events)] = events
-    return more_slots, more_events

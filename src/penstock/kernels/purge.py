@@ -81,6 +81,9 @@ class Tables(NamedTuple):
 class Rules(NamedTuple):
     """The rules, the variables that they want, the clocks, and how long rows of each input are in its window.
 
+    `times` has inputs whose rows join only if they are close in time: the later one, the earlier, and how much later a
+    row is too late.
+
     Which rules may say something of a binding is known from the inputs that it has rows of, which as bits are a number:
     those of `steps` from its place in `begins` up to the next one's. Where there are too many inputs, all may.
     """
@@ -89,6 +92,7 @@ class Rules(NamedTuple):
     variables: Ints
     clocks: Ints
     reaches: Ints
+    times: Ints
     begins: Ints
     steps: Ints
 
@@ -156,6 +160,43 @@ def joins(target: int, slot: int, known: int, tables: Tables, values: Ints) -> b
         if ((tables.has[target] & known) >> v) & 1 and peek(row + 8 * tables.columns[target, v]) != values[v]:
             return False
     return True
+
+
+@inlined
+def are_close(target: int, slot: int, tables: Tables, rules: Rules, bound: Ints) -> bool:
+    """Whether a row is close enough in time to those of a binding to join them.
+
+    A row of the source of a band joins only rows of the target from there on, up to its end: later ones need not be
+    followed, and would keep it as long as there are any.
+
+        source    ─────●───────────────────▶
+        target    ──────○───○───○─┊─×──×───▶    ○ may join, × is too late
+    """
+    start = peek(tables.stores[target, STARTS] + 8 * slot)
+    for t in range(len(rules.times)):
+        later, earlier = rules.times[t, 0], rules.times[t, 1]
+        if later == target and bound[earlier] >= 0:
+            if start >= peek(tables.stores[earlier, STARTS] + 8 * bound[earlier]) + rules.times[t, 2]:
+                return False
+        elif (
+            earlier == target
+            and bound[later] >= 0
+            and peek(tables.stores[later, STARTS] + 8 * bound[later]) >= start + rules.times[t, 2]
+        ):
+            return False
+    return True
+
+
+@inlined
+def have_left(target: int, tables: Tables, rules: Rules, bound: Ints) -> bool:
+    """Whether all rows of an input that are close enough in time to those of a binding have left their window."""
+    for t in range(len(rules.times)):
+        earlier = rules.times[t, 1]
+        if rules.times[t, 0] == target and bound[earlier] >= 0 and rules.reaches[target] >= 0:
+            start = peek(tables.stores[earlier, STARTS] + 8 * bound[earlier])
+            if rules.clocks[TIME] >= start + rules.times[t, 2] + rules.reaches[target]:
+                return True
+    return False
 
 
 @inlined
@@ -376,9 +417,14 @@ def is_purgeable(
             inputs &= ~(1 << target)
             candidate = path[NEXT, depth]
         links = tables.indexes[path[BY, depth], LINKS]
-        while candidate >= 0 and not joins(target, candidate, path[KNOWN, depth], tables, values):
+        if entering and have_left(target, tables, rules, bound):
+            candidate = -1
+        while candidate >= 0:
+            if are_close(target, candidate, tables, rules, bound):
+                if joins(target, candidate, path[KNOWN, depth], tables, values):
+                    break
+                looked += 1
             candidate = following(links, candidate)
-            looked += 1
         looked += 1
         if looked > EFFORT:
             _wait_for_nothing(waits)

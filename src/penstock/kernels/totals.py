@@ -61,15 +61,17 @@ def weigh_totals(
     slots: Ints,
     weights: Ints,
     counts: Ints,
+    next_: Ints,
     found: Ints,
     by: Ints,
     totals: Totals,
     out: Ints,
     results: Results,
+    ends: bool,
 ) -> None:
     """As `buckets.weigh`, with the partial aggregates of each combination. `out` may be negative; they then leave."""
-    at = 0
-    for i in range(len(sources)):
+    at, i = 0, next_[0]
+    while i < len(sources):
         source = sources[i]
         while at < len(by) and by[at] == i + 1:
             weight = weights[i]
@@ -89,10 +91,14 @@ def weigh_totals(
                     row = found[at, n] * totals.inputs + totals.places[n]
                     _give(totals, line, totals.rows, row, totals.pool, abs(others), results, at)
             at += 1
+        if at == len(by) and not ends:
+            break
         if counts[source] != 0:
             counter = counts[source] + 8 * slots[i]
             poke(counter, peek(counter) + weights[i])
         _count(totals, source, slots[i], i, weights[i])
+        i += 1
+    next_[0] = i
 
 
 @lean

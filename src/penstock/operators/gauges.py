@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from penstock.algebra.relations import Relation
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.explain import operator_name
@@ -47,7 +49,7 @@ class Gauge:
 
     def stepped(self, inputs: Mapping[int, Deltas], rows_out: int) -> None:
         came = sum(gauge.latest for gauge in self.below)
-        self.rows_in += came if self.leaf is None else came + len(inputs[self.leaf])
+        self.rows_in += came if self.leaf is None else came + int(np.count_nonzero(inputs[self.leaf].weight))
         self.rows_out += rows_out
         self.latest = rows_out
 

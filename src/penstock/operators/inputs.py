@@ -13,7 +13,7 @@ import numpy as np
 from penstock.operators.projection import projection
 from penstock.operators.windows.reorder import Reorder
 from penstock.plan.fragments import Fragment
-from penstock.plan.inputs import Input, View, inputs
+from penstock.plan.inputs import MOST_VIEWS, Input, View, inputs
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
 from penstock.retention.sweep import RowCodeOwner
 from penstock.synopsis.deltas import Deltas, no_deltas, row_width
@@ -70,14 +70,16 @@ class _Slice:
     def __init__(self, input_: Input, view: View, number: int, dictionary: Dictionary) -> None:
         self.leaves = view.leaves
         self._dictionary = dictionary
-        self._bit = 1 << number
-        #: Where there are several views, the column that says which of them read a row.
+        self._read, self._counted = 1 << number, 1 << MOST_VIEWS + number
+        self._counts = view.counts
+        #: The column that says which views read or count a row.
         self._bits = len(input_.schema) - 1
-        self._project = projection(view.columns, input_.schema) if len(input_.views) > 1 else None
+        self._project = projection(view.columns, input_.schema) if input_.has_bits else None
 
     def of(self, due: Deltas) -> Deltas:
         if self._project is None:
             return due
-        mine = np.flatnonzero(due.rows[:, self._bits] & self._bit)
+        mine = np.flatnonzero(due.rows[:, self._bits] & (self._counted if self._counts else self._read))
         own = due if len(mine) == len(due) else due.take(mine)
-        return Deltas(own.ts, own.weight, self._project(own.rows, self._dictionary))
+        rows = Deltas(own.ts, own.weight, self._project(own.rows, self._dictionary))
+        return rows.counting(own.rows[:, self._bits] & self._read != 0) if self._counts else rows

@@ -6,7 +6,7 @@ over the same memory goes on where the other stopped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +14,12 @@ import numpy as np
 from penstock.algebra.physical import Keep
 from penstock.algebra.relations import Project, Relation, Select, StreamKind
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.operators.blocks import Blocks, whole_instants
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
 from penstock.operators.gauges import Gauge
 from penstock.operators.inputs import InputManager
+from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.netting import deleted, inserted, netted
 from penstock.operators.rstream import RelationStream
 from penstock.operators.windows.reorder import Reorder
@@ -70,7 +72,7 @@ class Machine:
         """Takes a step, and returns its results all at once."""
         return merged(self.blocks(inputs, until, arrivals), len(self.fragment.root.schema))
 
-    def blocks(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Iterator[Deltas]:
+    def blocks(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Blocks:
         """Takes what arrived at each input (`plan.inputs`), and closes all instants before `until`.
 
         Yields the results in blocks, in the order of time, each before the next is computed. The step is complete when
@@ -83,7 +85,8 @@ class Machine:
         forgets = self._builder.purges or self._builder.purges_within_step
         parts = self._parts(inputs, until) if forgets else [(inputs, until)]
         for number, (part, end) in enumerate(parts):
-            yield self._step(part, end, arrivals if number == 0 else None)
+            blocks = self._step(part, end, arrivals if number == 0 else None)
+            yield from (block for block in blocks if len(block))
 
     def _parts(self, inputs: Sequence[Deltas], until: int) -> list[Part]:
         if self._part is not None or sum(map(len, inputs)) <= SLICE:
@@ -91,13 +94,17 @@ class Machine:
         # Where much is kept anyway, parts that bring half as much add little to it, and cost less.
         return slices(inputs, until, max(SLICE, self.state_rows() // 2))
 
-    def _step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None) -> Deltas:
+    def _step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None) -> Blocks:
         changes = self._root(Step(self._inputs.step(inputs, until), until))
-        result = self._finished(changes, until, arrivals) if self._last else changes
+        yield from self._finished(changes, until, arrivals) if self._last else changes
         self._builder.end_step()
         if self._rstream is not None:
             self._rstream.store.end_step()
-        return result
+
+    @property
+    def joins(self) -> Sequence[JoinCore]:
+        """Its joins, whose probe paths may be replaced between two steps."""
+        return self._builder.joins
 
     def sync(self) -> None:
         """Makes sure of what it has put on disk in the last step, before its state counts."""
@@ -144,19 +151,21 @@ class Machine:
         """What each operator did in the last step, and what it keeps."""
         return self._builder.gauges.all
 
-    def _finished(self, changes: Deltas, until: int, arrivals: Ints | None) -> Deltas:
-        net = changes if self._is_net else netted(changes)
+    def _finished(self, changes: Blocks, until: int, arrivals: Ints | None) -> Blocks:
+        # RSTREAM gives a relation once at an instant.
+        blocks = changes if self._is_net and self._rstream is None else whole_instants(changes)
+        net = blocks if self._is_net else map(netted, blocks)
         match self._kind:
             case StreamKind.ISTREAM:
-                return inserted(net)
+                return map(inserted, net)
             case StreamKind.DSTREAM:
-                return deleted(net)
+                return map(deleted, net)
             case StreamKind.RSTREAM:
                 assert self._rstream is not None
                 stamps = arrivals if arrivals is not None else np.zeros(0, np.int64)
                 ticks = Deltas(stamps, np.ones(len(stamps), np.int64), np.zeros((len(stamps), row_width(0)), np.int64))
                 due = self._ticks.step(ticks, until)
-                return self._rstream.step(net, np.unique(due.ts))
+                return self._rstream.blocks(net, np.unique(due.ts))
         return net
 
 

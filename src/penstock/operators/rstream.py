@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from penstock.operators.bag import Bag
+from penstock.operators.blocks import Blocks
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
@@ -18,6 +21,18 @@ class RelationStream:
     @property
     def store(self) -> RowStore:
         return self._bag.store
+
+    def blocks(self, netted: Iterable[Deltas], arrivals: Ints) -> Blocks:
+        """The relation at each instant of `arrivals` and of its own changes, whose blocks end with an instant."""
+        start, before = 0, None
+        for block in netted:
+            if before is not None and len(before):
+                end = int(np.searchsorted(arrivals, before.ts[-1], side="right"))
+                yield self.step(before, arrivals[start:end])
+                start = end
+            before = block
+        assert before is not None
+        yield self.step(before, arrivals[start:])
 
     def step(self, netted: Deltas, arrivals: Ints) -> Deltas:
         """The relation at each instant of `arrivals` and of its own changes."""

@@ -14,16 +14,19 @@ from penstock.algebra.printing import Json, expression_text, plan_text, window_t
 from penstock.algebra.relations import (
     Aggregation,
     Relation,
+    Rows,
     StreamKind,
     Table,
     walk_relations,
 )
 from penstock.closing.bounds import counted
 from penstock.closing.group_closers import Ending, InTime, Seen
+from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByNo
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
+from penstock.plan.probe_paths import BLOCK, Stage, paths_of
 
 
 def operator_name(relation: Relation, number: int) -> str:
@@ -44,14 +47,37 @@ def fragments_json(plan: Plan) -> list[Json]:
             "shares": list(fragment.shares),
             "inputs": [_route_json(fragment, route) for route in fragment.routes],
             "operators": [
-                {"operator": operator_name(node, number), "text": _operator_text(node)}
+                {"operator": operator_name(node, number), "text": _operator_text(node), **_paths_json(node)}
                 for number, node in enumerate(walk_relations(fragment.root))
             ],
             "sends_to": _receivers(plan, fragment),
+            "step": _step_text(fragment.root),
             **({"comes_once": True} if plan.comes_once and fragment is plan.last else {}),
         }
         for fragment in plan.fragments
     ]
+
+
+def _step_text(root: Relation) -> str:
+    """What a step holds beside what arrives in it and what is kept."""
+    joins = any(isinstance(node, PhysicalJoin) for node in walk_relations(root))
+    held = [f"up to {BLOCK:,} combinations of each join at a time, and those of one instant as a bag"] if joins else []
+    return "; ".join([*held, "the rows that it gives"])
+
+
+def _paths_json(relation: Relation) -> dict[str, Json]:
+    """Of each input of a join, which others its rows probe one after the other, and by which of their columns."""
+    if not isinstance(relation, PhysicalJoin):
+        return {}
+    operands, variables = relation.operands, join_variables(relation)
+
+    def stage(each: Stage) -> Json:
+        columns = [column for v in each.variables if (column := variables[v][each.target]) is not None]
+        by: list[Json] = [expression_text(column) for column in columns]
+        return {"probes": _names(operands[each.target]), "by": by, "kind": each.kind.value}
+
+    paths = zip(operands, paths_of(relation), strict=True)
+    return {"paths": [{"input": _names(operand), "stages": [stage(each) for each in path]} for operand, path in paths]}
 
 
 def _fragment_text(plan: Plan, fragment: Fragment) -> str:
@@ -85,6 +111,8 @@ def _route_text(fragment: Fragment, route: Route) -> str:
     parts = [f"reads {_leaf_name(route.leaf)}"]
     parts += [f"partitioned by {' × '.join(by)}"] if by else []
     parts += [f"each row in {copies} cells"] if copies > 1 else []
+    is_counted = isinstance(route.leaf, Scan) and isinstance(route.leaf.spec, Rows)
+    parts += ["counted in all cells"] if is_counted and copies < fragment.cells else []
     return ", ".join(parts)
 
 
@@ -129,14 +157,22 @@ def _tree(relation: Relation, number: int, margin: str) -> tuple[int, list[str]]
 def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
     """What a join keeps of its inputs, where that is less than their windows hold."""
     if join.retention is not None:
-        names = " and ".join(_leaf_name(cast(Leaf, join.operands[number])) for number in join.forgets)
-        yield f"forgets rows of {names}"
+        yield from (_retention_text(join, number) for number in join.forgets)
         yield from (f"watches {monitor.constraint}" for monitor in join.retention.monitors if monitor.varies)
         yield from _noes(join)
     if join.buckets:
         yield f"keeps {_all_buckets_text(join.operands, join.buckets)}"
     if join.stateless is not None:
         yield f"keeps nothing of {_names(join.operands[join.stateless])}"
+    if join.counted:
+        yield f"counts rows of {' and '.join(_names(join.operands[number]) for number in join.counted)}"
+
+
+def _retention_text(join: PhysicalJoin, number: int) -> str:
+    """Until what a join keeps the rows of an input, or that it forgets some of them."""
+    assert join.retention is not None
+    retention = join.retention.retentions[number]
+    return str(retention) if retention.enforced else f"forgets rows of {_leaf_name(cast(Leaf, join.operands[number]))}"
 
 
 def _all_buckets_text(operands: Sequence[Relation], buckets: Sequence[Buckets | None]) -> str:

@@ -8,7 +8,7 @@ cell just once, whatever the join graph. With one cell nothing is exchanged and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -22,7 +22,6 @@ from penstock.algebra.relations import (
     Project,
     Query,
     Relation,
-    Rows,
     Select,
     SetOp,
     StreamKind,
@@ -32,16 +31,18 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import AfterPunctuation, Ending
-from penstock.closing.groups import emitting, with_endings
+from penstock.closing.groups import Declared, emitting, with_endings
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.narrowing import narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging
+from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
+from penstock.plan.path_counting import with_path_counting
 from penstock.plan.stateless_input import with_stateless_inputs
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
@@ -103,8 +104,8 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
 
 def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) -> Plan:
     kind = query.root.kind if isinstance(query.root, ToStream) else None
-    relation = ready(query.relation, catalog, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
-    relation = in_panes(emitting(relation) if kind is StreamKind.ON_CLOSE else relation)
+    wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
+    relation = physical_plan(query.relation, wanted)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
     if cells == 1:
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
@@ -122,15 +123,51 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     return Plan(query, fragments, kind, once, forgetting)
 
 
-def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: bool = False) -> Relation:
-    """The physical form of a relation in normal form, with all that lets it forget.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a plan is made for: declarations, a number of cells, whether rows spill, whether groups show on close."""
 
-    Where rows spill, groups end by nothing that leans on a k, unless what is declared says when they show (`emits`).
-    """
-    relation = folded(narrowed(relation))
-    counted = with_constant_synopses(relation, catalog)
-    purging = with_purging(with_stateless_inputs(counted), catalog, spill)
-    return with_endings(purging, catalog, certain=spill and not emits)
+    catalog: Catalog
+    cells: int = 1
+    spill: bool = False
+    emits: bool = False
+
+    @property
+    def declared(self) -> Declared:
+        """What groups may end by. Where rows spill, by no k, unless what is declared says when groups show."""
+        return Declared(self.catalog, certain=self.spill and not self.emits)
+
+
+#: What becomes of a relation in normal form, in this order.
+PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
+    # Set operations read no rows that the other side cannot have.
+    lambda relation, _: narrowed(relation),
+    # Occurrences of a stream that say nothing new are left out.
+    lambda relation, _: folded(relation),
+    # Groups whose row is named by their keys read its time.
+    lambda relation, wanted: with_row_times(relation, wanted.declared, wanted.emits),
+    # Scans filter and compute early, and joins keep buckets where these bound them.
+    lambda relation, wanted: with_constant_synopses(relation, wanted.catalog),
+    # Joins with tables keep nothing of the other input.
+    lambda relation, _: with_stateless_inputs(relation),
+    # Joins get their retentions.
+    lambda relation, wanted: with_purging(relation, wanted.catalog, wanted.spill),
+    # Groups, distinct values and rows of set operations end.
+    lambda relation, wanted: with_endings(relation, wanted.declared),
+    # The outermost groups show when they close.
+    lambda relation, wanted: emitting(relation) if wanted.emits else relation,
+    # Windows that slide keep a partial aggregate per pane.
+    lambda relation, _: in_panes(relation),
+    # Aggregates above a join are counted along its probe paths, where no combination has to be listed.
+    lambda relation, wanted: with_path_counting(relation, sums=wanted.cells == 1),
+)
+
+
+def physical_plan(relation: Relation, wanted: Wanted) -> Relation:
+    """The relation as it runs, before it is cut into fragments."""
+    for each in PASSES:
+        relation = each(relation, wanted)
+    return relation
 
 
 def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:
@@ -211,8 +248,6 @@ class _Cutter:
 
     def piece(self, relation: Relation) -> _Piece:
         match relation:
-            case Scan(spec=Rows()):
-                return _Piece(relation, (Route(relation, (None,)),), (1,))
             case Scan(spec=PartitionRows(by=by)):
                 return _Piece(relation, (Route(relation, (by,)),), (self.cells,), _seen(relation, _columns(by)))
             case Scan() | Table():

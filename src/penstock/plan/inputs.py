@@ -6,6 +6,9 @@ read it:
 
     bid ──▶ (columns of all views, bits) ──▶ waits for the watermark ──┬──▶ view 0: leaves 0 and 3
                                                                       └──▶ view 1: leaf 5, its punctuations
+
+A window of rows counts rows that it does not read (`Scan.counts`). So its view has a second bit: of `[ROWS n]` all rows
+have it, in every cell, and of `[PARTITION BY ... ROWS n]` those of partitions that pass.
 """
 
 from __future__ import annotations
@@ -15,14 +18,14 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Schema, walk_relations
+from penstock.algebra.relations import PartitionRows, Schema, walk_relations
 from penstock.plan.fragments import Fragment, Leaf, Route
 from penstock.plan.panes import Panes
 from penstock.plan.sharing import NOTHING_SHARED, Sharing, bare, positions, with_columns_of
 from penstock.types import BIGINT
 
-#: A word of bits names the views of a row; its sign bit stays free.
-MOST_VIEWS = 62
+#: A word of bits names the views that read a row, and in its upper half those that count it; its sign bit stays free.
+MOST_VIEWS = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,12 @@ class View:
     #: Its columns among those of the input.
     columns: Schema
 
+    @property
+    def counts(self) -> bool:
+        """Whether it counts rows that it does not read: those that fail its filter, and those of other cells."""
+        leaf = self.route.leaf
+        return isinstance(leaf, Scan) and leaf.counts and bool(leaf.where or self.route.dimensions)
+
 
 @dataclass(frozen=True, slots=True)
 class Input:
@@ -46,9 +55,14 @@ class Input:
     waits: bool
 
     @property
+    def has_bits(self) -> bool:
+        """Whether not every row is just a row of its one view."""
+        return len(self.views) > 1 or self.views[0].counts
+
+    @property
     def schema(self) -> Schema:
-        """The columns of its rows; where there are several views, a word of bits comes last."""
-        return self.leaf.schema if len(self.views) == 1 else (*self.leaf.schema, Column("", "_views", BIGINT))
+        """The columns of its rows, and where it has bits a word of them behind."""
+        return (*self.leaf.schema, Column("", "_views", BIGINT)) if self.has_bits else self.leaf.schema
 
     @property
     def stream(self) -> str | None:
@@ -93,7 +107,13 @@ def _what_is_read(route: Route) -> Hashable:
     scan = route.leaf
     assert isinstance(scan, Scan)
     dimensions = tuple(None if dimension is None else bare(scan, dimension) for dimension in route.dimensions)
-    return frozenset(bare(scan, scan.where)), bare(scan, (output.expr for output in scan.outputs)), dimensions
+    counted = None if not scan.counts else frozenset(bare(scan, counted_by(scan)))
+    return frozenset(bare(scan, scan.where)), bare(scan, (output.expr for output in scan.outputs)), dimensions, counted
+
+
+def counted_by(scan: Scan) -> Schema:
+    """The columns of a partition, within which rows are counted; none where all rows of a stream are."""
+    return scan.spec.by if isinstance(scan.spec, PartitionRows) else ()
 
 
 def _together(fragment: Fragment, groups: Sequence[Sequence[int]]) -> Input:

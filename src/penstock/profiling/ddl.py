@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from penstock.catalog import Reference, WithinRows, WithinTime
+from penstock.catalog import NotNull, Reference, WithinRows, WithinTime
 from penstock.closing.declarations import constraint_text, name_text, within_text
 from penstock.profiling.findings import SHARES, Finding, Ks, Profile, StreamProfile
 from penstock.profiling.telling import Holds, Unit, declared, holding, like, nearly_holding
@@ -30,7 +30,10 @@ def profile_ddl(profile: Profile) -> str:
 def _statement(stream: StreamProfile, profile: Profile) -> str:
     definition = stream.definition
     lines = [
-        Line(f"{'VIRTUAL ' if attribute.virtual else ''}{name_text(attribute.name)} {attribute.type}")
+        Line(
+            f"{'VIRTUAL ' * attribute.virtual}{name_text(attribute.name)} {attribute.type}"
+            f"{' NOT NULL' * (attribute.name in stream.not_null)}"
+        )
         for attribute in definition.attributes
     ]
     lines += _constraints(stream, profile)
@@ -47,6 +50,8 @@ def _statement(stream: StreamProfile, profile: Profile) -> str:
 def _constraints(stream: StreamProfile, profile: Profile) -> Iterator[Line]:
     said = list(holding(stream, profile))
     for holds in said:
+        if isinstance(holds.constraint, NotNull):
+            continue  # the columns say it
         yield Line(constraint_text(holds.constraint), _comment(holds))
     for constraint, adheres in declared(stream, profile):
         text = constraint_text(constraint)
@@ -54,7 +59,7 @@ def _constraints(stream: StreamProfile, profile: Profile) -> Iterator[Line]:
             yield Line(text, "as declared; not checked")
         elif not adheres:
             yield Line(None, f"declared, but broken: {text}")
-        elif not any(like(holds.constraint, constraint) for holds in said):
+        elif not isinstance(constraint, NotNull) and not any(like(holds.constraint, constraint) for holds in said):
             yield Line(text, "as declared; it holds")
     for nearly in nearly_holding(stream, profile):
         yield Line(None, f"{nearly.share} of rows: {constraint_text(nearly.constraint)}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from penstock.catalog import Clustered, Ordered, Reference, StreamDef, Within
 
@@ -67,6 +68,14 @@ class StreamProfile:
     findings: tuple[Finding, ...]
     #: Columns with too many values to tell whether they come again.
     unknown: tuple[tuple[str, ...], ...]
+    #: Of each column that was looked at whether it has NULL.
+    nulls: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def not_null(self) -> tuple[str, ...]:
+        """The columns without NULL, but for that of the time, without which a row is bad."""
+        names = (name for name, has_null in self.nulls.items() if not has_null and name != self.definition.timestamp)
+        return tuple(names) if self.rows else ()
 
     @property
     def span(self) -> int:

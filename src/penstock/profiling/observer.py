@@ -45,6 +45,7 @@ class Observer:
         self._clusters: dict[Names, ClusteredAdherence] = {}
         self._unknown: list[Names] = []
         self._first = self._last = 0
+        self._with_null: set[str] = set()
         declared = [c.columns for c in self.definition.constraints if isinstance(c, Unique | Clustered)]
         self.examine((name,) for name in self._numbers if name != time)
         self.examine(names for names in declared if self._numbers.keys() >= set(names))
@@ -65,6 +66,8 @@ class Observer:
             self._first = int(rows.times[0])
         self._last = int(rows.times[-1])
         self.counter.observe(rows.times)
+        named = zip(self.attributes, rows.columns, strict=True)
+        self._with_null |= {attribute.name for attribute, column in named if column.nulls.any()}
         for name, order in self._orders.items():
             number = self._numbers[name]
             column = rows.columns[number]
@@ -109,6 +112,7 @@ class Observer:
             tuple(Key(names, clusters.repeated) for names, clusters in found.items()),
             (*orders, *clusters, *references),
             tuple(self._unknown),
+            {attribute.name: attribute.name in self._with_null for attribute in self.attributes},
         )
 
 

@@ -13,6 +13,7 @@ from penstock.catalog import (
     Clustered,
     Constraint,
     Inferred,
+    NotNull,
     Ordered,
     Reference,
     Unique,
@@ -47,6 +48,8 @@ class Nearly:
 
 def holding(stream: StreamProfile, profile: Profile) -> Iterator[Holds]:
     """The constraints that hold in the data and say something."""
+    if stream.not_null:
+        yield Holds(NotNull(stream.not_null))
     for columns in _unique(stream):
         yield Holds(Unique(columns))
     for finding in _findings(stream):
@@ -122,6 +125,9 @@ def _is_said(unit: Unit, finding: Finding) -> bool:
 
 def _adheres(constraint: Constraint, stream: StreamProfile, most: int) -> bool | None:
     match constraint:
+        case NotNull(columns):
+            nulls = [stream.nulls.get(name) for name in columns]
+            return False if True in nulls else None if None in nulls else True
         case Unique(columns):
             return next((key.repeated == 0 for key in stream.keys if key.columns == columns), None)
         case Clustered(within=within) | Ordered(within=within) | Reference(within=within):

@@ -34,6 +34,7 @@ from penstock.catalog import (
     Catalog,
     Clustered,
     Constraint,
+    NotNull,
     Ordered,
     Punctuated,
     Reference,
@@ -421,11 +422,22 @@ def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Cata
         by_stream.setdefault(column.scope, []).append(column.name)
     for occurrence, names in by_stream.items():
         stream = windows[occurrence].stream.name
+        yield from _values_there(stream, names, catalog)
         for some in dict.fromkeys([*((name,) for name in names), tuple(names)]):
             yield from _new(stream, Punctuated(some), catalog)
             yield from _new(stream, Clustered(some, ROWS), catalog)
             if state.holder in (Holder.DISTINCT, Holder.AGGREGATE_VALUES):
                 yield from _new(stream, Unique(some), catalog)
+
+
+def _values_there(stream: str, names: Iterable[str], catalog: Catalog) -> Iterator[Step]:
+    """That columns of a scheme hold no NULL, which its punctuations may not speak of."""
+    definition = catalog.get(stream)
+    assert isinstance(definition, StreamDef)
+    schemes = [c.columns for c in definition.constraints if isinstance(c, Punctuated)]
+    for name in names:
+        if name.lower() not in definition.not_null and any(name in columns for columns in schemes):
+            yield Declare(definition.name, NotNull((name,)))
 
 
 def _new(stream: str, constraint: Constraint, catalog: Catalog) -> Iterator[Declare]:

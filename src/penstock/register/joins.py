@@ -129,6 +129,8 @@ class _Judge:
         """What a theory proves of an operand, and a run does not do, if that is why it is unbounded."""
         keeps = f"this version keeps every row of {operand.label}"
         if proved := list(self._theories(block, operand)):
+            if (piles_up := self._retention(operand).piles_up) is not None:
+                return piles_up
             _, proof, _ = min(proved, key=lambda option: badness(option[0]))
             return f"{keeps}, though by {listed(proof.declarations)} it could go" if proof.declarations else keeps
         is_counted = Theory.ARITHMETIC in self.theories and self._synopses.bound(operand) is not None

@@ -31,11 +31,13 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog, Constraint, Punctuated
 from penstock.closing.declarations import constraint_text
 from penstock.closing.group_closers import Ending
-from penstock.closing.groups import keeps_values, with_endings
+from penstock.closing.group_retention import NOTHING_ENDS, GroupRetention
+from penstock.closing.groups import Declared, keeps_values, with_endings
 from penstock.closing.narrowing import is_narrow, narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import join_retention, with_purging
 from penstock.closing.retention import Retention
+from penstock.closing.row_times import with_row_times
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
 from penstock.register.states import Holder
@@ -57,9 +59,13 @@ class PhysicalForm:
         return narrowed(self._normal)
 
     @cached_property
+    def _folded(self) -> Relation:
+        return folded(self._narrow)
+
+    @cached_property
     def _counting(self) -> Relation:
         """With buckets, and joins that may yet purge."""
-        return with_constant_synopses(folded(self._narrow), self._catalog)
+        return with_constant_synopses(self._folded, self._catalog)
 
     @cached_property
     def _joins(self) -> list[PhysicalJoin]:
@@ -67,7 +73,10 @@ class PhysicalForm:
 
     def _whole(self, catalog: Catalog) -> list[Relation]:
         """All operators, with groups that end by what is declared."""
-        return list(walk_relations(with_endings(with_purging(self._counting, catalog), catalog)))
+        declared = Declared(catalog)
+        timed = with_row_times(self._folded, declared, emits=False)
+        counting = self._counting if timed is self._folded else with_constant_synopses(timed, self._catalog)
+        return list(walk_relations(with_endings(with_purging(counting, catalog), declared)))
 
     @cached_property
     def _run(self) -> list[Relation]:
@@ -115,6 +124,16 @@ class PhysicalForm:
         """
         nodes = self._run_that_sees if by_declaration else self._run
         return _is_ended(nodes, holder, scope) or self._goes_with_its_rows(holder, scope)
+
+    def groups(self, holder: Holder, scope: str, seen: bool = False) -> GroupRetention:
+        """What is kept of groups, distinct values or rows of a set operation, and what closes them.
+
+        If not `seen`, as if a run saw the punctuations of all schemes.
+        """
+        kind = {Holder.DISTINCT: Distinct, Holder.SET_OPERATION: SetOp}.get(holder, Aggregate)
+        nodes = self._run if seen else self._run_that_sees
+        own = [end for end in nodes if isinstance(end, Ending) and isinstance(end.input, kind)]
+        return next((GroupRetention(end) for end in own if end.schema[0].scope == scope), NOTHING_ENDS)
 
     def _goes_with_its_rows(self, holder: Holder, scope: str) -> bool:
         """Whether a group, or an entry of a set operation, is made of rows that all leave their windows."""

@@ -19,7 +19,7 @@ from penstock.algebra.relations import (
     rewrite_relation,
     walk_relations,
 )
-from penstock.catalog import Catalog, Clustered, Constraint, Punctuated, Reference, StreamDef, Unique
+from penstock.catalog import Catalog, Clustered, Constraint, NotNull, Punctuated, Reference, StreamDef, Unique
 from penstock.closing.declarations import constraint_text, name_text
 from penstock.types import BIGINT, HOUR, INTERVAL, TIMESTAMP, TimeUnit
 
@@ -37,7 +37,7 @@ class Declare:
     @property
     def cost(self) -> int:
         """Punctuations have to come from somewhere; a reference promises a time; a key is often known."""
-        return {Unique: 1, Punctuated: 3, Clustered: 4, Reference: 4}.get(type(self.constraint), 5)
+        return {NotNull: 1, Unique: 1, Punctuated: 3, Clustered: 4, Reference: 4}.get(type(self.constraint), 5)
 
     def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
         return query, _declaring(catalog, {self.stream: [self.constraint]})

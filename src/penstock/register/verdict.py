@@ -6,7 +6,7 @@ theory bounds is called unbounded, though a cleverer plan might do; with a witne
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -15,6 +15,7 @@ from penstock.algebra.relations import Query, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.closing.bounds import UNBOUNDED, Bound, plus
+from penstock.closing.evidence import REMEMBERED
 from penstock.closing.finite import contradicts, truths
 from penstock.closing.proof import Proof
 from penstock.closing.retention import listed
@@ -165,7 +166,14 @@ class Verdict:
 
     def explanation(self) -> str:
         """The proof of each bound."""
-        return "\n".join(line for state in self.states for line in _explained(state))
+        return "\n".join((*(line for state in self.states for line in _explained(state)), *self._guards()))
+
+    def _guards(self) -> Iterator[str]:
+        """What is remembered of values that punctuations have closed, to reject rows that arrive with them."""
+        leans_on = dict.fromkeys(lean for state in self.states if state.is_safe for lean in state.leans_on)
+        unseen = {lean for state in self.states for lean in state.unseen}
+        for lean in (lean for lean in leans_on if ": PUNCTUATED BY" in lean and lean not in unseen):
+            yield f"guard, constant: the last {REMEMBERED:,} values in each cell that {lean} closed"
 
 
 def check_query(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:

@@ -33,7 +33,7 @@ from penstock.algebra.relations import (
     outermost_groups,
 )
 from penstock.catalog import Catalog
-from penstock.closing import Ending, by_punctuations, ending, shows_ends
+from penstock.closing import Ending, by_punctuations, ending
 from penstock.closing.bounds import UNBOUNDED, Bound, Kind, badness, entries, least, plus, times
 from penstock.closing.contents import (
     appends_only,
@@ -47,6 +47,7 @@ from penstock.closing.contents import (
     window_rows,
 )
 from penstock.closing.finite import contradicts, count, finite, truths
+from penstock.closing.group_retention import NOTHING_ENDS, GroupRetention
 from penstock.closing.proof import Proof
 from penstock.closing.retention import listed
 from penstock.register.join_context import JoinContext
@@ -167,14 +168,15 @@ class _Walk:
     def _aggregate(self, node: Aggregate) -> Iterator[State]:
         keys = tuple(key.expr for key in node.keys)
         scope = node.schema[0].scope
-        grouped = self._keyed(Holder.GROUP_BY, "group", keys, node.input, scope)
+        grouped = self._keyed(Holder.GROUP_BY, "group", keys, node, scope)
         yield grouped
-        for aggregation in node.aggregations:
+        for number, aggregation in enumerate(node.aggregations):
             if _holds_values(aggregation, node.input):
-                yield self._values(aggregation, node, grouped, scope)
+                yield self._values(number, node, grouped, scope)
 
-    def _values(self, aggregation: Aggregation, node: Aggregate, grouped: State, scope: str) -> State:
+    def _values(self, number: int, node: Aggregate, grouped: State, scope: str) -> State:
         """DISTINCT, and MIN and MAX of rows that may leave, need the values of the group and not just a number."""
+        aggregation = node.aggregations[number]
         assert aggregation.argument is not None
         argument, name = aggregation.argument, aggregation.function.value
         what = f"the values of {expression_text(argument)}"
@@ -185,11 +187,11 @@ class _Walk:
                 Kind.KEYS if rows.kind is not Kind.CONSTANT else rows.kind, f"{what} in {rows.words}", rows.size
             )
             options.append(_option(bound, Proof(f"{what} are those of rows that are held anyway")))
-        number = count(argument, finite(node.input))
-        if number is not None and grouped.is_safe and grouped.bound.kind is not Kind.NONE:
+        numbered = count(argument, finite(node.input))
+        if numbered is not None and grouped.is_safe and grouped.bound.kind is not Kind.NONE:
             each = (
-                entries(number.number, "value")
-                if number.number is not None
+                entries(numbered.number, "value")
+                if numbered.number is not None
                 else Bound(Kind.CONSTANT, "values of a table")
             )
             options.append(
@@ -201,23 +203,33 @@ class _Walk:
             )
         keys = [key.expr for key in node.keys]
         end = self._ending(node.input, keys, at_last=True)
-        if end is not None:
+        # A group of NULL that is never closed is one group, but it keeps all its values.
+        lasting = self._kept(Holder.GROUP_BY, scope).lasting_nulls
+        if end is not None and not lasting:
             options.append(_ended(end, f"{what} in a group"))
         # A value that neither comes again nor leaves has been counted for good, in each group. Spark drops groups, but
         # no value of a group.
         forgets = aggregation.distinct and appends_only(node.input) and self.theories == ALL_THEORIES
         once = self._ending(node.input, [argument]) if forgets else None
-        if once is not None and grouped.is_safe:
+        finer = self._kept(Holder.GROUP_BY, scope).values_of(number)
+        if once is not None and grouped.is_safe and not finer.lasting_nulls:
             options.append(_ended(once, f"one value of {expression_text(argument)}", scaled=grouped.bound))
         why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
         because = Proof(f"{why} keeps {what}, and nothing bounds them")
-        return self._best(Holder.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
+        piling = tuple(columns(argument))
+        if end is not None and lasting:
+            nulls = [keys[place] for place in sorted(lasting[0])]
+            because, piling = _with_null(f"{why} keeps {what}", nulls, node.input), _piling(nulls, node.input)
+        return self._best(Holder.AGGREGATE_VALUES, None, options, because, scope, piling)
 
     def _distinct(self, node: Distinct) -> State:
-        return self._keyed(Holder.DISTINCT, "row", node.schema, node.input, node.schema[0].scope)
+        return self._keyed(Holder.DISTINCT, "row", node.schema, node, node.schema[0].scope)
 
-    def _keyed(self, holder: Holder, noun: str, keys: tuple[Expr, ...], below: Relation, scope: str) -> State:
+    def _keyed(
+        self, holder: Holder, noun: str, keys: tuple[Expr, ...], node: Aggregate | Distinct, scope: str
+    ) -> State:
         """One entry per combination of values that is there, or that still may change."""
+        below = node.input
         if not keys:
             return _state(holder, None, entries(1, noun), Proof("without GROUP BY there is one group"), scope)
         names = _texts(keys, below)
@@ -236,12 +248,31 @@ class _Walk:
         if rows.is_safe:
             bound = groups(keys, below, self.catalog)
             options.append(_option(bound, Proof(f"a {noun} is there as long as one of {rows.words} has it")))
-        end = self._ending(below, keys)
-        if end is not None:
-            options.append(_ended(end, f"a {noun} with one value of {names}"))
         what = f"one {noun} is kept for every value of {names}"
         because = Proof(f"{what}, and nothing says that there are finitely many or that they end")
-        return self._best(holder, None, options, because, scope, _piling(keys, below))
+        piling = _piling(keys, below)
+        end = self._ending(below, keys)
+        if end is not None:
+            nulls = self._lasting_nulls(holder, scope, keys, below)
+            if nulls:
+                rest = _texts([key for key in keys if key not in nulls], below)
+                what = f"one {noun} is kept for every value of {rest}"
+                because, piling = _with_null(what, nulls, below), _piling(nulls, below)
+            else:
+                options.append(_ended(end, f"a {noun} with one value of {names}"))
+        return self._best(holder, None, options, because, scope, piling)
+
+    def _kept(self, holder: Holder, scope: str) -> GroupRetention:
+        """What a run keeps of groups, distinct values or rows of a set operation."""
+        return NOTHING_ENDS if self.form is None else self.form.groups(holder, scope)
+
+    def _lasting_nulls(self, holder: Holder, scope: str, keys: tuple[Expr, ...], below: Relation) -> list[Expr]:
+        """Keys such that the entries in which they are NULL are never closed, and are not finitely many."""
+        for nulls in self._kept(holder, scope).lasting_nulls:
+            rest = [key for number, key in enumerate(keys) if number not in nulls]
+            if rest and values(rest, finite(below)) is None:
+                return [keys[number] for number in sorted(nulls)]
+        return []
 
     def _set_operation(self, node: SetOp) -> Iterator[State]:
         if node.op is SetOperator.UNION and node.all:
@@ -261,11 +292,17 @@ class _Walk:
                     Proof("both sides are bounded"),
                 )
             )
+        because = Proof(f"{node.op.value} remembers every row ({names}) of both sides, and nothing says that they end")
+        piling = node.columns
         end = self._ending(node, node.columns)
         if end is not None:
-            options.append(_ended(end, f"a row ({names})"))
-        because = Proof(f"{node.op.value} remembers every row ({names}) of both sides, and nothing says that they end")
-        yield self._best(Holder.SET_OPERATION, None, options, because, scope, node.columns)
+            nulls = self._lasting_nulls(Holder.SET_OPERATION, scope, node.columns, node)
+            if nulls:
+                what = f"{node.op.value} remembers every row ({names}) of both sides"
+                because, piling = _with_null(what, nulls, node), tuple(_computed(nulls, node))
+            else:
+                options.append(_ended(end, f"a row ({names})"))
+        yield self._best(Holder.SET_OPERATION, None, options, because, scope, piling)
 
     def _rstream(self, relation: Relation) -> State:
         rows = content(relation, self.catalog)
@@ -279,8 +316,7 @@ class _Walk:
         groups = outermost_groups(relation)
         assert groups is not None, "the binder lets nothing else have EMIT ON CLOSE"
         keys = tuple(key.expr for key in groups.keys)
-        declared = self._without_rows
-        if ending(groups.input, keys, declared) is None or not shows_ends(groups.input, keys, declared):
+        if self.form is not None and not self.form.groups(Holder.GROUP_BY, groups.schema[0].scope, seen=True).shows:
             names = _texts(keys, groups.input)
             because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
             scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
@@ -345,6 +381,22 @@ def _shortfall(because: Proof, _: Bound, proof: Proof, theory: Theory) -> str:
     if theory is Theory.ARITHMETIC:
         return f"in this version {kept}, also of those that the other side cannot have"
     return f"in this version {kept}, though by {listed(proof.declarations)} they end"
+
+
+def _with_null(what: str, nulls: list[Expr], below: Relation) -> Proof:
+    """Why entries pile up that are closed only where they have values."""
+    null = _texts(nulls, below)
+    them = "they are" if len(nulls) > 1 else "it is"
+    return Proof(
+        f"{what} where {null} {'are' if len(nulls) > 1 else 'is'} NULL, and nothing says that {them} NULL no more"
+    )
+
+
+def _computed(some: Iterable[Expr], node: SetOp) -> Iterator[Column]:
+    """The columns from which both sides of a set operation compute some of its columns."""
+    for side in node.inputs:
+        own = {column: of for column, of in zip(node.columns, side.schema, strict=True) if column in some}
+        yield from _piling(own.values(), side)
 
 
 def _deciding(node: SetOp) -> tuple[Relation, ...]:

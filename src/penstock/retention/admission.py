@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
+from numpy.typing import NDArray
 
+from penstock.algebra.physical import Scan
 from penstock.closing.join_variables import inputs_with_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByKey, InTime
@@ -18,6 +20,7 @@ from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import may_have
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.indexed_inputs import IndexedInputs
+from penstock.synopsis.memory import Ints
 
 
 class Admission:
@@ -25,6 +28,7 @@ class Admission:
 
     def __init__(self, node: PhysicalJoin, core: IndexedInputs, some: Collection[int]) -> None:
         self._core = core
+        self._counted = {n for n, operand in enumerate(node.operands) if isinstance(operand, Scan) and operand.counts}
         held = inputs_with_variables(node)
         timed = [(rule, rule.reach) for rule in node.rules if isinstance(rule, InTime)]
         edges = [(rule.source, rule.target) for rule, reach in timed if isinstance(reach, int) and reach <= 0]
@@ -43,14 +47,25 @@ class Admission:
             self.order.append(chosen)
 
     def admit_rows(self, number: int, came: Deltas) -> Deltas:
-        """The rows that may join something. Those of the inputs before are in their indexes."""
+        """The rows that may join something; where rows are counted, the others too, with weight 0.
+
+        Those of the inputs before are in their indexes.
+        """
         for target, variables in self._asked[number]:
             if len(came):
                 index = self._core.index_on(target, variables)
                 hashes = row_hashes(came.rows, np.arange(len(came)), self._core.places(number, variables))
                 found = np.empty(len(came), np.int64)
-                came = came.take(found[: may_have(index.heads, index.mask, hashes, found)])
+                found = found[: may_have(index.heads, index.mask, hashes, found)]
+                came = came.counting(_among(found, len(came))) if number in self._counted else came.take(found)
         return came
+
+
+def _among(numbers: Ints, count: int) -> NDArray[np.bool_]:
+    """Which of so many are among these numbers."""
+    among = np.zeros(count, np.bool_)
+    among[numbers] = True
+    return among
 
 
 def _shared(one: int, other: int, held: list[set[int]]) -> tuple[int, ...]:

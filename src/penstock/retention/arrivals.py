@@ -26,7 +26,9 @@ class Arrivals:
     """The same by the values that they have of the join's variables. A NULL joins nothing."""
 
     def __init__(self, rows: Rows, core: IndexedInputs) -> None:
-        self._rows, self.core = rows, core
+        self._rows = {n: own.weighing() if isinstance(own, Deltas) else own for n, own in rows.items()}
+        self._times = {n: own.ts for n, own in rows.items() if isinstance(own, Deltas)}
+        self.core = core
         self._known: dict[tuple[int, tuple[int, ...]], tuple[Keys, Ints]] = {}
         self._seen: dict[tuple[int, tuple[int, ...], int], Seen] = {}
         self._stored: dict[int, Ints] = {}
@@ -35,6 +37,10 @@ class Arrivals:
         """How many rows of an input come."""
         own = self._rows[number]
         return len(self._slots(number, own)) if isinstance(own, Events) else len(own)
+
+    def times(self, number: int) -> Ints:
+        """The times of all rows of an input that arrive, also of those that are only counted."""
+        return self._times.get(number, _NONE)
 
     def of(self, number: int, variables: tuple[int, ...]) -> tuple[Keys, Ints]:
         """The values that rows of an input have that come, and their times."""

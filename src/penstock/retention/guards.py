@@ -7,26 +7,31 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema
 from penstock.plan.guards import Guard
-from penstock.retention.closing_state import without_nulls
 from penstock.retention.monitors import values_text, violation
 from penstock.retention.sweep import Holder, RowCodeOwner
-from penstock.synopsis.deltas import Deltas, is_null
+from penstock.synopsis.deltas import Deltas, part_of_rows, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Memory
 from penstock.synopsis.punctuated import Punctuated
 
 
 class Guards:
-    """The guards of one leaf, whose rows have this schema."""
+    """The guards of one leaf.
 
-    def __init__(
-        self, memory: Memory, name: str, guards: Sequence[Guard], schema: Schema, dictionary: Dictionary
-    ) -> None:
-        self._guards, self._schema, self._dictionary = guards, schema, dictionary
+    A row that is left out is a row of its stream all the same: where rows are counted, it still counts.
+    """
+
+    def __init__(self, memory: Memory, name: str, guards: Sequence[Guard], scan: Scan, dictionary: Dictionary) -> None:
+        self._guards, self._schema, self._dictionary = guards, scan.schema, dictionary
+        self._counts = scan.counts
         self._left_out = memory.array(f"{name}.left_out", 1)[:1]
-        self._known = [Punctuated(memory, f"{name}.{n}", len(g.places), g.lifespan) for n, g in enumerate(guards)]
+        self._known = [
+            Punctuated(memory, f"{name}.{n}", row_width(len(guard.places)), guard.lifespan)
+            for n, guard in enumerate(guards)
+        ]
 
     @property
     def holders(self) -> list[Holder]:
@@ -44,29 +49,22 @@ class Guards:
         """The rows that no punctuation had ruled out. `told` are those of each guard."""
         ruled_out = np.zeros(len(came), np.bool_)
         for guard, known, punctuations in zip(self._guards, self._known, told, strict=True):
-            told_of = without_nulls(punctuations, len(guard.places))
-            found = known.ruled_out(came.ts, came.rows, np.array(guard.places), *told_of)
+            values = part_of_rows(came.rows, guard.places, len(self._schema))
+            found = known.ruled_out(came.ts, values, punctuations.ts, punctuations.rows)
             if found.any():
-                found &= ~self._has_null(guard, came)
+                found &= came.weight != 0
                 self._stop(guard, came, found)
                 ruled_out |= found
         if not ruled_out.any():
             return came
         self._left_out[0] += int(ruled_out.sum())
-        return came.take(~ruled_out)
+        return came.counting(~ruled_out) if self._counts else came.take(~ruled_out)
 
     def _stop(self, guard: Guard, came: Deltas, found: NDArray[np.bool_]) -> None:
         if guard.stops is not None and found.any():
             first = int(np.argmax(found))
-            key = came.rows[first, guard.places]
+            key = part_of_rows(came.rows[first : first + 1], guard.places, len(self._schema))[0]
             raise violation(guard.stops, values_text(self._columns(guard), key, self._dictionary), int(came.ts[first]))
-
-    def _has_null(self, guard: Guard, came: Deltas) -> NDArray[np.bool_]:
-        """A punctuation says nothing of NULLs."""
-        null = np.zeros(len(came), np.bool_)
-        for place in guard.places:
-            null |= is_null(came.rows, place, len(self._schema))
-        return null
 
     def _columns(self, guard: Guard) -> Schema:
         return tuple(self._schema[place] for place in guard.places)

@@ -25,6 +25,7 @@ from penstock.retention.k_estimation import Estimation
 from penstock.retention.k_observers import Observed, OrderWatcher, is_needed, watcher_of
 from penstock.retention.sweep import Holder, RowCodeOwner
 from penstock.synopsis.codes import decode_column
+from penstock.synopsis.deltas import is_null
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.firsts import Keys
 from penstock.synopsis.indexed_inputs import IndexedInputs
@@ -205,9 +206,15 @@ class Monitors:
 
 
 def values_text(columns: Schema, key: Ints, dictionary: Dictionary) -> str:
-    """`a = 5 and b = 'x'`."""
-    codes = [(column, decode_column(key[n : n + 1], None, column.type, dictionary)) for n, column in enumerate(columns)]
-    return " and ".join(f"{column.name} = {value.to_pylist()[0]!r}" for column, value in codes)
+    """`a = 5 and b = 'x'`, or `a IS NULL`. Null bits may follow the values."""
+    return " and ".join(_value_text(columns, number, key, dictionary) for number in range(len(columns)))
+
+
+def _value_text(columns: Schema, number: int, key: Ints, dictionary: Dictionary) -> str:
+    if len(key) > len(columns) and is_null(key[np.newaxis], number, len(columns))[0]:
+        return f"{columns[number].name} IS NULL"
+    value = decode_column(key[number : number + 1], None, columns[number].type, dictionary)
+    return f"{columns[number].name} = {value.to_pylist()[0]!r}"
 
 
 class Violation(PenstockError):

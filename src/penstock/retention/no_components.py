@@ -2,8 +2,8 @@
 
 Who refers to such a row need not wait for it. A key is noted when a row fails its stream's filter, leaves its window,
 or is forgotten although others may still refer to it. It is kept until nobody will, as the plan says (`ByNo`), by the
-time of its row, order or clusters. Where all who refer to it are told otherwise, or it has left its window, it is there
-until the step is over, for those who wait for it.
+time of its row, order or clusters, or until its row would have left its window of rows. Where all who refer to it are
+told otherwise, or it has left its window, it is there until the step is over, for those who wait for it.
 
 RIDS(k) tells them, too, but k rows later; and where k is large, more rows wait than keys would be kept (6.10). Where
 clusters say when a key can go, there is a choice, and it is made for the smaller size over time: while keys are kept,
@@ -18,6 +18,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.algebra.physical import Scan
+from penstock.algebra.relations import Rows
 from penstock.closing.join_variables import columns_of
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByCluster, ByNo, ByOrder, InTime
@@ -25,6 +27,7 @@ from penstock.kernels.purge import TIME
 from penstock.plan.constraint_report import ConstraintReport
 from penstock.retention.arrivals import Arrivals
 from penstock.retention.closing_state import ClosingState
+from penstock.retention.left_rows import LeftRows
 from penstock.retention.monitors import Monitors
 from penstock.retention.notification import Notification
 from penstock.synopsis.evidence import MISSING
@@ -62,6 +65,12 @@ class NoComponents:
         self._names = {n: _name(node, rule) for n, rule in self._rules.items()}
         self._choices = {n: memory.array(f"{name}.no_choice{n}", 4) for n, rule in self._rules.items() if rule.late}
         self._left = {n: memory.array(f"{name}.no{n}", 1) for n in self._rules}
+        windows = {rule.target: node.operands[rule.target] for rule in self._rules.values() if rule.is_kept}
+        self._left_rows = {
+            target: LeftRows(memory, f"{name}.left{target}", scan.spec.count)
+            for target, scan in windows.items()
+            if isinstance(scan, Scan) and isinstance(scan.spec, Rows)
+        }
         self._passing: list[tuple[int, Ints]] = []
 
     def reports(self) -> list[ConstraintReport]:
@@ -70,6 +79,8 @@ class NoComponents:
 
     def choose(self, rows: Arrivals) -> None:
         """Sees rows that come, after the keys of this step, and chooses whether keys are kept."""
+        for target, left in self._left_rows.items():
+            left.arrive(rows.times(target))
         for number, choice in self._choices.items():
             late = self._rules[number].late
             limits = [limit for rule in late if (limit := self._monitors.limit(rule.k)) is not None]
@@ -143,6 +154,9 @@ class NoComponents:
             for closer_number, closer in closers:
                 closed |= self._is_closed(closer_number, closer, self._rules[number], keys, starts)
             needless &= closed
+        left = self._left_rows.get(self._rules[number].target)
+        if left is not None and self._keeps(number):
+            needless |= starts < left.until()
         return needless
 
     def _is_closed(self, number: int, closer: Closer, rule: ByNo, keys: Ints, starts: Ints) -> Bools:

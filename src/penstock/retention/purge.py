@@ -135,6 +135,8 @@ class Purge:
         self._queue = PurgeQueue(memory, name, core, {*notification.looked_at, *once})
         self._forgetting = forgetting
         self._begin()
+        #: By input the slots of rows that were found in results of this step, and go with them.
+        self._in_results: dict[int, list[Ints]] = {}
         #: By rule the keys that came as evidence, until those who wait for them have been woken.
         self._learned: list[tuple[int, Ints]] = []
         #: The rows that came since the last purge, and its instant.
@@ -262,11 +264,13 @@ class Purge:
             partners = kernel.partners(inputs, slots, self._tables.tables())
             self._queue.examine(by_input(*partners, self._notification.looked_at))
 
-    def step(self, events: Sequence[Events], entered: Sequence[Events], found: Ints) -> None:
-        """Forgets what can go after these events, of which these entered the join.
+    def found(self, slots: Ints) -> None:
+        """Notes results that came about in this step, as slots: rows that go as soon as they are in one."""
+        for number in self._notification.once:
+            self._in_results.setdefault(number, []).append(np.unique(slots[:, number]))
 
-        `found` are the results that came about, as slots.
-        """
+    def step(self, events: Sequence[Events], entered: Sequence[Events]) -> None:
+        """Forgets what can go after these events, of which these entered the join."""
         self._stamp(events)
         for number in self._windows:
             self._queue.came(number, events[number])
@@ -278,8 +282,9 @@ class Purge:
         for number, keys in self._learned:
             self._wake(self._notification.key_of[number], keys, is_no=isinstance(self.node.rules[number], ByNo))
         self._learned = []
-        for number in self._notification.once:
-            self._queue.drop(number, found[:, number])
+        for number, found in self._in_results.items():
+            self._queue.drop(number, np.concatenate(found))
+        self._in_results = {}
         if self._monitors.lets_go:
             # A k has become smaller, and anybody may have waited for more.
             self._queue.examine_all()

@@ -84,6 +84,10 @@ class PurgeTables:
         self._clock_numbers = np.array(sorted(read), np.int64)
         self.clock_count = len(read)
         self._reaches = np.array([_reach(operand) for operand in node.operands], np.int64)
+        times = () if node.retention is None else node.retention.times
+        # Rows are apart that are later than that.
+        apart = [(time.target, time.source, time.reach + 1) for time in times if isinstance(time.reach, int)]
+        self._times = np.array(apart, np.int64).reshape(-1, 3)
         #: Inputs whose rows leave their window at times that are not known before, or not to the instant.
         self.leaving_at_times_unknown = {n for n, operand in enumerate(node.operands) if not _leaves_in_time(operand)}
         self._lay_out_indexes()
@@ -210,7 +214,7 @@ class PurgeTables:
             line[kernel.LIMIT] = limit if isinstance(rule, AfterRows) else limit + 1
             if isinstance(rule, AfterRows):
                 line[kernel.STAMPS] = address(self._stamps(number))
-        return kernel.Rules(lines, self._variables, self.clocks(), self._reaches, *self._programs)
+        return kernel.Rules(lines, self._variables, self.clocks(), self._reaches, self._times, *self._programs)
 
     def clocks(self) -> Ints:
         clocks: Ints = self._closing.clocks[self._clock_numbers]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.events import Events
 from penstock.synopsis.memory import Ints
 from penstock.synopsis.store import RowStore
@@ -17,8 +18,11 @@ class WindowOperator(Protocol):
 
     store: RowStore
 
-    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
-        """Takes rows of instants before `until` and gives the events of all instants before it."""
+    def step(self, arrived: Deltas, until: int) -> Events:
+        """Takes rows of instants before `until`, in order, and gives the events of all instants before it.
+
+        Only a window that counts its rows takes rows of weight 0, which it does not store.
+        """
 
 
 class PurgeableWindow(WindowOperator, Protocol):

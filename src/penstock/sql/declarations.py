@@ -17,6 +17,7 @@ from penstock.catalog import (
     Catalog,
     Clustered,
     Constraint,
+    NotNull,
     OnViolation,
     Ordered,
     Punctuated,
@@ -46,6 +47,7 @@ from penstock.sql.syntax import (
     CreateView,
     Name,
     Names,
+    NotNullClause,
     OrderedClause,
     PunctuatedClause,
     RateClause,
@@ -63,7 +65,7 @@ _NO_SUBQUERY = Refusal("an assertion has no subquery", "THEN EXISTS stream varia
 def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics) -> StreamDef:
     attributes = _attributes(statement.elements, diagnostics)
     clauses = [element for element in statement.elements if not isinstance(element, ColumnDef)]
-    constraints = bind_constraints(clauses, attributes, diagnostics)
+    constraints = _not_null(statement.elements, diagnostics) + bind_constraints(clauses, attributes, diagnostics)
     timestamp = _timestamp(statement, attributes, diagnostics)
     diagnostics.stop_if_failed()
     unit = statement.unit[0] if statement.unit else None
@@ -73,13 +75,16 @@ def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics) -> Stream
 
 def bind_table_def(statement: CreateTable, diagnostics: Diagnostics) -> TableDef:
     attributes = _attributes(statement.elements, diagnostics)
-    constraints: list[Unique] = []
+    constraints: list[Unique | NotNull] = list(_not_null(statement.elements, diagnostics))
     for element in statement.elements:
         with diagnostics.gathering():
             if isinstance(element, UniqueClause):
                 constraints.append(Unique(_column_names(element.columns, attributes, diagnostics)))
+            elif isinstance(element, NotNullClause):
+                constraints.append(NotNull(_column_names(element.columns, attributes, diagnostics)))
             elif not isinstance(element, ColumnDef):
-                diagnostics.fail("of a table only UNIQUE can be said: nothing of it arrives", None, element.span)
+                message = "of a table only UNIQUE and NOT NULL can be said: nothing of it arrives"
+                diagnostics.fail(message, None, element.span)
             elif element.virtual:
                 diagnostics.fail("only a stream has virtual columns", None, element.span)
     diagnostics.stop_if_failed()
@@ -205,6 +210,17 @@ def _attributes(elements: Sequence[ColumnDef | ConstraintClause], diagnostics: D
     return tuple(attributes)
 
 
+def _not_null(elements: Sequence[ColumnDef | ConstraintClause], diagnostics: Diagnostics) -> tuple[NotNull, ...]:
+    """What columns say of themselves, as one constraint."""
+    declared = [element for element in elements if isinstance(element, ColumnDef) and element.not_null]
+    for element in declared:
+        with diagnostics.gathering():
+            if element.virtual:
+                hint = "leave NOT NULL out"
+                diagnostics.fail(f"{element.name.text} is virtual: no row has it, or lacks it", hint, element.span)
+    return (NotNull(tuple(element.name.text for element in declared)),) if declared else ()
+
+
 def _timestamp(statement: CreateStream, attributes: tuple[Attribute, ...], diagnostics: Diagnostics) -> str:
     if statement.timestamp is None:
         hint = "add TIMESTAMP BY column after the parenthesis"
@@ -229,6 +245,8 @@ def _bind_constraint(
     match clause:
         case UniqueClause():
             return Unique(names(clause.columns))
+        case NotNullClause():
+            return NotNull(names(clause.columns))
         case ReferenceClause():
             parents = tuple(name.text for name in clause.parent_columns)
             within = clause.within or WithinRows(0)

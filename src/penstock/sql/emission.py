@@ -7,6 +7,8 @@ from penstock.algebra.relations import (
     Project,
     Relation,
     Select,
+    SetOp,
+    SetOperator,
     StreamKind,
     Table,
     Unbounded,
@@ -32,6 +34,7 @@ def check_on_close(relation: Relation, kind: StreamKind | None, env: Environment
         if isinstance(node, Window) and not isinstance(node.spec, Unbounded):
             hint = "leave the window out, and group by a time, such as DATE_TRUNC('HOUR', ts)"
             fail(f"the groups of a window are empty when they close: {node.stream.occurrence} has one", hint, place)
-        if not isinstance(node, Window | Table | Select | Project | Join):
-            hint = "below GROUP BY there may be streams, tables, conditions and joins"
-            fail("EMIT ON CLOSE groups the rows of streams and of joins only", hint, place)
+        is_union = isinstance(node, SetOp) and node.op is SetOperator.UNION and node.all
+        if not is_union and not isinstance(node, Window | Table | Select | Project | Join):
+            hint = "below GROUP BY there may be streams, tables, conditions, joins and UNION ALL"
+            fail("EMIT ON CLOSE groups the rows of streams, of joins and of UNION ALL only", hint, place)

@@ -33,6 +33,7 @@ from penstock.sql.syntax import (
     Drop,
     Name,
     Names,
+    NotNullClause,
     OrderedClause,
     PunctuatedClause,
     RateClause,
@@ -159,7 +160,7 @@ def _create_source(statement: CreateStream | CreateTable) -> str:
 def _element(element: ColumnDef | ConstraintClause) -> str:
     if isinstance(element, ColumnDef):
         virtual = "VIRTUAL " if element.virtual else ""
-        return f"{virtual}{_name(element.name)} {_sql(element.type)}"
+        return f"{virtual}{_name(element.name)} {_sql(element.type)}{' NOT NULL' * element.not_null}"
     return _constraint(element)
 
 
@@ -167,6 +168,8 @@ def _constraint(clause: ConstraintClause) -> str:
     match clause:
         case UniqueClause():
             return f"UNIQUE {_names(clause.columns)}"
+        case NotNullClause():
+            return f"NOT NULL {_names(clause.columns)}"
         case ReferenceClause():
             parent = f"{_name(clause.parent)} {_names(clause.parent_columns)}"
             ends = f"{_within(clause.within)}{_on_violation(clause)}"

@@ -197,9 +197,10 @@ class StatementParser(ConstraintParser):
             self._advance()
         name = self.read_name("a column's name")
         type_ = self.read_type(name)
+        not_null = bool(self._match_text_seq("NOT", "NULL"))
         if self._curr and self._curr.token_type not in (TokenType.COMMA, TokenType.R_PAREN):
             self._refuse_column_option()
-        return ColumnDef(name, type_, self._span(start), virtual)
+        return ColumnDef(name, type_, self._span(start), virtual, not_null)
 
     def read_type(self, column: Name) -> Tree:
         """A type. One that there is not is kept, so that the binder can say so beside other errors."""
@@ -215,13 +216,13 @@ class StatementParser(ConstraintParser):
     def _refuse_column_option(self) -> None:
         words = self._curr.text.upper()
         hints = {
-            "NOT": "leave NOT NULL out: every column may hold NULL",
-            "NULL": "leave NULL out: every column may hold NULL",
+            "NOT": "a column that holds no NULL is NOT NULL",
+            "NULL": "leave NULL out: a column without NOT NULL may hold NULL",
             "PRIMARY KEY": "write UNIQUE (column) as an element of its own",
             "UNIQUE": "write UNIQUE (column) as an element of its own",
             "REFERENCES": "write FOREIGN KEY (column) REFERENCES ... as an element of its own",
         }
-        self._unexpected(hints.get(words, "a column has a name and a type"))
+        self._unexpected(hints.get(words, "a column has a name and a type, and may be NOT NULL"))
 
     def read_connector(self) -> Connector:
         format_ = self.read_name("a format such as parquet, json, csv or kafka").text

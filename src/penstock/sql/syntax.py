@@ -35,10 +35,17 @@ class ColumnDef:
     type: Tree
     span: Span
     virtual: bool = False
+    not_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class UniqueClause:
+    span: Span
+    columns: Names
+
+
+@dataclass(frozen=True, slots=True)
+class NotNullClause:
     span: Span
     columns: Names
 
@@ -89,7 +96,9 @@ class RateClause:
     per: int
 
 
-ConstraintClause = UniqueClause | ReferenceClause | ClusteredClause | OrderedClause | PunctuatedClause | RateClause
+ConstraintClause = (
+    UniqueClause | NotNullClause | ReferenceClause | ClusteredClause | OrderedClause | PunctuatedClause | RateClause
+)
 
 Creation = Literal["CREATE", "CREATE OR REPLACE", "CREATE IF NOT EXISTS"]
 

@@ -3,7 +3,7 @@
 Thesis 2.2.1: a tuple, a timestamp, and + or -. Here they are three arrays: `ts`, `weight` (how many copies of the row
 come, or go if it is negative), and `rows`, a matrix of int64 codes. A row is its columns' codes followed by words of
 null bits; the code of a NULL is 0, so that two rows are alike, in SQL's sense of not distinct, just when their words
-are equal.
+are equal. On its way to a window of rows, a row of weight 0 is one that is only counted there.
 """
 
 from __future__ import annotations
@@ -46,6 +46,14 @@ class Deltas:
     def take(self, index: Bools | Ints | slice) -> Deltas:
         return Deltas(self.ts[index], self.weight[index], self.rows[index])
 
+    def weighing(self) -> Deltas:
+        """The deltas without those of weight 0."""
+        return self if self.weight.all() else self.take(self.weight != 0)
+
+    def counting(self, kept: Bools) -> Deltas:
+        """The same rows, of which those that are not kept are only counted."""
+        return Deltas(self.ts, np.where(kept, self.weight, 0), self.rows)
+
     def in_order(self) -> Deltas:
         if len(self.ts) < 2 or bool(np.all(self.ts[:-1] <= self.ts[1:])):
             return self
@@ -79,6 +87,27 @@ def is_null(rows: Ints, column: int, columns: int) -> Bools:
     word = rows[:, columns + column // NULL_BITS]
     null: Bools = (word >> (column % NULL_BITS)) & 1 == 1
     return null
+
+
+def part_of_rows(rows: Ints, some: Sequence[int], columns: int) -> Ints:
+    """Some columns of rows, as rows with null bits of their own.
+
+    >>> part_of_rows(np.array([[7, 0, 9, 0b010]]), (2, 1), 3).tolist()
+    [[9, 0, 2]]
+    """
+    part = np.zeros((len(rows), row_width(len(some))), np.int64)
+    for number, column in enumerate(some):
+        part[:, number] = rows[:, column]
+    if rows[:, columns:].any():
+        for number, column in enumerate(some):
+            null = is_null(rows, column, columns).astype(np.int64)
+            part[:, len(some) + number // NULL_BITS] |= null << (number % NULL_BITS)
+    return part
+
+
+def whole_rows(values: Ints) -> Ints:
+    """Rows of values, none of which is NULL."""
+    return np.concatenate((values, np.zeros((len(values), null_words(values.shape[1])), np.int64)), axis=1)
 
 
 def null_masks(some: Iterable[int], columns: int) -> tuple[Ints, Ints]:

@@ -42,6 +42,11 @@ class Index:
         self._heads[:] = 0
         self._links[:] = 0
 
+    def drop(self) -> None:
+        """Gives its memory back."""
+        self._memory.forget(f"{self._name}.heads")
+        self._memory.forget(f"{self._name}.links")
+
     def rebuild(self, capacity: int, rows: Ints, members: Ints) -> None:
         """Fills the index anew with the slots of its members."""
         self._memory.forget(f"{self._name}.links")

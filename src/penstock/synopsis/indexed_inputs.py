@@ -5,7 +5,7 @@ The join probes them, and retention asks them which rows have a key. Indexes are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,15 +61,31 @@ class IndexedInputs:
             Int32BySlot(memory, f"{name}.{number}.visibility", source.store) for number, source in enumerate(inputs)
         ]
         self._places: dict[Columns, Ints] = {}
-        self._numbers: dict[Columns, int] = {}
-        self._index_keys = sorted(set(indexed))
-        self._indexes = [Index(memory, f"{name}.index{n}", columns) for n, (_, columns) in enumerate(self._index_keys)]
-        found = list(zip(self._index_keys, self._indexes, strict=True))
-        self._by_owner = [{key: index for (owner, key), index in found if owner == n} for n in range(len(inputs))]
-        if memory.restored:
-            for (owner, _), index in found:
-                store = inputs[owner].store
-                index.rebuild(store.capacity, store.rows, np.flatnonzero(self.visibility(owner) != ABSENT))
+        #: By input and columns. Retention counts on those that are there from the start.
+        self._indexes: dict[Columns, Index] = {}
+        self._lasting = sorted(set(indexed))
+        self._by_owner: list[dict[tuple[int, ...], Index]] = [{} for _ in inputs]
+        for owner, columns in self._lasting:
+            index = self._add_index(owner, columns)
+            if memory.restored:
+                self._fill(owner, index)
+
+    def keep_indexes(self, probed: Set[Columns]) -> None:
+        """Builds indexes that are missing, between two steps, and drops those that nobody needs any more."""
+        for owner, columns in probed - self._indexes.keys():
+            self._fill(owner, self._add_index(owner, columns))
+        for owner, columns in self._indexes.keys() - {*probed, *self._lasting}:
+            self._indexes.pop((owner, columns)).drop()
+            del self._by_owner[owner][columns]
+
+    def _add_index(self, owner: int, columns: tuple[int, ...]) -> Index:
+        index = Index(self._memory, f"{self._name}.{owner}.by_{'_'.join(map(str, columns))}", columns)
+        self._indexes[owner, columns] = self._by_owner[owner][columns] = index
+        return index
+
+    def _fill(self, owner: int, index: Index) -> None:
+        store = self.inputs[owner].store
+        index.rebuild(store.capacity, store.rows, np.flatnonzero(self.visibility(owner) != ABSENT))
 
     def forget(self, number: int, slots: Ints) -> None:
         """Rows of an input are in the join no more, and nothing comes out for it."""
@@ -90,23 +106,19 @@ class IndexedInputs:
         """Whether the join has predicates that no index evaluates."""
         return self._has_residual
 
-    def indexes(self) -> list[tuple[tuple[int, tuple[int, ...]], Index]]:
-        """The indexes, each with its input and columns."""
-        return list(zip(self._index_keys, self._indexes, strict=True))
+    def indexes(self) -> list[tuple[Columns, Index]]:
+        """The indexes that are there from the start, each with its input and columns."""
+        return [(key, self._indexes[key]) for key in self._lasting]
 
     def index_number(self, number: int, variables: tuple[int, ...]) -> int:
-        """Which index finds rows of an input by these variables."""
-        if (number, variables) not in self._numbers:
-            self._numbers[number, variables] = self._index_keys.index(
-                (number, positions(self.inputs[number], variables))
-            )
-        return self._numbers[number, variables]
+        """Which of these finds rows of an input by variables."""
+        return self._lasting.index((number, positions(self.inputs[number], variables)))
 
     def index(self, number: int, columns: tuple[int, ...]) -> Index:
-        return self._indexes[self._index_keys.index((number, columns))]
+        return self._indexes[number, columns]
 
     def index_on(self, number: int, variables: tuple[int, ...]) -> Index:
-        return self._indexes[self.index_number(number, variables)]
+        return self._indexes[number, positions(self.inputs[number], variables)]
 
     def places(self, number: int, variables: tuple[int, ...]) -> Ints:
         """The columns of an input that hold variables."""

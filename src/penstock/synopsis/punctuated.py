@@ -17,7 +17,7 @@ ROOM, FIRST_PLACES = 1 << 16, 64
 
 
 class Punctuated:
-    """Values of so many columns. With a lifespan they may come again when it is over."""
+    """Values of so many words, null bits among them. With a lifespan they may come again when it is over."""
 
     def __init__(self, memory: Memory, name: str, width: int, lifespan: int | None) -> None:
         self._memory, self._name = memory, name
@@ -28,15 +28,14 @@ class Punctuated:
         if memory.restored and self._registers[PLACES]:
             self._link()
 
-    def ruled_out(self, times: Ints, rows: Ints, columns: Ints, told_times: Ints, told: Ints) -> NDArray[np.bool_]:
-        """Whether each row came after a punctuation of its values, in these columns. Both come in the order of time."""
+    def ruled_out(self, times: Ints, rows: Ints, told_times: Ints, told: Ints) -> NDArray[np.bool_]:
+        """Whether each row came after a punctuation of its values. Both come in the order of time."""
         found = np.zeros(len(times), np.bool_)
         self._fit(len(told))
         if self._registers[PLACES]:
             lines, heads = self._lines, self._heads
             known = (self._lifespan, self._columns, self._places, lines, heads, self._registers)
-            told = np.ascontiguousarray(told)
-            rule_out(times, np.ascontiguousarray(rows), columns, told_times, told, *known, found)
+            rule_out(times, rows, self._columns, told_times, np.ascontiguousarray(told), *known, found)
         return found
 
     def held_column(self, column: int) -> Ints:

@@ -1,8 +1,8 @@
 """k-constraint data: the join graphs and streams of the experiments of thesis 6.5 to 6.10.
 
 The graphs are those of figure 6.9, which the text describes. Streams are generated for given k (`adherence`) and come
-at even rates, each row at an instant of its own, so that a window of rows is also a window of time: 50,000 rows of each
-stream. Multiplicities are 5 and selectivities 50% unless said otherwise, as in 6.5.
+at even rates, each row at an instant of its own. Windows have 50,000 rows of each stream, multiplicities are 5 and
+selectivities 50% unless said otherwise, as in 6.5.
 """
 
 from __future__ import annotations
@@ -54,14 +54,12 @@ class Graph:
 
     def query(self, selectivity: int = SELECTIVITY, window: int | None = WINDOW) -> str:
         """All results, as they come about, of windows of so many rows; without, of all rows."""
-        sources = ", ".join(f"{name}{self._window(name, window)}" for name in self.columns)
+        rows = "" if window is None else f" [ROWS {window}]"
+        sources = ", ".join(f"{name}{rows}" for name in self.columns)
         ids = ", ".join(f"{name}.id AS {name}_id" for name in self.columns)
         where = " AND ".join((*self.joins, *(f"{child}.v < {selectivity}" for child in self.keys)))
         unbounded = "" if window is not None else " ALLOW UNBOUNDED"
         return f"CREATE QUERY results AS SELECT ISTREAM({ids}) FROM {sources} WHERE {where}{unbounded};"
-
-    def _window(self, name: str, rows: int | None) -> str:
-        return "" if rows is None else f" [RANGE {rows * self.cycle // self.shares[name] - 1} MICROSECONDS]"
 
     def times(self, name: str, rows: int, late: int = 0) -> Ints:
         """When a stream's rows come, from so many cycles on: in a cycle children first, then the parents in turn."""

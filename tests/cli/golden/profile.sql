@@ -1,6 +1,6 @@
 -- item: 20 rows, from 2024-05-06 10:00:00 to 2024-05-06 10:19:00
 CREATE STREAM item (
-  id BIGINT,
+  id BIGINT NOT NULL,
   ts TIMESTAMP,
   UNIQUE (id),
   ORDERED BY id WITHIN 0 ROWS,
@@ -11,8 +11,8 @@ USING csv OPTIONS (path 'item.csv', header 'true');
 
 -- bid: 40 rows, from 2024-05-06 10:00:30 to 2024-05-06 10:19:31
 CREATE STREAM bid (
-  auction BIGINT,
-  price BIGINT,
+  auction BIGINT NOT NULL,
+  price BIGINT NOT NULL,
   at TIMESTAMP,
   ORDERED BY auction WITHIN 0 ROWS,
   CLUSTERED BY (auction) WITHIN 0 ROWS,

@@ -68,15 +68,15 @@ def _tested(predicates: tuple[Expr, ...], known: Columns) -> tuple[Expr, ...]:
     for predicate in filter(_may_test, predicates):
         spend(len(kept))
         others = [other for other in kept if other is not predicate]
-        valued = known | _union(map(_valued, others))
+        there = known | _union(map(valued, others))
         place = kept.index(predicate)
         match predicate:
-            case Not(IsNull(Column() as column)) if column in valued:
+            case Not(IsNull(Column() as column)) if column in there:
                 del kept[place]
-            case Or(args) if any(_is_null_test(arg, valued) for arg in args):
-                left = tuple(arg for arg in args if not _is_null_test(arg, valued))
+            case Or(args) if any(_is_null_test(arg, there) for arg in args):
+                left = tuple(arg for arg in args if not _is_null_test(arg, there))
                 kept[place] = Or(left) if len(left) > 1 else left[0] if left else FALSE
-            case IsNull() if _is_null_test(predicate, valued):
+            case IsNull() if _is_null_test(predicate, there):
                 kept[place] = FALSE
     return tuple(dict.fromkeys(part for predicate in kept for part in conjuncts(predicate)))
 
@@ -90,8 +90,8 @@ def _may_test(predicate: Expr) -> bool:
     return False
 
 
-def _is_null_test(expr: Expr, valued: Columns) -> bool:
-    return isinstance(expr, IsNull) and unwidened(expr.arg) in valued
+def _is_null_test(expr: Expr, there: Columns) -> bool:
+    return isinstance(expr, IsNull) and unwidened(expr.arg) in there
 
 
 @once
@@ -101,11 +101,11 @@ def _with_values(relation: Relation) -> Columns:
         case Window(stream):
             return frozenset((stream.timestamp,))
         case Select(below, predicates):
-            return _with_values(below) | _union(map(_valued, predicates))
+            return _with_values(below) | _union(map(valued, predicates))
         case Join(operands, on):
-            return _union(map(_with_values, operands)) | _union(map(_valued, on))
+            return _union(map(_with_values, operands)) | _union(map(valued, on))
         case SemiJoin(left, _, on):
-            return _with_values(left) | (_union(map(_valued, on)) & frozenset(left.schema))
+            return _with_values(left) | (_union(map(valued, on)) & frozenset(left.schema))
         case AntiJoin(left=below) | Distinct(below):
             return _with_values(below)
         case Project(below, outputs) | Aggregate(below, outputs):
@@ -115,13 +115,13 @@ def _with_values(relation: Relation) -> Columns:
 
 
 @once
-def _valued(predicate: Expr) -> Columns:
+def valued(predicate: Expr) -> Columns:
     """Columns that have values where a predicate is true."""
     match predicate:
         case And(args):
-            return _union(map(_valued, args))
+            return _union(map(valued, args))
         case Or(args):
-            first, *others = map(_valued, args)
+            first, *others = map(valued, args)
             return first.intersection(*others)
         case (
             In(Column() as column) | Like(Column() as column) | Not(In(Column() as column) | IsNull(Column() as column))

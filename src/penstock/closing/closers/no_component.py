@@ -5,7 +5,7 @@ That is so where a filter keeps rows out, or where a row waits in vain for one t
 
 from __future__ import annotations
 
-from penstock.algebra.relations import Range, Unbounded
+from penstock.algebra.relations import Range, Rows, Unbounded
 from penstock.closing.bounds import Kind
 from penstock.closing.chaining import goes
 from penstock.closing.closers.key import key_columns
@@ -35,14 +35,17 @@ def no_components(inputs: JoinInputs, found: Found) -> Closers:
 def _awaited(inputs: JoinInputs, key: ByKey, rules: tuple[Closer, ...]) -> tuple[int, ...]:
     """The inputs that may ask for a key, where nothing else tells them.
 
-    Each has to stop asking in the end, or keys would grow where rows do not.
+    Each has to stop asking in the end, or keys would grow where rows do not. A window of rows that is not spilled knows
+    when the row of a key has left it, and none need ask for it any more.
     """
     held = {n for n in range(len(inputs)) if inputs.holds(n, key.variables)} - {key.target}
     spend(len(held) * len(rules))
     untold = tuple(n for n in sorted(held) if not any(_tells(inputs, rule, key.target, n) for rule in rules))
     is_endless = isinstance(inputs.scans[key.target].spec, Unbounded)
     grows = is_endless and not goes(inputs.variables, rules, key.target, len(inputs))
-    return untold if grows or all(any(_stops(rule, n, key) for rule in rules) for n in untold) else ()
+    leaves = isinstance(inputs.scans[key.target].spec, Rows) and not inputs.spill
+    stops = leaves or all(any(_stops(rule, n, key) for rule in rules) for n in untold)
+    return untold if grows or stops else ()
 
 
 def _late(inputs: JoinInputs, key: ByKey, rules: tuple[Closer, ...]) -> tuple[AfterRows, ...]:

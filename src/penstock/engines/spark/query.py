@@ -19,6 +19,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
 from penstock.engines.metrics import OperatorMetrics
+from penstock.engines.not_null import without_nulls
 from penstock.engines.spark.callbacks import Callbacks
 from penstock.engines.spark.cell import CellProcessor
 from penstock.engines.spark.changed_files import refuse_rewritten
@@ -313,7 +314,7 @@ def _work(
         names = [attribute.name for attribute in table.attributes]
         columns = check_columns(tables[table.name], table, names)
         with explained([table]):
-            contents[table.name] = tables[table.name].select(*columns).toArrow()
+            contents[table.name] = without_nulls(table, tables[table.name].select(*columns).toArrow())
     return with_tables(work, contents)
 
 

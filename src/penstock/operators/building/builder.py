@@ -24,14 +24,26 @@ from penstock.closing.group_closers import Ending
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.kernels import counting
 from penstock.operators.bag import Bag
+from penstock.operators.blocks import Blocks, in_step, whole_instants
 from penstock.operators.building.groups import build_aggregate, build_counting, build_ending
 from penstock.operators.building.joins import build_join, build_semi_join
-from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured
+from penstock.operators.building.nodes import (
+    BlockNode,
+    DeltaNode,
+    Step,
+    StoreAndEvents,
+    Stored,
+    at_once,
+    in_one_block,
+    measured,
+    measured_blocks,
+)
 from penstock.operators.building.windows import build_arrivals, build_window
 from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.groups.counting import FUNCTIONS
 from penstock.operators.inputs import InputBuffer
-from penstock.operators.projection import projection
+from penstock.operators.joins.mjoin import JoinCore
+from penstock.operators.projection import Projection, projection
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -40,6 +52,7 @@ from penstock.retention.purge import Purge
 from penstock.retention.sweep import Holder, RowCodeOwner
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary
+from penstock.synopsis.events import Events, one_after_the_other
 from penstock.synopsis.memory import Memory
 from penstock.synopsis.store import RowStore
 
@@ -76,6 +89,8 @@ class Builder:
         #: All that stores codes.
         self.holders: list[Holder] = []
         self.gauges = Gauges()
+        #: All joins, whose probe paths may be replaced between two steps.
+        self.joins: list[JoinCore] = []
         self.purges: list[Purge] = []
         #: Whether something else forgets rows within a step.
         self.purges_within_step = False
@@ -99,22 +114,28 @@ class Builder:
         gauge.in_flight_arrays.append(buffer.name)
         gauge.in_flight.append(buffer.__len__)
 
-    def deltas(self, relation: Relation) -> DeltaNode:
+    def deltas(self, relation: Relation) -> BlockNode:
         return self.built(relation, lambda: self._deltas(relation))
 
-    def built(self, relation: Relation, build: Callable[[], DeltaNode]) -> DeltaNode:
+    def rows(self, scan: Relation) -> DeltaNode:
+        """What arrives of a stream that is read for what its rows say of others."""
+        return at_once(self.deltas(scan))
+
+    def built(self, relation: Relation, build: Callable[[], BlockNode]) -> BlockNode:
         is_inner = self.gauges.is_building(relation)
         with self.gauges.building(relation) as gauge:
             node = build()
-        return node if is_inner else measured(node, gauge)
+        return node if is_inner else measured_blocks(node, gauge)
 
-    def _deltas(self, relation: Relation) -> DeltaNode:
+    def _deltas(self, relation: Relation) -> BlockNode:
         match relation:
             case Scan(spec=Unbounded()):
-                return build_arrivals(self, relation)
+                return in_one_block(build_arrivals(self, relation))
             case Scan():
                 stored = self.events(relation)
-                return self.narrowed(lambda step: stored.events(step).deltas(stored.store), stored, relation.schema)
+                return self.narrowed(
+                    in_one_block(lambda step: stored.events(step).deltas(stored.store)), stored, relation.schema
+                )
             case Table() | Received():
                 return self._received(relation)
             case Select(below, predicates):
@@ -146,24 +167,29 @@ class Builder:
             stored = build_window(self, relation) if isinstance(relation, Scan) else self._bag(relation)
         return stored if is_inner else replace(stored, events=measured(stored.events, gauge))
 
-    def narrowed(self, node: DeltaNode, stored: Stored, schema: Schema) -> DeltaNode:
+    def narrowed(self, node: BlockNode, stored: Stored, schema: Schema) -> BlockNode:
         """Rows of a store, without the columns that only others read."""
         if stored.schema == schema:
             return node
-        project = projection(schema, stored.schema)
+        return self._projected(node, projection(schema, stored.schema))
 
-        def narrow(step: Step) -> Deltas:
-            deltas = node(step)
-            return Deltas(deltas.ts, deltas.weight, project(deltas.rows, self.dictionary))
+    def _projected(self, node: BlockNode, project: Projection) -> BlockNode:
+        def step_project(step: Step) -> Blocks:
+            for deltas in node(step):
+                yield Deltas(deltas.ts, deltas.weight, project(deltas.rows, self.dictionary))
 
-        return narrow
+        return step_project
 
     def _bag(self, relation: Relation) -> Stored:
         deltas = self.deltas(relation)
         bag = Bag(self.memory, self.name("bag"), row_width(len(relation.schema)))
         self.keeps(bag.store, relation.schema)
         self.stores.append(bag.store)
-        return Stored(relation.schema, bag.store, lambda step: bag.step(deltas(step)))
+
+        def step_bag(step: Step) -> Events:
+            return one_after_the_other([bag.step(block) for block in whole_instants(deltas(step))])
+
+        return Stored(relation.schema, bag.store, step_bag)
 
     def name(self, what: str) -> str:
         self._number += 1
@@ -181,32 +207,31 @@ class Builder:
         self._leaf_gauges[number] = self.gauges.top
         return number
 
-    def _received(self, leaf: Relation) -> DeltaNode:
+    def _received(self, leaf: Relation) -> BlockNode:
         number = self.leaf(leaf)
-        return lambda step: step.inputs[number].in_order()
+        return in_one_block(lambda step: step.inputs[number].in_order())
 
-    def _select(self, below: DeltaNode, predicates: tuple[Expr, ...], schema: Schema) -> DeltaNode:
+    def _select(self, below: BlockNode, predicates: tuple[Expr, ...], schema: Schema) -> BlockNode:
         test = compile_predicate(predicates, schema)
 
-        def select(step: Step) -> Deltas:
-            deltas = below(step)
-            return deltas.take(test(deltas.rows, self.dictionary)) if len(deltas) else deltas
+        def select(step: Step) -> Blocks:
+            for deltas in below(step):
+                yield deltas.take(test(deltas.rows, self.dictionary)) if len(deltas) else deltas
 
         return select
 
-    def project(self, below: Relation, exprs: tuple[Expr, ...]) -> DeltaNode:
+    def project(self, below: Relation, exprs: tuple[Expr, ...]) -> BlockNode:
         """Rows of these expressions. A join makes its results of plain columns at once."""
         columns = tuple(expr for expr in exprs if isinstance(expr, Column))
         if isinstance(below, PhysicalJoin) and below.kind is JoinKind.JOIN and len(columns) == len(exprs):
             return self.built(below, lambda: build_join(self, below, columns))
-        node, project = self.deltas(below), projection(exprs, below.schema)
+        return self._projected(self.deltas(below), projection(exprs, below.schema))
 
-        def step_project(step: Step) -> Deltas:
-            deltas = node(step)
-            return Deltas(deltas.ts, deltas.weight, project(deltas.rows, self.dictionary))
-
-        return step_project
-
-    def _union_all(self, left: Relation, right: Relation) -> DeltaNode:
+    def _union_all(self, left: Relation, right: Relation) -> BlockNode:
         nodes = [self.deltas(left), self.deltas(right)]
-        return lambda step: merged([node(step) for node in nodes], len(left.schema))
+
+        def union(step: Step) -> Blocks:
+            for blocks in in_step([node(step) for node in nodes]):
+                yield merged(blocks, len(left.schema))
+
+        return union

@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
+from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
 from penstock.closing.group_closers import Ending, EndingValues, Seen
 from penstock.closing.join_variables import is_monotone
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.kernels import counting
-from penstock.kernels.aggregation import ORDERED
+from penstock.kernels.aggregation import COUNT, INTEGER, ORDERED, STATE_WIDTHS
 from penstock.kernels.sets import first_equals
-from penstock.operators.building.joins import build_totals
-from penstock.operators.building.nodes import DeltaNode, Step, measured
+from penstock.operators.blocks import Blocks, in_step, together
+from penstock.operators.building.joins import build_join, build_totals
+from penstock.operators.building.nodes import BlockNode, Step, in_one_block, measured_blocks
 from penstock.operators.building.windows import build_unordered
-from penstock.operators.groups.aggregate import AggregateOperator, AggregationSpec, DistinctValues, InputShape, own_keys
+from penstock.operators.groups.aggregate import (
+    NOTHING_SPILT,
+    AggregateOperator,
+    AggregationSpec,
+    DistinctValues,
+    InputShape,
+    own_keys,
+)
 from penstock.operators.groups.counting import FUNCTIONS, CountingOperator
 from penstock.operators.groups.ending import Endings
 from penstock.operators.groups.panes import PartialAggregates
@@ -33,13 +42,13 @@ if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
 
 
-def build_ending(build: Builder, node: Ending) -> DeltaNode:
+def build_ending(build: Builder, node: Ending) -> BlockNode:
     """Groups of which nothing is kept once they have ended."""
     with build.gauges.building(node.input) as gauge:
         operator, groups = _grouping(build, node.input)
     purge = next((purge for purge in build.purges if purge.node is node.input.inputs[0]), None)
-    groups = measured(groups, gauge)
-    evidence = [build.deltas(scan) for scan in node.evidence]
+    groups = measured_blocks(groups, gauge)
+    evidence = [build.rows(scan) for scan in node.evidence]
     keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
     endings = Endings(build.memory, build.name("endings"), node, keys, build.dictionary)
     has_seen = any(isinstance(closer, Seen) for closer in node.all_closers())
@@ -47,18 +56,26 @@ def build_ending(build: Builder, node: Ending) -> DeltaNode:
     build.gauges.top.counts.append(endings.__len__)
     values = [_build_values(build, operator, each) for each in node.values]
 
-    def step_groups(step: Step) -> Deltas:
-        out = groups(step)
+    def forget(step: Step) -> Deltas | None:
+        """Groups that have closed; then nothing is kept of them."""
         ended = purge.ended if purge is not None else {}
         endings.learn([rows(step) for rows in evidence], ended)
         closed = endings.forget(operator, step.until) if node.closes_groups else None
         for forget_values in values:
             forget_values(step, ended)
+        return closed
+
+    def step_groups(step: Step) -> Blocks:
         if not node.emits:
-            return out
+            yield from groups(step)
+            forget(step)
+            return
+        changes = [block if has_seen else block.take(slice(0, 0)) for block in groups(step)]
+        closed, out = forget(step), together(changes)
         if closed is None or not len(closed):
-            return out.take(slice(0, 0))
-        return _after_changes(closed, out, keys, len(node.schema)) if has_seen else closed
+            yield out.take(slice(0, 0))
+        else:
+            yield _after_changes(closed, out, keys, len(node.schema)) if has_seen else closed
 
     return step_groups
 
@@ -69,7 +86,7 @@ def _build_values(
     """Values of a DISTINCT aggregate that have ended: only their number is kept."""
     assert isinstance(operator, AggregateOperator)
     held = DistinctValues(operator, node.aggregation)
-    evidence = [build.deltas(scan) for scan in node.groups.evidence]
+    evidence = [build.rows(scan) for scan in node.groups.evidence]
     endings = Endings(build.memory, build.name("endings"), node.groups, len(node.groups.schema), build.dictionary)
     build.holders += endings.holders
     build.gauges.top.counts.append(endings.__len__)
@@ -95,7 +112,7 @@ def _after_changes(closed: Deltas, changes: Deltas, keys: int, columns: int) -> 
 
 def _grouping(
     build: Builder, relation: Aggregate | Distinct | SetOp
-) -> tuple[AggregateOperator | CountingOperator, DeltaNode]:
+) -> tuple[AggregateOperator | CountingOperator, BlockNode]:
     match relation:
         case Distinct(below):
             return build_counting(build, counting.DISTINCT, (below,))
@@ -104,7 +121,7 @@ def _grouping(
     return build_aggregate(build, relation)
 
 
-def build_aggregate(build: Builder, relation: Aggregate) -> tuple[AggregateOperator, DeltaNode]:
+def build_aggregate(build: Builder, relation: Aggregate) -> tuple[AggregateOperator, BlockNode]:
     arguments = tuple(a.argument for a in relation.aggregations if a.argument is not None)
     keys = tuple(key.expr for key in relation.keys)
     specs = tuple(
@@ -121,12 +138,12 @@ def build_aggregate(build: Builder, relation: Aggregate) -> tuple[AggregateOpera
     grows = is_monotone(relation.input)
     operator = AggregateOperator(build.memory, build.name("aggregate"), key_types, specs, build.dictionary, grows)
     _holds(build, operator)
-    return operator, lambda step: operator.step([below(step)], step.until)
+    return operator, lambda step: operator.blocks(below(step), step.until)
 
 
 def _pane_aggregate(
     build: Builder, panes: Panes, project: Projection, key_types: tuple[Type, ...], specs: tuple[AggregationSpec, ...]
-) -> tuple[AggregateOperator, DeltaNode]:
+) -> tuple[AggregateOperator, BlockNode]:
     with build.gauges.building(panes) as gauge:
         rows = build_unordered(build, panes.scan)
         partials = PartialAggregates(
@@ -141,47 +158,75 @@ def _pane_aggregate(
         came = rows(step)
         due = partials.step(came.ts, project(came.rows, build.dictionary), step.until)
         gauge.stepped(step.inputs, len(due))
-        out = operator.step([due], step.until, partials.spilt)
+        out = operator.step(due, step.until, partials.spilt)
         partials.forget()
         return out
 
-    return operator, aggregate
+    return operator, in_one_block(aggregate)
 
 
 def _total_aggregate(
     build: Builder, join: PhysicalJoin, relation: Aggregate, specs: tuple[AggregationSpec, ...]
-) -> tuple[AggregateOperator, DeltaNode]:
+) -> tuple[AggregateOperator, BlockNode]:
     """An aggregate of a join of buckets: of some arguments partial aggregates come, of the others values."""
+    if join.summed:
+        rows = build.built(join, lambda: build_join(build, join, join.listed))
+        return _partial_aggregate(build, join, relation, specs, rows, _words_of(join), lambda: NOTHING_SPILT)
     owners = {a: n for n, kept in enumerate(join.buckets) if kept is not None for a in kept.totals}
     pairs = list(zip(relation.aggregations, specs, strict=True))
     summed = [Summed(owners[a], spec, a.argument) for a, spec in pairs if a in owners and a.argument is not None]
     with build.gauges.building(join) as gauge:
-        rows, totals = build_totals(build, join, summed)
+        node, totals = build_totals(build, join, summed)
+    words = dict(zip((a for a in relation.aggregations if a in owners), totals.words, strict=True))
+    # Extremes are added up only where no row ever goes.
+    grows = any(each.spec.family == ORDERED for each in summed)
+    rows = measured_blocks(node, gauge)
+    return _partial_aggregate(build, join, relation, specs, rows, words, lambda: totals.spilt, grows=grows)
+
+
+def _words_of(join: PhysicalJoin) -> dict[Aggregation, int]:
+    """At which word of the partial aggregates of a join's results that of each aggregate begins."""
+    words, width = {}, 0
+    for aggregation in join.summed:
+        words[aggregation] = width
+        width += STATE_WIDTHS[COUNT if aggregation.function is AggregateFunction.COUNT else INTEGER]
+    return words
+
+
+def _partial_aggregate(
+    build: Builder,
+    join: PhysicalJoin,
+    relation: Aggregate,
+    specs: tuple[AggregationSpec, ...],
+    rows: BlockNode,
+    words: Mapping[Aggregation, int],
+    spilt: Callable[[], Ints],
+    *,
+    grows: bool = False,
+) -> tuple[AggregateOperator, BlockNode]:
+    """An aggregate of rows that have partial aggregates behind their columns, at these words."""
     keys = tuple(key.expr for key in relation.keys)
     body, arguments, partials = list(keys), [], []
-    width = row_width(len(keys) + sum(a.argument is not None and a not in owners for a in relation.aggregations))
-    words = iter(totals.words)
+    width = row_width(len(keys) + sum(a.argument is not None and a not in words for a in relation.aggregations))
     for aggregation in relation.aggregations:
-        partials.append(width + next(words) if aggregation in owners else -1)
-        arguments.append(len(body) if aggregation.argument is not None and aggregation not in owners else 0)
-        if aggregation.argument is not None and aggregation not in owners:
+        partials.append(width + words[aggregation] if aggregation in words else -1)
+        arguments.append(len(body) if aggregation.argument is not None and aggregation not in words else 0)
+        if aggregation.argument is not None and aggregation not in words:
             body.append(aggregation.argument)
     shape = InputShape(0, len(body), tuple(arguments), tuple(partials))
-    project, width = projection(tuple(body), join.schema), row_width(len(join.schema))
+    shown = join.listed if join.counted else join.schema
+    project, width = projection(tuple(body), shown), row_width(len(shown))
     name, key_types = build.name("aggregate"), tuple(key.type for key in keys)
-    # Extremes are added up only where no row ever goes.
-    grows = is_monotone(join) or any(each.spec.family == ORDERED for each in summed)
+    grows = grows or is_monotone(join)
     operator = AggregateOperator(build.memory, name, key_types, specs, build.dictionary, grows, shape)
     _holds(build, operator)
 
-    def aggregate(step: Step) -> Deltas:
-        came = rows(step)
-        gauge.stepped(step.inputs, len(came))
-        shown = project(came.rows[:, :width], build.dictionary)
-        deltas = Deltas(came.ts, came.weight, np.concatenate((shown, came.rows[:, width:]), axis=1))
-        return operator.step([deltas], step.until, totals.spilt)
+    def projected(step: Step) -> Blocks:
+        for came in rows(step):
+            own = project(came.rows[:, :width], build.dictionary)
+            yield Deltas(came.ts, came.weight, np.concatenate((own, came.rows[:, width:]), axis=1))
 
-    return operator, aggregate
+    return operator, lambda step: operator.blocks(projected(step), step.until, spilt)
 
 
 def _holds(build: Builder, operator: AggregateOperator | PartialAggregates) -> None:
@@ -189,10 +234,15 @@ def _holds(build: Builder, operator: AggregateOperator | PartialAggregates) -> N
     build.gauges.top.counts.append(operator.state_rows)
 
 
-def build_counting(build: Builder, function: int, sides: tuple[Relation, ...]) -> tuple[CountingOperator, DeltaNode]:
+def build_counting(build: Builder, function: int, sides: tuple[Relation, ...]) -> tuple[CountingOperator, BlockNode]:
     nodes = [build.deltas(side) for side in sides]
     width = row_width(len(sides[0].schema))
     operator = CountingOperator(build.memory, build.name("count"), width, function)
     build.holders.append(RowCodeOwner(operator.held_column, sides[0].schema))
     build.gauges.top.counts.append(operator.state_rows)
-    return operator, lambda step: operator.step([node(step) for node in nodes])
+
+    def count(step: Step) -> Blocks:
+        for blocks in in_step([node(step) for node in nodes]):
+            yield operator.step(blocks)
+
+    return operator, count

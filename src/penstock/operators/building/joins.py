@@ -9,14 +9,26 @@ from math import prod
 from typing import TYPE_CHECKING, cast
 
 from penstock.algebra.buckets import Buckets
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr
+from penstock.algebra.expressions import Column, Expr
+from penstock.algebra.expressions import columns as columns_of
+from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Relation, Rows, Schema
+from penstock.algebra.relations import Aggregation, Relation, Schema
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
-from penstock.closing.rules import ByKey, JoinRetention
-from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, once
+from penstock.closing.rules import JoinRetention
+from penstock.operators.blocks import Blocks
+from penstock.operators.building.nodes import (
+    BlockNode,
+    DeltaNode,
+    EventNode,
+    Step,
+    Stored,
+    at_once,
+    in_one_block,
+    once,
+)
 from penstock.operators.building.windows import build_arrivals, build_purgeable
 from penstock.operators.joins.bucket_join import (
     BucketInputs,
@@ -26,17 +38,26 @@ from penstock.operators.joins.bucket_join import (
     skyline_of,
 )
 from penstock.operators.joins.bucket_totals import BucketTotals, Summed
-from penstock.operators.joins.mjoin import JoinCore, JoinOperator, SemiJoinOperator
+from penstock.operators.joins.mjoin import (
+    ColumnSum,
+    Combinations,
+    JoinCore,
+    JoinOperator,
+    Residual,
+    SemiJoinOperator,
+)
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
+from penstock.plan.path_counting import is_indexed
+from penstock.plan.probe_paths import paths_of
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge, looked_up
 from penstock.retention.spill import with_leaving
 from penstock.retention.windows import RecallableWindow
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import Deltas, row_width
-from penstock.synopsis.events import Events
+from penstock.synopsis.events import Events, Some
 from penstock.synopsis.indexed_inputs import JoinInput
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
@@ -45,7 +66,7 @@ if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
 
 
-def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> DeltaNode:
+def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> BlockNode:
     """The join's results, of these columns."""
     if join.retention is not None:
         return _purging_join(build, join, join.retention, columns)
@@ -59,7 +80,7 @@ def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> DeltaNode
     return lambda step: operator.step([part.events(step) for part in parts])
 
 
-def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, columns: Schema) -> DeltaNode:
+def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, columns: Schema) -> BlockNode:
     windows = {number: _PurgeableInput(build, node.operands[number]) for number in node.forgets}
     parts = [
         windows[number].stored if number in windows else build.events(operand)
@@ -67,7 +88,7 @@ def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, 
     ]
     insert_only = node is build.insert_only
     core = _core(build, node, columns, parts, insert_only=insert_only, looked_up=looked_up(node))
-    evidence = [build.deltas(scan) for scan in node.evidence]
+    evidence = [build.rows(scan) for scan in node.evidence]
     forgetting = {number: own.window for number, own in windows.items()}
     retracts = not insert_only and not is_monotone(node)
     copies = [_copies(build, node, monitor) for monitor in retention.monitors]
@@ -77,7 +98,7 @@ def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, 
         name,
         node,
         core,
-        core.paths,
+        core.probes,
         forgetting,
         retracts,
         build.dictionary,
@@ -85,9 +106,8 @@ def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, 
         build.forgetting,
         build.spill,
     )
-    # What a row joins may be on disk: then all rows are let in. So they are where each counts.
-    guarded = [number for number, own in windows.items() if purge.spill is None and not own.counts]
-    admission = Admission(node, core, guarded)
+    # What a row joins may be on disk: then all rows are let in.
+    admission = Admission(node, core, tuple(windows) if purge.spill is None else ())
     build.holders += purge.holders
     build.purges.append(purge)
     build.gauges.top.counts.append(purge.__len__)
@@ -96,7 +116,7 @@ def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, 
     build.gauges.top.monitors.append(purge.reports)
     _measure_disk(build, purge)
 
-    def join(step: Step) -> Deltas:
+    def join(step: Step) -> Blocks:
         arrived = {number: own.arrivals(step) for number, own in windows.items()}
         came = {number: part.events(step) for number, part in enumerate(parts) if number not in windows}
         purge.learn([rows(step) for rows in evidence], {**arrived, **came}, step.until)
@@ -110,11 +130,12 @@ def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, 
             came[number] = with_leaving(came[number], leaving)
             events[number] = core.follow(number, with_leaving(events[number], leaving))
         purge.wake(events)
-        found, times, signs, rows = core.step(events)
-        results = Deltas(times, signs, rows).take(purge.wait_timeout.in_time(found, times))
-        purge.gave(int((signs > 0).sum()))
-        purge.step([came[number] for number in range(len(parts))], events, found)
-        return results.in_order()
+        for found in core.blocks(events):
+            results = found.deltas()
+            purge.gave(int((results.weight > 0).sum()))
+            purge.found(found.slots)
+            yield results.take(purge.wait_timeout.in_time(found.slots, results.ts))
+        purge.step([came[number] for number in range(len(parts))], events)
 
     return join
 
@@ -136,7 +157,7 @@ def _copies(build: Builder, node: PhysicalJoin, monitor: Monitor) -> int:
     return prod(share for share, *dimensions in along if not any(dimensions))
 
 
-def _bucket_join(build: Builder, node: PhysicalJoin, columns: Schema) -> DeltaNode:
+def _bucket_join(build: Builder, node: PhysicalJoin, columns: Schema) -> BlockNode:
     """A join of buckets: of inputs that have some no row is stored but one of each."""
     nodes, parts, synopses = _bucket_inputs(build, node)
     core = _core(build, node, columns, parts, insert_only=node is build.insert_only)
@@ -144,7 +165,7 @@ def _bucket_join(build: Builder, node: PhysicalJoin, columns: Schema) -> DeltaNo
     return lambda step: operator.step([changes(step) for changes in nodes])
 
 
-def build_totals(build: Builder, node: PhysicalJoin, summed: Sequence[Summed]) -> tuple[DeltaNode, BucketTotals]:
+def build_totals(build: Builder, node: PhysicalJoin, summed: Sequence[Summed]) -> tuple[BlockNode, BucketTotals]:
     """A join of buckets, of all columns, each result with partial aggregates behind them."""
     nodes, parts, synopses = _bucket_inputs(build, node)
     schemas = [part.schema for part in parts]
@@ -176,7 +197,7 @@ def _bucket_inputs(
             nodes.append(parts[-1].events)
             synopses.append(None)
             continue
-        nodes.append(_with_intervals(build, build.deltas(operand), operand.schema, kept, parts))
+        nodes.append(_with_intervals(build, at_once(build.deltas(operand)), operand.schema, kept, parts))
         schema = (*operand.schema, *(interval.column for interval in kept.intervals))
         joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
         recipe, width = recipe_of(kept, schema, joined), row_width(len(schema))
@@ -220,14 +241,12 @@ class _PurgeableInput:
         with build.gauges.building(scan) as self._gauge:
             self.arrivals = build_arrivals(build, scan)
             self.window = build_purgeable(build, scan)
-            #: Whether rows that are not let in would be missing in the window's count.
-            self.counts = isinstance(scan.spec, Rows)
             build.stores.append(self.window.store)
         self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, self.arrivals(step)))
 
     def step(self, step: Step, came: Deltas) -> Events:
         """The events of rows that came, those that were let in."""
-        events = self.window.step(came.ts, came.rows, step.until)
+        events = self.window.step(came, step.until)
         self._gauge.stepped(step.inputs, len(events))
         return events
 
@@ -249,19 +268,19 @@ class _Settled:
         return slots, leaving
 
 
-def _purging_semi_join(build: Builder, node: PhysicalJoin) -> DeltaNode:
+def _purging_semi_join(build: Builder, node: PhysicalJoin) -> BlockNode:
     """Rows of both sides go when they match nothing new, and a left row as soon as it has a match, which it keeps."""
     windows = [_PurgeableInput(build, operand) for operand in node.operands]
     core = _core(build, node, (), [own.stored for own in windows], looked_up=looked_up(node))
-    evidence = [build.deltas(scan) for scan in node.evidence]
+    evidence = [build.rows(scan) for scan in node.evidence]
     wants_match = node.kind is JoinKind.SEMI
-    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match, grows=_grows(node))
     left, right = (cast(RecallableWindow, own.window) for own in windows)
     forgetting = {0: _Settled(left, operator), 1: right}
     name = build.name("purge")
     settings = (build.forgetting, build.spill)
     purge = Purge(
-        build.memory, name, node, core, core.paths, forgetting, False, build.dictionary, (), *settings, once=(0,)
+        build.memory, name, node, core, core.probes, forgetting, False, build.dictionary, (), *settings, once=(0,)
     )
     _measure_disk(build, purge)
     build.holders += purge.holders
@@ -270,23 +289,28 @@ def _purging_semi_join(build: Builder, node: PhysicalJoin) -> DeltaNode:
     build.gauges.top.ruled_out.append(purge.ruled_out.count)
     build.gauges.top.given_up.append(purge.wait_timeout.count)
 
-    def semi_join(step: Step) -> Deltas:
+    def in_time(found: Combinations) -> Some:
+        return purge.wait_timeout.in_time(found.slots, found.deltas().ts)
+
+    def semi_join(step: Step) -> Blocks:
         purge.learn([rows(step) for rows in evidence], {}, step.until)
         came = [own.step(step, own.arrivals(step)) for own in windows]
         allowed = [purge.ruled_out.allowed(number, events) for number, events in enumerate(came)]
         entered = [core.enter(number, events) for number, events in enumerate(allowed)]
         purge.bring_back(entered, step.until)
         purge.wake(entered)
-        found, times, signs, _ = core.step(entered)
-        kept = purge.wait_timeout.in_time(found, times)
-        shown = operator.shown(allowed[0], Events(times[kept], signs[kept], found[kept, 0]))
-        purge.step(came, entered, found[kept])
-        return shown
+        yield from operator.shown(allowed[0], operator.matches(entered, in_time, purge.found))
+        purge.step(came, entered)
 
     return build.narrowed(semi_join, windows[0].stored, node.schema)
 
 
-def build_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
+def _grows(join: PhysicalJoin) -> bool:
+    """Whether rows of its inputs only arrive."""
+    return all(map(is_monotone, join.operands))
+
+
+def build_semi_join(build: Builder, relation: PhysicalJoin) -> BlockNode:
     if relation.retention is not None:
         return _purging_semi_join(build, relation)
     if relation.buckets:
@@ -296,15 +320,15 @@ def build_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
     parts = [build.events(side) for side in relation.operands]
     core = _core(build, relation, (), parts)
     wants_match = relation.kind is JoinKind.SEMI
-    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
+    operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match, grows=_grows(relation))
 
-    def semi_join(step: Step) -> Deltas:
+    def semi_join(step: Step) -> Blocks:
         return operator.step([part.events(step) for part in parts])
 
     return build.narrowed(semi_join, parts[0], relation.schema)
 
 
-def _bucket_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
+def _bucket_semi_join(build: Builder, relation: PhysicalJoin) -> BlockNode:
     nodes, parts, synopses = _bucket_inputs(build, relation)
     core = _core(build, relation, (), parts)
     wants_match = relation.kind is JoinKind.SEMI
@@ -313,7 +337,7 @@ def _bucket_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
     return build.narrowed(lambda step: operator.step([changes(step) for changes in nodes]), parts[0], relation.schema)
 
 
-def _stateless_join(build: Builder, node: PhysicalJoin, stateless: int, columns: Schema) -> DeltaNode:
+def _stateless_join(build: Builder, node: PhysicalJoin, stateless: int, columns: Schema) -> BlockNode:
     """A join with tables, which keeps nothing of its other input."""
     changes, parts, store = _stateless_inputs(build, node, stateless)
     rows = StatelessInput(_core(build, node, columns, parts), stateless, store)
@@ -321,13 +345,13 @@ def _stateless_join(build: Builder, node: PhysicalJoin, stateless: int, columns:
     return lambda step: joined(rows, changes(step), [part.events(step) for part in tables])
 
 
-def _stateless_semi_join(build: Builder, relation: PhysicalJoin, stateless: int) -> DeltaNode:
+def _stateless_semi_join(build: Builder, relation: PhysicalJoin, stateless: int) -> BlockNode:
     changes, parts, store = _stateless_inputs(build, relation, stateless)
     core = _core(build, relation, (), parts)
     rows, table = StatelessInput(core, stateless, store), parts[1 - stateless]
     wants_match = relation.kind is JoinKind.SEMI
     if stateless == 0:
-        return lambda step: shown(rows, changes(step), table.events(step), wants_match)
+        return in_one_block(lambda step: shown(rows, changes(step), table.events(step), wants_match))
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
     return lambda step: matched(rows, changes(step), table.events(step), operator)
 
@@ -341,7 +365,7 @@ def _stateless_inputs(build: Builder, node: PhysicalJoin, stateless: int) -> tup
     parts = []
     for number, below in enumerate(node.operands):
         if number == stateless:
-            changes.append(build.deltas(below))
+            changes.append(at_once(build.deltas(below)))
         parts.append(Stored(own.schema, store, _no_events) if number == stateless else build.events(below))
     build.purges_within_step = True
     return changes[0], parts, store
@@ -363,18 +387,28 @@ def _core(
         positions = tuple(None if column is None else part.schema.index(column) for column in own)
         inputs.append(JoinInput(part.store, len(part.schema), positions))
     stored = tuple(column for part in parts for column in part.schema)
-    residual = tuple(expr for expr in join.on if not _is_indexed(expr, variables))
-    predicate = compile_predicate(residual, stored) if residual else None
-    test = (lambda rows: predicate(rows, build.dictionary)) if predicate is not None else None
+    residual = _residual(build, tuple(expr for expr in join.on if not is_indexed(expr, variables)), stored)
     shown = tuple(map(stored.index, columns))
     name = build.name("join")
-    keys = [(rule.target, rule.variables) for rule in join.rules if isinstance(rule, ByKey)]
-    core = partial(JoinCore, build.memory, name, tuple(inputs), test, shown)
-    return core(insert_only=insert_only, looked_up=looked_up, keys=keys)
+    make = partial(JoinCore, build.memory, name, tuple(inputs), residual, shown, paths_of(join))
+    sums = [_column_sum(parts, join, aggregation) for aggregation in join.summed]
+    core = make(insert_only=insert_only, looked_up=looked_up, counted=join.counted, sums=sums)
+    build.joins.append(core)
+    return core
 
 
-def _is_indexed(expr: Expr, variables: list[tuple[Column | None, ...]]) -> bool:
-    """Whether an equality is between the columns by which two inputs are joined, so that the indexes see to it."""
-    if not isinstance(expr, Compare) or expr.op is not Comparator.EQ:
-        return False
-    return any(expr.left in variable and expr.right in variable for variable in variables)
+def _column_sum(parts: Sequence[Stored], join: PhysicalJoin, aggregation: Aggregation) -> ColumnSum:
+    """What a join adds up of a column for an aggregate above."""
+    column = aggregation.argument
+    assert isinstance(column, Column)
+    number = next(n for n in join.counted if column in parts[n].schema)
+    return ColumnSum(number, parts[number].schema.index(column), aggregation.function is not AggregateFunction.COUNT)
+
+
+def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residual | None:
+    """The test of predicates that no index evaluates, with the columns that it reads."""
+    if not exprs:
+        return None
+    read = tuple(column for column in dict.fromkeys(stored) if any(column in columns_of(expr) for expr in exprs))
+    predicate = compile_predicate(exprs, read)
+    return Residual(lambda rows: predicate(rows, build.dictionary), tuple(map(stored.index, read)))

@@ -1,4 +1,7 @@
-"""What operators are built into: functions of a step, that give what changes in it."""
+"""What operators are built into: functions of a step, that give what changes in it.
+
+What arrives, and events of stored rows, come at once; what an operator makes of them comes in blocks.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from penstock.algebra.relations import Schema
+from penstock.operators.blocks import Blocks, together
 from penstock.operators.gauges import Gauge
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.events import Events
@@ -22,6 +26,7 @@ class Step:
 
 
 DeltaNode = Callable[[Step], Deltas]
+BlockNode = Callable[[Step], Blocks]
 EventNode = Callable[[Step], Events]
 StoreAndEvents = tuple[RowStore, EventNode]
 Out = TypeVar("Out", Deltas, Events)
@@ -45,6 +50,29 @@ def measured(node: Callable[[Step], Out], gauge: Gauge) -> Callable[[Step], Out]
         return out
 
     return asked
+
+
+def measured_blocks(node: BlockNode, gauge: Gauge) -> BlockNode:
+    """The node, whose rows its gauge counts, in all blocks of a step."""
+
+    def asked(step: Step) -> Blocks:
+        count = 0
+        for block in node(step):
+            count += len(block)
+            yield block
+        gauge.stepped(step.inputs, count)
+
+    return asked
+
+
+def in_one_block(node: DeltaNode) -> BlockNode:
+    """What comes at once, as a block."""
+    return lambda step: iter((node(step),))
+
+
+def at_once(node: BlockNode) -> DeltaNode:
+    """All blocks of a step as one."""
+    return lambda step: together(node(step))
 
 
 def once(node: Callable[[Step], Out]) -> Callable[[Step], Out]:

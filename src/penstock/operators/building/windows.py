@@ -30,7 +30,7 @@ def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
     own = [guard for guard in build.guards if guard.leaf == number]
     if not own:
         return lambda step: step.inputs[number]
-    guards = Guards(build.memory, build.name("guards"), own, scan.schema, build.dictionary)
+    guards = Guards(build.memory, build.name("guards"), own, scan, build.dictionary)
     build.holders += guards.holders
     build.gauges.top.ruled_out.append(guards.violations)
     return lambda step: guards.step(step.inputs[number], [step.inputs[guard.evidence] for guard in own])
@@ -70,7 +70,7 @@ def _stub(build: Builder, shared: SharedScan, stores: SharedStores) -> StoreAndE
 
 def _shared_window(build: Builder, scan: Scan) -> SharedWindow:
     name = build.name("input")
-    reorder = Reorder(build.memory, name, row_width(len(scan.schema)))
+    reorder = Reorder(build.memory, name, row_width(len(scan.schema)), counts=scan.counts)
     build.holders.append(RowCodeOwner(reorder.held_column, scan.schema))
     gauge = build.gauges.top
     gauge.arrays.remove(name)
@@ -85,8 +85,7 @@ def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
     build.stores.append(window.store)
 
     def step_window(step: Step) -> Events:
-        rows = arrivals(step)
-        return window.step(rows.ts, rows.rows, step.until)
+        return window.step(arrivals(step), step.until)
 
     return window.store, step_window
 

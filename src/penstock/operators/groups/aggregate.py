@@ -7,7 +7,7 @@ order in which rows come and go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.kernels import aggregation, exact, multiset, ordered, slots
+from penstock.operators.blocks import Blocks
 from penstock.synopsis.codes import NARROW_PRECISION, is_interned
 from penstock.synopsis.deltas import NEVER, NULL_BITS, Deltas, assemble, is_null, no_deltas, null_words, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -24,7 +25,12 @@ from penstock.types import BIGINT_RANGE, Kind, Type
 _WORD = 1 << 64
 _FIRST_ROWS = 64
 
-_NOTHING_SPILT: Ints = np.zeros((0, exact.POOL_WIDTH), np.int64)
+NOTHING_SPILT: Ints = np.zeros((0, exact.POOL_WIDTH), np.int64)
+
+
+def _no_digits() -> Ints:
+    return NOTHING_SPILT
+
 
 #: Groups, entries of multisets, each with the heads of its buckets; nodes, pool, the pool of partial sums, touched
 #: groups, registers.
@@ -138,17 +144,24 @@ class AggregateOperator:
         if memory.restored:
             self._rebuild()
 
-    def step(self, inputs: list[Deltas], until: int, spilt: Ints = _NOTHING_SPILT) -> Deltas:
-        """Deltas in the order of time. `spilt` are the digits of partial sums."""
-        (deltas,) = inputs
+    def blocks(self, blocks: Iterable[Deltas], until: int, spilt: Callable[[], Ints] = _no_digits) -> Blocks:
+        """The changes of groups, by blocks. `spilt` gives the digits of a block's partial sums."""
+        for block in blocks:
+            yield self.step(block, until, spilt(), goes_on=True)
+            nothing = block.take(slice(0, 0))
+        yield self.step(nothing, until)
+
+    def step(self, deltas: Deltas, until: int, spilt: Ints = NOTHING_SPILT, *, goes_on: bool = False) -> Deltas:
+        """Deltas in the order of time. `spilt` are the digits of partial sums. The last instant may go on."""
         registers = self._registers()
         if not self._keys and not registers[aggregation.STARTED] and until > 0:
             deltas = _with_first_instant(deltas, self._shape)
             registers[aggregation.STARTED] = 1
-        if not len(deltas):
+        touched = int(registers[aggregation.TOUCHED_COUNT])
+        if not len(deltas) and (goes_on or not touched):
             return no_deltas(self._keys + len(self._specs))
-        batch = (*self._batch(deltas), self._ranks(), self._plan, self._keys, self._shown, not self._keys)
-        results = _room_for_results(len(deltas), self._keys + self._shown_width)
+        batch = (*self._batch(deltas), self._ranks(), self._plan, self._keys, self._shown, not self._keys, goes_on)
+        results = _room_for_results(len(deltas) + touched, self._keys + self._shown_width)
         registers[aggregation.POSITION] = registers[aggregation.EMITTED] = 0
         while short := aggregation.aggregate(*batch, *self._tables(spilt), *self._scratch, *results):
             self._grow(short)
@@ -291,7 +304,7 @@ class AggregateOperator:
     def _registers(self) -> Ints:
         return self._array("registers", aggregation.REGISTER_COUNT)
 
-    def _tables(self, spilt: Ints = _NOTHING_SPILT) -> Tables:
+    def _tables(self, spilt: Ints = NOTHING_SPILT) -> Tables:
         groups, entries = self._table("groups"), self._table("entries")
         return (
             groups,

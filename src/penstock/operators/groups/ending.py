@@ -7,19 +7,18 @@ close it is done whenever something may have closed some.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from penstock.closing.group_closers import AfterInput, AfterJoin, AfterPunctuation, Ending, InTime, Seen
+from penstock.closing.group_closers import AfterInput, AfterJoin, AfterPunctuation, Ending, InTime, NeverNull, Seen
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByPunctuation
 from penstock.kernels.sets import among
 from penstock.operators.scalars import compile_scalar
-from penstock.retention.closing_state import without_nulls
 from penstock.retention.sweep import Holder, RowCodeOwner
-from penstock.synopsis.deltas import NEVER, Deltas, is_null, null_words, row_width
+from penstock.synopsis.deltas import NEVER, NULL_BITS, Bools, Deltas, is_null, part_of_rows, row_width, whole_rows
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING, Evidence
 from penstock.synopsis.memory import Ints, Memory
@@ -48,7 +47,7 @@ class Endings:
         self._left = memory.array(f"{name}.left", 1)
         #: By the ends that speak of values: those that do not come again, and since when.
         self._closed = {
-            end: Evidence(memory, f"{name}.closed{number}", len(end.keys))
+            end: Evidence(memory, f"{name}.closed{number}", row_width(len(end.keys)))
             for number, end in enumerate((*node.all_closers(), *node.after_join))
             if isinstance(end, AfterJoin) or (isinstance(end, AfterPunctuation) and end == end.told)
         }
@@ -61,7 +60,9 @@ class Endings:
         self._is_always_due = any(isinstance(end, AfterInput | Seen) for end in node.all_closers())
         self._rules = _rules_by_evidence(node)
         #: By the ends by punctuations: values for which the join below gives no more results.
-        self._done = {end: Evidence(memory, f"{name}.done{n}", len(end.keys)) for n, end in enumerate(self._rules)}
+        self._done = {
+            end: Evidence(memory, f"{name}.done{n}", row_width(len(end.keys))) for n, end in enumerate(self._rules)
+        }
 
     def __len__(self) -> int:
         return sum(map(len, (*self._closed.values(), *self._done.values())))
@@ -78,18 +79,14 @@ class Endings:
         """Takes punctuations, and by the rules of the join below the values for which it gives no more results."""
         for end, entries in self._closed.items():
             if isinstance(end, AfterPunctuation):
-                ts, keys = without_nulls(came[end.evidence], entries.width)
-                entries.note(keys, ts)
+                entries.note(came[end.evidence].rows, came[end.evidence].ts)
                 for rule in self._rules[end]:
-                    done = ended.get(rule)
-                    # Of a punctuation that is forgotten here already nobody asks whether it is done.
-                    self._note_done(self._done[end], None if done is None else done[entries.words(done) != MISSING])
-            else:
-                self._note_done(entries, ended.get(end.rule))
-
-    def _note_done(self, entries: Evidence, keys: Ints | None) -> None:
-        if keys is not None:
-            entries.note(keys, np.zeros(len(keys), np.int64))
+                    if rule in ended:
+                        done = whole_rows(ended[rule])
+                        # Of a punctuation that is forgotten here already nobody asks whether it is done.
+                        _note(self._done[end], done[entries.words(done) != MISSING])
+            elif end.rule in ended:
+                _note(entries, whole_rows(ended[end.rule]))
 
     def forget(self, groups: Groups, until: int) -> Deltas | None:
         """Lets the groups go that closed before `until`, and gives them, if that is due."""
@@ -128,11 +125,10 @@ class Endings:
         keys = self._closed[end].entries().keys
         if isinstance(end, AfterJoin) or not len(keys):
             return keys
-        rows = np.zeros((len(keys), self._keys + null_words(self._keys)), np.int64)
-        rows[:, end.keys] = keys
+        rows = _with_keys(keys, end.keys, self._keys)
         is_done = self._done[end].words(keys) != MISSING
         if is_done.any():
-            is_done &= ~among(keys, np.ascontiguousarray(left[:, end.keys]))
+            is_done &= ~among(keys, part_of_rows(left, end.keys, self._keys))
         is_done |= self._closing(rows, until, end.keys, seen=False) != NEVER
         return np.ascontiguousarray(keys[is_done])
 
@@ -144,7 +140,6 @@ class Endings:
                 gone |= self._noted(end, keys) != MISSING
             return np.where(gone, until - 1, NEVER)
         own = [self._closed_by_itself(number, keys, until, known) for number in range(len(self._node.closers))]
-        has_null = (keys[:, self._keys :] != 0).any(axis=1)
         all_closed = np.zeros(len(keys), np.int64)
         for closers, at in zip(self._node.closers, own, strict=True):
             closed = at
@@ -153,7 +148,9 @@ class Endings:
                     source = own[closer.source]
                     closed = np.minimum(closed, np.where(source == NEVER, NEVER, source + closer.reach))
                 elif isinstance(closer, Seen) and seen:
-                    closed = np.where(has_null, closed, 0)
+                    closed = np.zeros(len(keys), np.int64)
+                elif isinstance(closer, NeverNull):
+                    closed = np.where(self._has_null(keys, closer.keys), 0, closed)
             np.maximum(all_closed, closed, out=all_closed)
         all_closed[all_closed >= until] = NEVER
         return all_closed
@@ -166,14 +163,20 @@ class Endings:
                 closed = np.minimum(closed, self._passed(closer, keys, until))
             elif isinstance(closer, AfterPunctuation) and set(closer.keys) <= set(known):
                 noted = self._noted(closer.told, keys)
-                closed = np.minimum(closed, np.where(noted == MISSING, NEVER, noted + closer.reach))
+                speaks = (noted != MISSING) & ~self._has_null(keys, closer.never_null)
+                closed = np.minimum(closed, np.where(speaks, noted + closer.reach, NEVER))
         return closed
 
     def _noted(self, end: AfterPunctuation | AfterJoin, keys: Ints) -> Ints:
-        noted = self._closed[end].words(keys[:, end.keys])
-        for column in end.keys:
-            noted[is_null(keys, column, self._keys)] = MISSING
-        return noted
+        return self._closed[end].words(part_of_rows(keys, end.keys, self._keys))
+
+    def _has_null(self, keys: Ints, some: Iterable[int]) -> Bools:
+        """Which groups have NULL in one of some keys."""
+        null = np.zeros(len(keys), np.bool_)
+        if keys[:, self._keys :].any():
+            for key in some:
+                null |= is_null(keys, key, self._keys)
+        return null
 
     def _passed(self, end: InTime, keys: Ints, until: int) -> Ints:
         """The last instant that has each key's value, if it is before `until`."""
@@ -202,6 +205,20 @@ class Endings:
         rows[:, 0] = end.unit.least(np.minimum(instants, _LAST // end.unit.divisor))
         codes, _ = self._values[end](rows, self._dictionary)
         return np.asarray(codes, np.int64)
+
+
+def _note(entries: Evidence, keys: Ints) -> None:
+    entries.note(keys, np.zeros(len(keys), np.int64))
+
+
+def _with_keys(some: Ints, places: Sequence[int], keys: int) -> Ints:
+    """Groups of which only the keys in some places are known, and given as rows."""
+    rows = np.zeros((len(some), row_width(keys)), np.int64)
+    for number, place in enumerate(places):
+        rows[:, place] = some[:, number]
+        null = is_null(some, number, len(places))
+        rows[:, keys + place // NULL_BITS] |= null.astype(np.int64) << (place % NULL_BITS)
+    return rows
 
 
 def _rules_by_evidence(node: Ending) -> dict[AfterPunctuation | AfterJoin, list[int]]:

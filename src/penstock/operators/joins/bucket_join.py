@@ -7,7 +7,7 @@ joins has been joined. Inputs that are not kept in buckets have all their rows i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from penstock.algebra.relations import Schema
 from penstock.kernels.buckets import LEAST, MOST, Recipe, weigh
 from penstock.kernels.covering import Skyline
 from penstock.kernels.pointers import address
+from penstock.operators.blocks import Blocks, together
 from penstock.operators.joins.bucket_totals import BucketTotals
 from penstock.operators.joins.mjoin import Combinations, JoinCore, SemiJoinOperator
 from penstock.synopsis.constant import ConstantSynopsis
@@ -54,12 +55,12 @@ class BucketInputs:
         """Takes the changes of inputs that are kept in buckets, and events of the others."""
         return [self._came(number, change) for number, change in enumerate(changes)]
 
-    def joined(self, came: Sequence[_Came]) -> Combinations:
-        """What is found by what came."""
+    def joined(self, came: Sequence[_Came]) -> Iterator[Combinations]:
+        """What is found by what came, in blocks."""
         for number, each in enumerate(came):
             if self._synopses[number] is not None:
                 self.core.enter(number, each.events, each.brings)
-        return self.core.combinations([each.events for each in came], [each.brings for each in came])
+        return self.core.blocks([each.events for each in came], [each.brings for each in came])
 
     def end(self) -> None:
         """Takes what others cover now out of the join. Events before them may have seen it until then."""
@@ -103,24 +104,41 @@ class BucketJoinOperator:
         self._inputs = inputs
         self._totals = totals
 
-    def step(self, changes: Sequence[Deltas | Events]) -> Deltas:
+    def step(self, changes: Sequence[Deltas | Events]) -> Blocks:
         came = self._inputs.take(changes)
-        found = self._inputs.joined(came)
+        weigh_block: Callable[[Combinations, bool], Deltas] | None = None
+        for found in self._inputs.joined(came):
+            weigh_block = weigh_block or self._weighing(changes, came, found)
+            yield weigh_block(found, False)
+        assert weigh_block is not None
+        weigh_block(found.take(slice(0, 0)), True)
+        self._inputs.end()
+
+    def _weighing(
+        self, changes: Sequence[Deltas | Events], came: Sequence[_Came], found: Combinations
+    ) -> Callable[[Combinations, bool], Deltas]:
+        """What weighs a block of combinations after the other, and says whether it is the end."""
         # In the order of time, as `found.by` numbers them.
         sources = np.repeat(np.arange(len(came)), [len(each.events) for each in came])[found.order]
         weights = np.concatenate([each.weights for each in came])[found.order]
         events = found.events.take(found.order)
-        counters, rows = self._inputs.counters(), found.rows
-        if self._totals is None:
-            copies = np.empty(len(found.by), np.int64)
-            weigh(sources, events.slots, weights, counters, found.slots, found.by, copies)
-        else:
-            singles = self._singles(changes, came)[found.order]
-            capacity, told = self._inputs.capacity, (sources, events.slots, weights)
-            copies, partials = self._totals.weighed(told, counters, found.slots, found.by, singles, capacity)
-            rows = np.concatenate((rows, partials), axis=1)
-        self._inputs.end()
-        return Deltas(events.ts[found.by - 1], copies, rows)
+        told = (sources, events.slots, weights, self._inputs.counters(), np.zeros(1, np.int64))
+        totals = self._totals
+        if totals is None:
+
+            def weighed(block: Combinations, ends: bool) -> Deltas:
+                copies = np.empty(len(block.by), np.int64)
+                weigh(*told, block.slots, block.by, copies, ends)
+                return Deltas(events.ts[block.by - 1], copies, block.rows)
+
+            return weighed
+        singles, capacity = self._singles(changes, came)[found.order], self._inputs.capacity
+
+        def with_partials(block: Combinations, ends: bool) -> Deltas:
+            copies, partials = totals.weighed(told, block.slots, block.by, singles, capacity, ends=ends)
+            return Deltas(events.ts[block.by - 1], copies, np.concatenate((block.rows, partials), axis=1))
+
+        return with_partials
 
     def _singles(self, changes: Sequence[Deltas | Events], came: Sequence[_Came]) -> Ints:
         """The partial aggregates of the rows that came, each by itself. Of a bucket only the first is its sample."""
@@ -143,26 +161,29 @@ class BucketSemiJoinOperator:
         self._wants_match = wants_match
         self._totals = totals
 
-    def step(self, changes: Sequence[Deltas | Events]) -> Deltas:
+    def step(self, changes: Sequence[Deltas | Events]) -> Blocks:
         left, right = self._inputs.take(changes)
         # A bucket has the matches that its first row has.
         firsts = [each.first() for each in (left, right)]
-        found = self._inputs.joined(firsts)
-        by = found.events.take(found.order[found.by - 1])
-        self._inputs.end()
-        matches = Events(by.ts, by.signs, found.slots[:, 0])
+        blocks = (found.matches() for found in self._inputs.joined(firsts))
         coming = changes[0]
         if isinstance(coming, Events):
-            return self._operator.shown(coming, matches)
+            yield from self._operator.shown(coming, blocks)
+            self._inputs.end()
+            return
+        # Of buckets with buckets: there are few.
+        matches = together(blocks)
+        self._inputs.end()
         assert not isinstance(left.kept, slice)
         # A row that matches nothing shows at once, and indefinitely.
         alone = coming.take(slice(0, 0) if self._wants_match else ~left.kept)
         if self._totals is not None:
             slots, store = left.events.slots, self._inputs.core.inputs[0].store
             state, mine = self._operator.state(), coming.take(left.kept)
-            return self._totals.shown(self._wants_match, mine, slots, matches, state, alone, store)
-        shown = self._operator.shown(Events(left.events.ts, left.weights, left.events.slots), matches)
-        return _in_time(shown, alone)
+            yield self._totals.shown(self._wants_match, mine, slots, matches, state, alone, store)
+            return
+        shown = self._operator.shown(Events(left.events.ts, left.weights, left.events.slots), [matches])
+        yield _in_time(together(shown), alone)
 
 
 def _in_time(one: Deltas, other: Deltas) -> Deltas:

@@ -21,9 +21,11 @@ from penstock.operators.groups.aggregate import AggregationSpec, InputShape, acc
 from penstock.operators.projection import Projection, projection
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.dictionary import Dictionary, Marks
-from penstock.synopsis.events import Events
 from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
+
+#: Inputs, slots and weights of events in the order of time, the inputs' counters, and the next event.
+WeighedEvents = tuple[Ints, Ints, Ints, Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,15 @@ class BucketTotals:
         return out
 
     def weighed(
-        self, events: tuple[Ints, Ints, Ints], counts: Ints, found: Ints, by: Ints, singles: Ints, capacity: int
+        self, events: WeighedEvents, found: Ints, by: Ints, singles: Ints, capacity: int, *, ends: bool
     ) -> tuple[Ints, Ints]:
         """How often each combination is found (`kernels.buckets.weigh`), and its partial aggregates."""
         copies, results = np.empty(len(by), np.int64), self._results(len(by))
-        weigh_totals(*events, counts, found, by, self._totals(singles, capacity), copies, results)
+        weigh_totals(*events, found, by, self._totals(singles, capacity), copies, results, ends)
         return copies, results.rows
 
     def shown(
-        self, wants_match: bool, left: Deltas, slots: Ints, matches: Events, state: Ints, alone: Deltas, store: RowStore
+        self, wants_match: bool, left: Deltas, slots: Ints, matches: Deltas, state: Ints, alone: Deltas, store: RowStore
     ) -> Deltas:
         """What shows of a semi-join or anti-join (`kernels.matching.match`), and rows that show as they come.
 
@@ -93,8 +95,8 @@ class BucketTotals:
         ts = np.concatenate((left.ts, matches.ts))
         kinds = np.repeat(np.array([0, 1], np.int64), (len(left), len(matches)))
         order = np.argsort(ts, kind="stable")
-        weights = np.concatenate((left.weight, matches.signs))[order]
-        events = (ts[order], kinds[order], weights, np.concatenate((slots, matches.slots))[order])
+        weights = np.concatenate((left.weight, matches.weight))[order]
+        events = (ts[order], kinds[order], weights, np.concatenate((slots, matches.rows[:, 0]))[order])
         most = 2 * len(ts)
         times, copies, places, touched = (np.empty(most, np.int64) for _ in range(4))
         results = self._results(most + len(alone))

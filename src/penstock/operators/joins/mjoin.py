@@ -6,7 +6,8 @@ predicates are tested on the combinations that the equalities leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
+from penstock.kernels.mjoin import Paths as PathArrays
 from penstock.kernels.mjoin import (
+    Progress,
     admit,
     ask_for_first,
     combine,
@@ -24,32 +27,29 @@ from penstock.kernels.mjoin import (
     promising,
     settle,
 )
+from penstock.kernels.path_counting import ENTRIES, KEY, SUM_WIDTH, AllEvents, Memo, Sums, count_along
 from penstock.kernels.pointers import address
-from penstock.plan.probe_paths import Key, probe_paths
+from penstock.operators.blocks import Blocks, whole_instants
+from penstock.plan.probe_paths import BLOCK, Paths, Probe, located
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.events import Events, Some, one_after_the_other
-from penstock.synopsis.indexed_inputs import IndexedInputs, JoinInput, positions
+from penstock.synopsis.indexed_inputs import Columns, IndexedInputs, JoinInput, positions
 from penstock.synopsis.memory import Int32s, Ints, Memory
+from penstock.synopsis.store import BySlot
 
 #: Says of rows whether a predicate is true of them.
 Test = Callable[[Ints], NDArray[np.bool_]]
-
+#: What `kernels.mjoin.combine` is given of a step.
+Probing = tuple[Ints, Ints, Ints, Ints, Ints, Ints, PathArrays, Ints, bool]
 
 _ALL = slice(None)
 
-
-class _Pipelines(NamedTuple):
-    """What `kernels.mjoin.combine` calls so."""
-
-    index_columns: Ints
-    targets: Ints
-    probes: Ints
-    key_inputs: Ints
-    key_columns: Ints
+#: So many combinations are looked at first where a row may need but one.
+FEW = 1 << 10
 
 
 class Gathering(NamedTuple):
-    """How `kernels.mjoin.materialise` makes rows of some columns of a combination: its last three arguments."""
+    """How `kernels.mjoin.materialise` makes rows of some columns of a combination, and how wide they are."""
 
     places: Ints
     nulls: Ints
@@ -68,11 +68,35 @@ class Gathering(NamedTuple):
         masks = [(number, word, mask) for (number, word), mask in nulls.items()]
         return Gathering(_matrix(places, 6), _matrix(masks, 3), row_width(len(columns)))
 
+    def rows(self, slots: Ints, inputs: Ints) -> Ints:
+        """The rows of combinations."""
+        rows = np.empty((len(slots), self.width), np.int64)
+        materialise(slots, inputs, self.places, self.nulls, rows)
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """What no index evaluates: a test of rows of some columns, which are positions among those of all inputs."""
+
+    test: Test
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSum:
+    """A column of an input whose values are added up, or only counted."""
+
+    input: int
+    column: int
+    is_sum: bool
+
 
 class Combinations(NamedTuple):
-    """Slots and rows, and of each the number of the event that found it.
+    """A block of combinations: their slots and rows, and of each the number of the event that found it.
 
-    `order` has the places of those who have these numbers among the `events`.
+    The slots are there until the next block is asked for. `order` has the places of those who have these numbers among
+    the `events`.
     """
 
     slots: Ints
@@ -80,6 +104,23 @@ class Combinations(NamedTuple):
     rows: Ints
     order: Ints
     events: Events
+    #: How often each counts, if some inputs are counted.
+    weights: Ints | None
+
+    def deltas(self) -> Deltas:
+        """What comes and goes."""
+        places = self.order[self.by - 1]
+        signs = self.events.signs[places]
+        return Deltas(self.events.ts[places], signs if self.weights is None else signs * self.weights, self.rows)
+
+    def take(self, some: Some) -> Combinations:
+        weights = None if self.weights is None else self.weights[some]
+        return self._replace(slots=self.slots[some], by=self.by[some], rows=self.rows[some], weights=weights)
+
+    def matches(self) -> Deltas:
+        """The combinations as matches of the first input's rows, by their slots."""
+        places = self.order[self.by - 1]
+        return Deltas(self.events.ts[places], self.events.signs[places], self.slots[:, :1].copy())
 
 
 def _matrix(lines: Sequence[tuple[int, ...]], width: int) -> Ints:
@@ -89,7 +130,7 @@ def _matrix(lines: Sequence[tuple[int, ...]], width: int) -> Ints:
 class JoinCore(IndexedInputs):
     """The combinations of rows that come and go, by slots, and rows of those columns of theirs that are `shown`.
 
-    With `only_coming` nobody wants to know which of them go: then no row that goes is probed for.
+    With `insert_only` nobody wants to know which of them go: then no row that goes is probed for.
     """
 
     def __init__(
@@ -97,26 +138,40 @@ class JoinCore(IndexedInputs):
         memory: Memory,
         name: str,
         inputs: tuple[JoinInput, ...],
-        test: Test | None,
+        residual: Residual | None,
         shown: tuple[int, ...],
+        paths: Paths,
         *,
-        insert_only: bool,
+        insert_only: bool = False,
         looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),
-        keys: Iterable[Key] = (),
+        counted: Sequence[int] = (),
+        sums: Sequence[ColumnSum] = (),
     ) -> None:
-        """`looked_up`: inputs and variables by which others look for rows, beside the join itself."""
-        self.paths = probe_paths([source.variables for source in inputs], keys)
-        probed = {(probe.target, probe.columns) for path in self.paths for probe in path}
+        """`looked_up`: inputs and variables by which others look for rows, beside the join itself.
+
+        `counted`: inputs whose rows are only counted; nothing of them is shown or tested, but `sums` of their columns
+        lie behind the columns of each row.
+        """
+        probes = located(paths, [source.variables for source in inputs])
         more = {(number, positions(inputs[number], variables)) for number, variables in looked_up}
-        super().__init__(memory, name, inputs, probed | more, has_residual=test is not None)
-        self._test = test
+        super().__init__(memory, name, inputs, _probed(probes) | more, has_residual=residual is not None)
         self._insert_only = insert_only
         #: Of each input's events of this step, the hashes by which they are probed first.
         self._hashes: dict[int, Ints] = {}
-        self._build_pipelines()
-        #: Of all columns, which the test reads, and of those that are shown.
-        self._all = Gathering.of(inputs, tuple(range(sum(source.columns for source in inputs))))
+        self._residual = residual
+        self._tested = Gathering.of(inputs, () if residual is None else residual.columns)
         self._shown = Gathering.of(inputs, shown)
+        self._counted = frozenset(counted)
+        self._sums, self._sums_width = _sum_lines(sums)
+        self._room = (np.empty((BLOCK, len(inputs)), np.int64), np.empty(BLOCK, np.int64))
+        self.use(paths)
+
+    def use(self, paths: Paths) -> None:
+        """Probes along these paths from the next step on. Indexes that are missing are built, others dropped."""
+        self.paths = paths
+        self.probes = located(paths, [source.variables for source in self.inputs])
+        self.keep_indexes(_probed(self.probes))
+        self._lay_out_paths()
 
     def enter(self, number: int, events: Events, brings: Some = _ALL) -> Events:
         """Puts the rows of an input that come into its indexes. Gives its events that are of the join.
@@ -133,17 +188,15 @@ class JoinCore(IndexedInputs):
         self._hashes[number] = hashes[self._first_columns[number]]
         return events
 
-    def step(self, events: list[Events]) -> tuple[Ints, Ints, Ints, Ints]:
-        """Slots, times, signs and rows of the combinations that come and go, in the order of time.
+    def blocks(
+        self, events: list[Events], brings: list[Some] | None = None, decided: Ints | None = None
+    ) -> Iterator[Combinations]:
+        """What is found by events that have entered, in the order of time, block by block; at least one.
 
-        All events have entered.
+        `brings` are those of each input's events that bring a row. With `decided` only the first combinations of a
+        row of the first input are wanted, until somebody says at its slot, between two blocks, that it has enough.
         """
-        found = self.combinations(events, [_ALL] * len(events))
-        by = found.events.take(found.order[found.by - 1])
-        return found.slots, by.ts, by.signs, found.rows
-
-    def combinations(self, events: list[Events], brings: list[Some]) -> Combinations:
-        """What is found by events that have entered."""
+        brings = brings or [_ALL] * len(events)
         together = one_after_the_other(events)
         numbers, order = (np.empty(len(together), np.int64) for _ in range(2))
         ends = np.cumsum([len(e) for e in events])
@@ -156,13 +209,67 @@ class JoinCore(IndexedInputs):
         sources = np.searchsorted(ends, chosen, side="right")
         picked = together.take(chosen)
         of_events = (sources, picked.slots, picked.signs, numbers[chosen])
-        found, by = combine(*of_events, *tables, *self._pipelines, since, not self._insert_only)
-        if self._test is not None and len(found):
-            true = self._test(materialise(found, tables[0], *self._all))
-            found, by = found[true], by[true]
-        rows = materialise(found, tables[0], *self._shown)
+        probing = (*of_events, *tables, self._arrays, since, not self._insert_only)
+        if self._is_counted.any():
+            everything = AllEvents(together.slots, together.signs, order, ends)
+            for slots, by, weights, partials in self._counted_along(probing, len(chosen), everything):
+                rows = self._shown.rows(slots, tables[0])
+                rows = np.concatenate((rows, partials), axis=1) if self._sums_width else rows
+                yield Combinations(slots, by, rows, order, together, weights)
+        else:
+            for slots, by in self._combined(probing, len(chosen), decided):
+                found, rows = self._matching(slots, by, tables[0])
+                yield Combinations(*found, rows, order, together, None)
         self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], visibility)
-        return Combinations(found, by, rows, order, together)
+
+    def _combined(self, probing: Probing, events: int, decided: Ints | None) -> Iterator[tuple[Ints, Ints]]:
+        """Blocks of slots and of the numbers of events. Where few may be enough, they are short as long as they are."""
+        progress = self._begun()
+        skipped = 0 if decided is None else address(decided)
+        size = BLOCK if decided is None else FEW
+        while True:
+            slots, by = (part[:size] for part in self._room)
+            count = combine(*probing, skipped, progress, slots, by)
+            yield slots[:count], by[:count]
+            if progress.registers[0] == events:
+                return
+            if decided is not None:
+                size = max(FEW, size // 4) if decided[slots[:, 0]].any() else min(BLOCK, 2 * size)
+
+    def _counted_along(
+        self, probing: Probing, count: int, events: AllEvents
+    ) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+        """Blocks of slots, of the numbers of events, of how often each counts, and of partial aggregates."""
+        progress, weights = self._begun(), np.empty(len(self.inputs), np.int64)
+        most = self._arrays.index_columns.shape[1]
+        depths, width = self._arrays.targets.shape[1], len(self._sums) * SUM_WIDTH
+        sums = Sums(self._sums, np.zeros((depths, width), np.int64), np.zeros(depths, np.int64))
+        entries = np.zeros((ENTRIES, KEY + most + width), np.int64)
+        memo = Memo(entries, np.full(1, -1, np.int64), self._counting_indexes, np.empty((1, most), np.int64))
+        slots, by = self._room
+        copies, partials = np.empty(len(by), np.int64), np.empty((len(by), self._sums_width), np.int64)
+        while True:
+            where = (progress, weights, sums, slots, by, copies, partials)
+            found = count_along(*probing, self._is_counted, memo, events, *where)
+            yield slots[:found], by[:found], copies[:found], partials[:found]
+            if progress.registers[0] == count:
+                return
+
+    def _matching(self, slots: Ints, by: Ints, inputs: Ints) -> tuple[tuple[Ints, Ints], Ints]:
+        """The combinations that the residual predicates leave, and their rows."""
+        if self._residual is not None and len(slots):
+            true = self._residual.test(self._tested.rows(slots, inputs))
+            slots, by = slots[true], by[true]
+        return (slots, by), self._shown.rows(slots, inputs)
+
+    def _begun(self) -> Progress:
+        depths, most = self._arrays.targets.shape[1], self._arrays.index_columns.shape[1]
+        registers, bound, cursor = (
+            np.array([0, -1, 1]),
+            np.empty(len(self.inputs), np.int64),
+            np.empty(depths, np.int64),
+        )
+        return Progress(registers, bound, cursor, np.empty((depths, most), np.int64))
 
     def follow(self, number: int, events: Events) -> Events:
         """Events of an input in place of those that entered: the same, and others of rows that are there and go."""
@@ -185,8 +292,9 @@ class JoinCore(IndexedInputs):
         for i, e in enumerate(events):
             new = brings[i]
             admit(visibility[i], e.slots[new], e.signs[new], numbers[i][new], since)
-            target, probed = self._pipelines.targets[i, 0], self._pipelines.probes[i, 0]
-            index, hashes = self._indexes[probed], self._hashes[i]
+            target, probed = self._arrays.targets[i, 0], self._arrays.probes[i, 0]
+            first, hashes = self.probes[i][0], self._hashes[i]
+            index = self._indexes[first.target, first.columns]
             count = promising(index.heads, index.mask, hashes, e.signs, not self._insert_only, found)
             ask_for_first(found[:count], hashes, tables[0], target, tables[1], probed)
             places.append(start + found[:count])
@@ -208,36 +316,70 @@ class JoinCore(IndexedInputs):
         return np.array(lines, np.int64)
 
     def _index_table(self) -> Ints:
-        lines = [(len(index.columns), index.heads, index.links, index.mask) for index in self._indexes]
+        lines = [(len(index.columns), index.heads, index.links, index.mask) for index in self._indexes.values()]
         return np.array(lines, np.int64)
 
-    def _build_pipelines(self) -> None:
-        """The pipelines as arrays, for the kernel."""
+    def _lay_out_paths(self) -> None:
+        """The paths as arrays, for the kernel."""
         width, depths = len(self.inputs), len(self.inputs) - 1
-        most = max([1, *(len(columns) for _, columns in self._index_keys)])
-        self._first_columns = [tuple(column for _, column in pipeline[0].sources) for pipeline in self.paths]
+        numbers = {key: number for number, key in enumerate(self._indexes)}
+        most = max([1, *(len(columns) for _, columns in numbers)])
+        self._first_columns = [tuple(column for _, column in path[0].sources) for path in self.probes]
         #: By input, the columns of which hashes are needed when a row enters.
         self._hashed = [
             {key: np.array(key, np.int64) for key in (first, *self._by_owner[number])}
             for number, first in enumerate(self._first_columns)
         ]
-        self._pipelines = _Pipelines(
-            np.zeros((len(self._index_keys), most), np.int64),
+        self._arrays = PathArrays(
+            np.zeros((len(numbers), most), np.int64),
             np.zeros((width, depths), np.int64),
             np.zeros((width, depths), np.int64),
             np.zeros((width, depths, most), np.int64),
             np.zeros((width, depths, most), np.int64),
         )
-        index_columns, targets, probes, key_inputs, key_columns = self._pipelines
-        for n, (_, columns) in enumerate(self._index_keys):
+        index_columns, targets, probes, key_inputs, key_columns = self._arrays
+        for (_, columns), n in numbers.items():
             index_columns[n, : len(columns)] = columns
-        for i, pipeline in enumerate(self.paths):
-            for d, probe in enumerate(pipeline):
+        for i, path in enumerate(self.probes):
+            for d, probe in enumerate(path):
                 targets[i, d] = probe.target
-                probes[i, d] = self._index_keys.index((probe.target, probe.columns))
+                probes[i, d] = numbers[probe.target, probe.columns]
                 for c, (origin, column) in enumerate(probe.sources):
                     key_inputs[i, d, c] = origin
                     key_columns[i, d, c] = column
+        self._lay_out_counting()
+
+    def _lay_out_counting(self) -> None:
+        """By input and depth whether a stage is counted, and by input the indexes that such stages probe."""
+        stages = [
+            [
+                probe.target in self._counted
+                and all(origin != probe.target for later in path[d + 1 :] for origin, _ in later.sources)
+                for d, probe in enumerate(path)
+            ]
+            for path in self.probes
+        ]
+        self._is_counted = np.array(stages, np.int64)
+        targets, probes = self._arrays.targets, self._arrays.probes
+        self._counting_indexes = np.full((len(self.inputs), max(1, probes.size)), -1, np.int64)
+        for number, line in enumerate(self._counting_indexes):
+            own = np.unique(probes[(self._is_counted != 0) & (targets == number)])
+            line[: len(own)] = own
+
+
+def _sum_lines(sums: Sequence[ColumnSum]) -> tuple[Ints, int]:
+    """The table of sums of `kernels.path_counting`, and how many words results have of them."""
+    lines, width = [], 0
+    for each in sums:
+        null = (each.column // NULL_BITS, each.column % NULL_BITS)
+        lines.append((each.input, each.column, *null, int(each.is_sum), width))
+        width += SUM_WIDTH if each.is_sum else 1
+    return _matrix(lines, 6), width
+
+
+def _probed(probes: Sequence[Sequence[Probe]]) -> set[Columns]:
+    """By which columns of which inputs rows are found along paths."""
+    return {(probe.target, probe.columns) for path in probes for probe in path}
 
 
 class JoinOperator:
@@ -246,26 +388,59 @@ class JoinOperator:
     def __init__(self, core: JoinCore) -> None:
         self._core = core
 
-    def step(self, events: list[Events]) -> Deltas:
-        _, times, signs, rows = self._core.step([self._core.enter(i, e) for i, e in enumerate(events)])
-        return Deltas(times, signs, rows).in_order()
+    def step(self, events: list[Events]) -> Blocks:
+        for found in self._core.blocks([self._core.enter(i, e) for i, e in enumerate(events)]):
+            yield found.deltas()
 
 
 class SemiJoinOperator:
-    """SemiJoin and AntiJoin: the rows of the first input that have a match in the second, or have none."""
+    """SemiJoin and AntiJoin: the rows of the first input that have a match in the second, or have none.
 
-    def __init__(self, memory: Memory, name: str, core: JoinCore, wants_match: bool) -> None:
+    If rows only arrive (`grows`), what has one match needs no other: it is then looked for no more.
+    """
+
+    def __init__(self, memory: Memory, name: str, core: JoinCore, wants_match: bool, *, grows: bool = False) -> None:
         self._memory = memory
         self._name = name
         self._core = core
         self._wants_match = wants_match
+        self._decided = BySlot(memory, f"{name}.decided", core.inputs[0].store) if grows else None
 
-    def step(self, events: list[Events]) -> Deltas:
-        slots, times, signs, _ = self._core.step([self._core.enter(i, e) for i, e in enumerate(events)])
-        return self.shown(events[0], Events(times, signs, slots[:, 0]))
+    def step(self, events: list[Events]) -> Blocks:
+        entered = [self._core.enter(i, e) for i, e in enumerate(events)]
+        yield from self.shown(events[0], self.matches(entered))
 
-    def shown(self, left: Events, matches: Events) -> Deltas:
+    def matches(
+        self,
+        entered: list[Events],
+        kept: Callable[[Combinations], Some] = lambda found: _ALL,
+        observe: Callable[[Ints], None] = lambda slots: None,
+    ) -> Blocks:
+        """The matches of left rows by their slots, of combinations that are `kept`, whose slots somebody observes."""
+        decided = None if self._decided is None else self._decided.array()
+        if decided is not None:
+            decided[entered[0].slots] = 0
+        for found in self._core.blocks(entered, decided=decided):
+            some = found.take(kept(found))
+            observe(some.slots)
+            matches = some.matches()
+            if decided is not None:
+                decided[matches.rows[:, 0]] = 1
+            yield matches
+
+    def shown(self, left: Events, matches: Iterable[Deltas]) -> Blocks:
         """What shows when these rows of the first input come and go, and these matches of them."""
+        start, before = 0, None
+        for block in whole_instants(matches):
+            if before is not None and len(before):
+                end = int(np.searchsorted(left.ts, before.ts[-1], side="right"))
+                yield self._shown(left.take(slice(start, end)), before)
+                start = end
+            before = block
+        assert before is not None
+        yield self._shown(left.take(slice(start, None)), before)
+
+    def _shown(self, left: Events, matches: Deltas) -> Deltas:
         store = self._core.inputs[0].store
         ts = np.concatenate((left.ts, matches.ts))
         kinds = np.repeat(np.array([0, 1], np.int64), (len(left), len(matches)))
@@ -274,8 +449,8 @@ class SemiJoinOperator:
             self._wants_match,
             ts[order],
             kinds[order],
-            np.concatenate((left.signs, matches.signs))[order],
-            np.concatenate((left.slots, matches.slots))[order],
+            np.concatenate((left.signs, matches.weight))[order],
+            np.concatenate((left.slots, matches.rows[:, 0]))[order],
             self.state(),
         )
         return Events(*shown).deltas(store)
@@ -287,6 +462,8 @@ class SemiJoinOperator:
     def bring_back(self, slots: Ints) -> None:
         """Rows of the left input that were forgotten when they had no match are counted again."""
         self.state()[slots] = 1, 0, 0, 0
+        if self._decided is not None:
+            self._decided.array()[slots] = 0
 
     def state(self) -> Ints:
         """Of each slot of the left input what `kernels.matching` keeps."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from penstock.operators.blocks import Blocks
 from penstock.operators.joins.mjoin import JoinCore, SemiJoinOperator
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.events import Events
@@ -14,7 +16,7 @@ from penstock.synopsis.store import RowStore
 
 
 class _Found(NamedTuple):
-    """Combinations: which of the changes each is of, the slots of its rows, its time and its row."""
+    """A block of combinations: which of the changes each is of, the slots of its rows, its time and its row."""
 
     by: Ints
     slots: Ints
@@ -28,35 +30,39 @@ class StatelessInput:
     def __init__(self, core: JoinCore, number: int, store: RowStore) -> None:
         self._core, self._number, self._store = core, number, store
 
-    def join(self, changes: Deltas, tables: list[Events]) -> _Found:
+    def join(self, changes: Deltas, tables: list[Events]) -> Iterator[_Found]:
         """What changes find in tables, whose own rows may come in this step. Rows that go find what they found."""
         own = self._store.put(np.ascontiguousarray(changes.rows), changes.ts)
         came = Events(changes.ts, np.ones(len(own), np.int64), own)
         events = [*tables[: self._number], came, *tables[self._number :]]
         entered = [self._core.enter(number, each) for number, each in enumerate(events)]
-        slots, ts, _, rows = self._core.step(entered)
         change = np.empty(self._store.capacity, np.int64)
         change[own] = np.arange(len(own))
+        for found in self._core.blocks(entered):
+            deltas = found.deltas()
+            yield _Found(change[found.slots[:, self._number]], found.slots, deltas.ts, found.rows)
         self._core.forget(self._number, entered[self._number].slots)
         self._store.release(own)
         self._store.end_step()
-        return _Found(change[slots[:, self._number]], slots, ts, rows)
 
 
-def joined(rows: StatelessInput, changes: Deltas, tables: list[Events]) -> Deltas:
+def joined(rows: StatelessInput, changes: Deltas, tables: list[Events]) -> Blocks:
     """Join: each combination as often as its row comes."""
-    found = rows.join(changes, tables)
-    return Deltas(found.ts, changes.weight[found.by], found.rows).in_order()
+    for found in rows.join(changes, tables):
+        yield Deltas(found.ts, changes.weight[found.by], found.rows)
 
 
 def shown(rows: StatelessInput, changes: Deltas, table: Events, wants_match: bool) -> Deltas:
     """SemiJoin and AntiJoin: the changes that have a match in the table, or none."""
     has_match = np.zeros(len(changes), np.bool_)
-    has_match[rows.join(changes, [table]).by] = True
+    for found in rows.join(changes, [table]):
+        has_match[found.by] = True
     return changes.take(has_match == wants_match)
 
 
-def matched(rows: StatelessInput, changes: Deltas, table: Events, operator: SemiJoinOperator) -> Deltas:
+def matched(rows: StatelessInput, changes: Deltas, table: Events, operator: SemiJoinOperator) -> Blocks:
     """SemiJoin and AntiJoin of a table, of whose rows the changes are matches."""
-    found = rows.join(changes, [table])
-    return operator.shown(table, Events(found.ts, changes.weight[found.by], found.slots[:, 0]))
+    matches = (
+        Deltas(found.ts, changes.weight[found.by], found.slots[:, :1].copy()) for found in rows.join(changes, [table])
+    )
+    return operator.shown(table, matches)

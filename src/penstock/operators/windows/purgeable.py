@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.algebra.relations import PartitionRows, Range, Rows, Unbounded, WindowSpec
-from penstock.operators.windows.windows import RangeWindow, SlidingWindow, UnboundedWindow
+from penstock.operators.windows.windows import RangeWindow, RowsWindow, SlidingWindow, UnboundedWindow
 from penstock.retention.windows import PurgeableWindow
 from penstock.synopsis.deltas import null_words
-from penstock.synopsis.events import Events, in_time
+from penstock.synopsis.events import Events
 from penstock.synopsis.holed import HoledQueue
 from penstock.synopsis.memory import Ints, Memory
-from penstock.synopsis.store import BySlot, RowStore
+from penstock.synopsis.store import RowStore
 
 
 def purgeable_window(spec: WindowSpec, memory: Memory, name: str, columns: int, width: int) -> PurgeableWindow:
@@ -28,7 +28,7 @@ def purgeable_window(spec: WindowSpec, memory: Memory, name: str, columns: int, 
         case Range(reach):
             return PurgeableRange(store, HoledQueue(memory, name, store), reach)
         case Rows(count):
-            return CountingWindow(memory, name, store, count)
+            return PurgeableRows(memory, name, store, HoledQueue(memory, name, store), count)
         case PartitionRows():
             raise AssertionError("rows of partitions are not forgotten")
 
@@ -74,24 +74,5 @@ class PurgeableSliding(_Forgetting, SlidingWindow[HoledQueue]):
     pass
 
 
-class CountingWindow(_Forgetting):
-    """`[ROWS n]`, where each row has its number, and all count that ever came."""
-
-    def __init__(self, memory: Memory, name: str, store: RowStore, count: int) -> None:
-        self.store = store
-        self._queue = HoledQueue(memory, name, store)
-        self._count = count
-        self._numbers = BySlot(memory, f"{name}.numbers", store)
-        self._came = memory.array(f"{name}.came", 1)
-
-    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
-        slots = self.store.put(rows, ts)
-        before = int(self._came[0])
-        self._came[0] += len(slots)
-        self._numbers.array()[slots] = np.arange(before, self._came[0])
-        self._queue.push(slots)
-        numbers = self._numbers.array()
-        goers = self._queue.take(numbers, int(self._came[0]) - self._count)
-        self.store.release(goers)
-        # Who is pushed out now is so by one of the new rows.
-        return in_time(ts[numbers[goers] + self._count - before], goers, ts, slots, self.store.starts)
+class PurgeableRows(_Forgetting, RowsWindow[HoledQueue]):
+    """A row that was dropped was counted when it arrived."""

@@ -9,11 +9,15 @@ from penstock.synopsis.memory import Ints, Memory
 
 
 class Reorder:
-    """Rows that came before their instant was closed, in the order of (ts, arrival)."""
+    """Rows that came before their instant was closed, in the order of (ts, arrival).
 
-    def __init__(self, memory: Memory, name: str, width: int) -> None:
+    With `counts` some of them may have weight 0, else all have weight 1.
+    """
+
+    def __init__(self, memory: Memory, name: str, width: int, *, counts: bool = False) -> None:
         self._memory, self._name = memory, name
-        self._width = width
+        self._counts = counts
+        self._row_width, self._width = width, width + counts
         #: Rows wait in those lines of the matrix from the first register up to the second.
         self._registers = memory.array(f"{name}.waiting_between", 2)[:2]
 
@@ -25,12 +29,12 @@ class Reorder:
         arrived = arrived.in_order()
         due = int(np.searchsorted(arrived.ts, until, side="left"))
         if due and len(self) and arrived.ts[0] < self._waiting()[-1, 0]:
-            self._append(arrived.ts, arrived.rows)
+            self._append(arrived)
             return self._due(until)
         # What is due is later than all that waits, so it need not wait, too.
         before = self._due(until)
-        self._append(arrived.ts[due:], arrived.rows[due:])
-        now = Deltas(arrived.ts[:due], arrived.weight[:due], arrived.rows[:due])
+        self._append(arrived.take(slice(due, None)))
+        now = arrived.take(slice(due))
         return one_after_the_other([before, now]) if len(before) else now
 
     def _due(self, until: int) -> Deltas:
@@ -38,27 +42,30 @@ class Reorder:
         waiting = self._waiting()
         waiting = waiting[: int(np.searchsorted(waiting[:, 0], until, side="left"))]
         self._registers[0] += len(waiting)
-        return Deltas(waiting[:, 0].copy(), np.ones(len(waiting), np.int64), waiting[:, 1:].copy())
+        weight = waiting[:, -1].copy() if self._counts else np.ones(len(waiting), np.int64)
+        return Deltas(waiting[:, 0].copy(), weight, waiting[:, 1 : 1 + self._row_width].copy())
 
     def held_column(self, column: int) -> Ints:
         """A column of all rows that wait."""
         return self._waiting()[:, 1 + column]
 
     def _waiting(self) -> Ints:
-        """The rows that wait, each behind its timestamp."""
+        """The rows that wait, each behind its timestamp, and where they are counted before its weight."""
         start, end = self._registers.tolist()
         return self._memory.array(f"{self._name}.waiting", 0, self._width + 1)[start:end]
 
-    def _append(self, ts: Ints, rows: Ints) -> None:
+    def _append(self, arrived: Deltas) -> None:
         """Rows that waited arrived before those that come now."""
-        if not len(ts):
+        if not len(arrived):
             return
         waiting = self._waiting()
-        in_order = not len(waiting) or waiting[-1, 0] <= ts[0]
-        end = self._make_room(len(ts))
-        lines = self._memory.array(f"{self._name}.waiting", end, self._width + 1)
-        lines[end - len(ts) : end, 0] = ts
-        lines[end - len(ts) : end, 1:] = rows
+        in_order = not len(waiting) or waiting[-1, 0] <= arrived.ts[0]
+        end = self._make_room(len(arrived))
+        lines = self._memory.array(f"{self._name}.waiting", end, self._width + 1)[end - len(arrived) : end]
+        lines[:, 0] = arrived.ts
+        lines[:, 1 : 1 + self._row_width] = arrived.rows
+        if self._counts:
+            lines[:, -1] = arrived.weight
         if not in_order:
             waiting = self._waiting()
             waiting[:] = waiting[np.argsort(waiting[:, 0], kind="stable")]

@@ -50,7 +50,7 @@ class SharedWindow:
         rows = self._reorder.step(arrived, max(until, self._closed))
         if until > self._closed:
             self._closed = until
-            events = self._window.step(rows.ts, rows.rows, until)
+            events = self._window.step(rows, until)
             self._unseen.append(events)
             self._keep(events)
 

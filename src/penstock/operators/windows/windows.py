@@ -1,7 +1,8 @@
 """seq-window: streams to relations (thesis 2.1.2, table 2.1).
 
 A window takes a stream's rows in the order of (ts, arrival) and gives events: each row comes at one instant and goes at
-another. Rows are stored until they have gone, for whoever joins them.
+another. Rows are stored until they have gone, for whoever joins them. Windows of rows number them, and are given those
+that a filter leaves out, too, with weight 0: these count, and are not stored.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from penstock.algebra.relations import PartitionRows, Range, Rows, Unbounded, WindowSpec
 from penstock.kernels.partitions import slide_partitions
 from penstock.retention.windows import WindowOperator
-from penstock.synopsis.deltas import null_masks, null_words
+from penstock.synopsis.deltas import Deltas, null_masks, null_words
 from penstock.synopsis.events import Events, in_time
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Memory
@@ -47,7 +48,7 @@ def window_operator(
         case Range(reach):
             return RangeWindow(store, SlotQueue(memory, name), reach)
         case Rows(count):
-            return RowsWindow(memory, name, store, count)
+            return RowsWindow(memory, name, store, SlotQueue(memory, name), count)
 
 
 class UnboundedWindow:
@@ -56,9 +57,9 @@ class UnboundedWindow:
     def __init__(self, store: RowStore) -> None:
         self.store = store
 
-    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
-        slots = self.store.put(rows, ts)
-        return Events(ts, np.ones(len(slots), np.int64), slots)
+    def step(self, arrived: Deltas, until: int) -> Events:
+        slots = self.store.put(arrived.rows, arrived.ts)
+        return Events(arrived.ts, np.ones(len(slots), np.int64), slots)
 
 
 class RangeWindow(Generic[Q]):
@@ -67,12 +68,12 @@ class RangeWindow(Generic[Q]):
     def __init__(self, store: RowStore, queue: Q, reach: int) -> None:
         self.store, self._queue, self._reach = store, queue, reach
 
-    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
-        slots = self.store.put(rows, ts)
+    def step(self, arrived: Deltas, until: int) -> Events:
+        slots = self.store.put(arrived.rows, arrived.ts)
         self._queue.push(slots)
         goers = self._queue.take(self.store.starts, until - self._reach - 1)
         self.store.release(goers)
-        return in_time(self._ends(goers), goers, ts, slots, self.store.starts)
+        return in_time(self._ends(goers), goers, arrived.ts, slots, self.store.starts)
 
     def _ends(self, slots: Ints) -> Ints:
         """The first instant at which each row is not there any more."""
@@ -92,11 +93,11 @@ class SlidingWindow(Generic[Q]):
         self._ends = BySlot(memory, f"{name}.ends", store)
         self._reach, self._slide = reach, slide
 
-    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
-        coming = -(-ts // self._slide) * self._slide
-        ends = ((ts + self._reach) // self._slide + 1) * self._slide
+    def step(self, arrived: Deltas, until: int) -> Events:
+        coming = -(-arrived.ts // self._slide) * self._slide
+        ends = ((arrived.ts + self._reach) // self._slide + 1) * self._slide
         seen = coming < ends
-        slots = self.store.put(rows[seen], coming[seen])
+        slots = self.store.put(arrived.rows[seen], coming[seen])
         self._ends.array()[slots] = ends[seen]
         self._waiting.push(slots)
         comers = self._waiting.take(starts := self.store.starts, until)
@@ -106,24 +107,34 @@ class SlidingWindow(Generic[Q]):
         return in_time(self._ends.array()[goers], goers, starts[comers], comers, starts)
 
 
-class RowsWindow:
-    """`[ROWS n]`: a row goes when the n-th one after it comes."""
+class RowsWindow(Generic[Q]):
+    """`[ROWS n]`: a row goes when the n-th one after it comes.
 
-    def __init__(self, memory: Memory, name: str, store: RowStore, count: int) -> None:
-        self.store = store
-        self._queue = SlotQueue(memory, name)
-        self._count = count
+    Rows have numbers, in the order in which they arrive, and only those that weigh something are stored:
 
-    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
-        queue = self._queue
-        slots = self.store.put(rows, ts)
-        left, before = queue.left, queue.right
-        queue.push(slots)
-        goers = queue.pop(max(0, queue.right - self._count - left))
-        # The row at position p is pushed out by the one at p + n, which is one of the new ones.
-        pushers = left + np.arange(len(goers)) + self._count - before
+        number   0   1   2   3   4   5   6        n = 3, rows 1, 3 and 5 are only counted
+        stored   a       b       c       d        when 6 arrives, 3 would leave; b left when 5 did
+    """
+
+    def __init__(self, memory: Memory, name: str, store: RowStore, queue: Q, count: int) -> None:
+        self.store, self._queue, self._count = store, queue, count
+        self._numbers = BySlot(memory, f"{name}.numbers", store)
+        self._came = memory.array(f"{name}.came", 1)
+
+    def step(self, arrived: Deltas, until: int) -> Events:
+        kept = np.flatnonzero(arrived.weight)
+        ts = arrived.ts[kept]
+        slots = self.store.put(arrived.rows[kept], ts)
+        before = int(self._came[0])
+        self._came[0] += len(arrived)
+        numbers = self._numbers.array()
+        numbers[slots] = before + kept
+        self._queue.push(slots)
+        goers = self._queue.take(numbers, int(self._came[0]) - self._count)
         self.store.release(goers)
-        return in_time(ts[pushers], goers, ts, slots, self.store.starts)
+        # Whoever pushes a row out now is one of those that arrived now.
+        pushed = arrived.ts[numbers[goers] + self._count - before]
+        return in_time(pushed, goers, ts, slots, self.store.starts)
 
 
 class PartitionWindow:
@@ -138,25 +149,29 @@ class PartitionWindow:
         self._key_width = len(by) + len(self._null_masks)
         self._index = Index(memory, f"{name}.partitions", tuple(range(self._key_width)))
         self._registers = memory.array(f"{name}.partition_count", 1)
+        self._later = BySlot(memory, f"{name}.later", self.store, 2)
         if memory.restored:
             partitions = int(self._registers[0])
             self._index.rebuild(partitions, self._keys(partitions), np.arange(partitions))
 
-    def step(self, ts: Ints, rows: Ints, until: int) -> Events:
-        slots = self.store.put(rows, ts)
-        room = int(self._registers[0]) + len(slots) + 1
+    def step(self, arrived: Deltas, until: int) -> Events:
+        kept = arrived.weight != 0
+        ts = arrived.ts[kept]
+        slots = np.full(len(arrived), -1, np.int64)
+        slots[kept] = self.store.put(arrived.rows[kept], ts)
+        room = int(self._registers[0]) + len(arrived) + 1
         keys = self._keys(room)
         self._index.fit(room, room, keys)
         pushed = slide_partitions(
             self._count,
             slots,
-            self.store.rows,
+            arrived.rows,
             self._by,
             self._null_columns,
             self._null_masks,
             keys,
             self._memory.array(f"{self._name}.partition", room, 3),
-            self._memory.array(f"{self._name}.later", self.store.capacity),
+            self._later.array(),
             self._index.heads,
             self._index.mask,
             self._index.links,
@@ -164,7 +179,7 @@ class PartitionWindow:
         )
         out = pushed >= 0
         self.store.release(pushed[out])
-        return in_time(ts[out], pushed[out], ts, slots, self.store.starts)
+        return in_time(arrived.ts[out], pushed[out], ts, slots[kept], self.store.starts)
 
     def _keys(self, room: int) -> Ints:
         return self._memory.array(f"{self._name}.keys", room, self._key_width)

@@ -1,0 +1,86 @@
+"""What is kept of groups, distinct values and rows of set operations, and until when: the value that the verdict reads.
+
+It is read from the closers that the operators execute (`groups`), so what it says is what they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from penstock.closing.group_closers import AfterInput, AfterPunctuation, Closer, Ending, InTime, NeverNull, Seen
+
+Closers = tuple[tuple[Closer, ...], ...]
+
+#: Of more keys that may be NULL not all combinations are tried: then each is taken for one that stays.
+_MOST_NULLABLE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRetention:
+    """Entries of GROUP BY, DISTINCT or a set operation are kept until they are closed, if anything closes them."""
+
+    #: What closes them, or the values of DISTINCT aggregates.
+    ending: Ending | None
+
+    @property
+    def shows(self) -> bool:
+        """Whether each input is seen to close, for each entry: as EMIT ON CLOSE wants it."""
+        return self.ending is not None and bool(self.ending.closers) and not self.lasting_nulls
+
+    @property
+    def lasting_nulls(self) -> tuple[frozenset[int], ...]:
+        """The smallest sets of keys such that an entry in which just these are NULL is never closed."""
+        return () if self.ending is None else _lasting(self.ending.closers)
+
+    def values_of(self, aggregation: int) -> GroupRetention:
+        """What is kept of the values of a DISTINCT aggregate whose groups may stay; its value is the last key."""
+        found = [each.groups for each in self.ending.values if each.aggregation == aggregation] if self.ending else []
+        return GroupRetention(found[0] if found else None)
+
+
+#: What no closer ends, or of which nothing is known.
+NOTHING_ENDS = GroupRetention(None)
+
+
+def _lasting(closers: Closers) -> tuple[frozenset[int], ...]:
+    """The smallest sets of keys such that no closer of some input closes an entry in which just these are NULL."""
+    nullable = sorted(set(_needing_values(closers)))
+    if len(nullable) > _MOST_NULLABLE:
+        return tuple(frozenset((key,)) for key in nullable)
+    found: list[frozenset[int]] = []
+    for size in range(1, len(nullable) + 1):
+        for some in map(frozenset, combinations(nullable, size)):
+            all_close = all(_closes(number, closers, some) for number in range(len(closers)))
+            if not all_close and not any(smaller <= some for smaller in found):
+                found.append(some)
+    return tuple(found)
+
+
+def _needing_values(closers: Closers) -> Iterator[int]:
+    """The keys that some closer says nothing of where they are NULL."""
+    for closer in (closer for own in closers for closer in own):
+        match closer:
+            case InTime(key):
+                yield key
+            case AfterPunctuation(never_null=keys):
+                yield from keys
+
+
+def _closes(number: int, closers: Closers, nulls: frozenset[int], asked: frozenset[int] = frozenset()) -> bool:
+    """Whether an input is closed for entries in which just these keys are NULL."""
+    for closer in closers[number]:
+        match closer:
+            case InTime(key) if key not in nulls:
+                return True
+            case AfterPunctuation(never_null=never) if not never & nulls:
+                return True
+            case Seen():
+                return True
+            case NeverNull(keys) if keys & nulls:
+                return True
+            case AfterInput(source) if source not in asked:
+                if _closes(source, closers, nulls, asked | {number}):
+                    return True
+    return False

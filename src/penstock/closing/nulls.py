@@ -1,0 +1,65 @@
+"""Where no NULL can be: in columns that are NOT NULL, in times, and in what a condition compares.
+
+GROUP BY, DISTINCT and set operations take NULLs for equal, so a NULL is a value like any other, and a punctuation may
+close it. Where there is none, nothing has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+from penstock.algebra.expressions import Column, Expr, Literal, columns
+from penstock.algebra.physical import Scan
+from penstock.algebra.predicates import unwidened
+from penstock.algebra.relations import Relation, Select, Stream, Table
+from penstock.algebra.rewrites.drop_null_tests import valued
+from penstock.catalog import Catalog, Punctuated, StreamDef, TableDef
+from penstock.closing.monotone_buckets import never_falls
+from penstock.closing.physical_join import PhysicalJoin
+
+Columns = frozenset[Column]
+
+
+def with_values(relation: Relation, catalog: Catalog) -> Columns:
+    """The columns that hold no NULL in the rows of a physical join or of its inputs; of scans those of the stream."""
+    match relation:
+        case Scan(stream=stream, where=where):
+            return _declared(stream, catalog) | _tested(where)
+        case Table(name, _, schema):
+            definition = catalog.get(name)
+            names = definition.not_null if isinstance(definition, TableDef) else frozenset()
+            return frozenset(column for column in schema if column.name.lower() in names)
+        case Select(below, predicates):
+            return with_values(below, catalog) | _tested(predicates)
+        case PhysicalJoin(operands=operands, on=on):
+            return frozenset[Column]().union(_tested(on), *(with_values(each, catalog) for each in operands))
+    return frozenset()
+
+
+def has_value(expr: Expr, known: Set[Expr], times: Columns) -> bool:
+    """Whether an expression is never NULL, where some never are. Times of streams are too small to overflow."""
+    plain = unwidened(expr)
+    if plain in known or (isinstance(plain, Literal) and plain.value is not None):
+        return True
+    return never_falls(plain) and columns(plain) <= times
+
+
+def null_never_punctuated(scheme: Punctuated, definition: StreamDef, catalog: Catalog) -> frozenset[str]:
+    """The columns of a scheme, in lower case, in which no punctuation of it can have NULL."""
+    if scheme.source is not None:
+        source = catalog.get(scheme.source)
+        assert isinstance(source, StreamDef)
+        pairs = zip(scheme.columns, scheme.source_columns, strict=True)
+        return frozenset(name.lower() for name, theirs in pairs if theirs.lower() in source.not_null)
+    tested = {column.name.lower() for column in valued(scheme.when)} if scheme.when is not None else set()
+    return frozenset(name.lower() for name in scheme.columns) & (tested | definition.not_null)
+
+
+def _declared(stream: Stream, catalog: Catalog) -> Columns:
+    definition = catalog.get(stream.name)
+    names = definition.not_null if isinstance(definition, StreamDef) else frozenset()
+    return frozenset(column for column in stream.schema if column.name.lower() in names) | {stream.timestamp}
+
+
+def _tested(predicates: Iterable[Expr]) -> Columns:
+    return frozenset[Column]().union(*map(valued, predicates))
