@@ -44,7 +44,6 @@ NULLS = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="a punctuation whose value is NULL closes nothing, and the verdict is silent")
 @pytest.mark.parametrize("name", NULLS)
 @each_number_of_cells
 def test_a_null_in_a_punctuated_column_is_closed_or_the_verdict_says_so(name: str, cells: int) -> None:
