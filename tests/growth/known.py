@@ -56,10 +56,6 @@ def _null_is_punctuated(query: Growing, verdict: Verdict) -> bool:
     return query.nulls is not Nulls.NONE and any(_leaning(verdict, _GROUPS, "PUNCTUATED"))
 
 
-def _filtered_partitions(query: Growing, verdict: Verdict) -> bool:
-    return any("PARTITION BY k" in text for text in (query.select, *query.views))
-
-
 def _extremes_over_what_tables_give(query: Growing, verdict: Verdict) -> bool:
     computed = re.compile(r"\(SELECT [^()]*(\([^()]*\))?[^()]* FROM t[ )]")
     return any(computed.search(text) and re.search(r"M(IN|AX)\(", text) for text in (query.select, *query.views))
@@ -77,11 +73,6 @@ KNOWN = (
         "SELECT DISTINCT k, x FROM a",
         ("a: PUNCTUATED BY (k) WHEN ends = 1",),
         Nulls.OPEN,
-    ),
-    Known(
-        "a window keeps partitions that a condition on their columns rules out",
-        _filtered_partitions,
-        "SELECT x FROM a [PARTITION BY k ROWS 3] WHERE k IN (1, 2)",
     ),
     Known(
         "a self-join that a finite column bounds remembers all keys of a unique column",

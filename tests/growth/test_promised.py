@@ -151,7 +151,6 @@ def test_strings_that_guards_remember_are_as_many_as_guards_have_room_for(name: 
     assert not growth_of(script, Nulls.NONE, 1)
 
 
-@pytest.mark.xfail(strict=True, reason="guards remember 65,536 closed values, with their strings: no bound shows them")
 @pytest.mark.parametrize("name", STRINGS)
 def test_strings_that_guards_remember_are_part_of_the_bound(name: str) -> None:
     script = bound(declared(*CLOSED), STRINGS[name])
