@@ -10,7 +10,7 @@ import pytest
 from penstock import check
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.closing.rules import PurgingAntiJoin, PurgingSemiJoin
 from penstock.operators import machine
 from penstock.plan.exploited import unused_proof
@@ -80,7 +80,7 @@ def _declared(random: Random) -> Iterator[Declared]:
 
 def forgets(found: Purging) -> bool:
     root = plan(normalise(found.query), 1, found.catalog).last.root
-    return any(isinstance(node, Ending | PurgingSemiJoin | PurgingAntiJoin) for node in walk_relations(root))
+    return any(isinstance(node, GroupEnding | PurgingSemiJoin | PurgingAntiJoin) for node in walk_relations(root))
 
 
 def forgetting_case(seed: int) -> Purging:

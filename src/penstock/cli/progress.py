@@ -80,7 +80,7 @@ def _broken(report: ConstraintReport) -> str:
 
 
 @dataclass(slots=True)
-class Progress:
+class ProgressLine:
     """Draws the line if somebody can see it, and no more than a few times a second."""
 
     counts: Counts = field(default_factory=Counts)

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from penstock.algebra.relations import Query
 from penstock.cli.metrics_file import MetricsFile
-from penstock.cli.progress import Progress
+from penstock.cli.progress import ProgressLine
 from penstock.cli.run import forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, is_interrupt, stopping
 from penstock.engines.csv_files import finish_blocks
@@ -27,7 +27,7 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
     for option in ("checkpoint", "master"):
         if getattr(args, option) is not None:
             raise PenstockError(f"--{option} is for Spark", f"leave --{option} or --engine embedded out")
-    stop, progress = Stop(), Progress()
+    stop, progress = Stop(), ProgressLine()
     finish_blocks()
     with ExitStack() as stack:
         stack.enter_context(stopping(stop))
@@ -55,7 +55,7 @@ def _drained(
     running: EmbeddedRun,
     sinks: dict[str, Sink],
     metrics: MetricsFile,
-    progress: Progress,
+    progress: ProgressLine,
     stop: Stop,
     *,
     until_done: bool,
@@ -88,7 +88,7 @@ def _publish(sinks: Sequence[Sink]) -> None:
 
 
 def _stepped(
-    running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: Progress, stop: Stop
+    running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: ProgressLine, stop: Stop
 ) -> bool:
     """Whether it came to its end, and was not stopped."""
     for result in running.results(progress.compiles):
@@ -104,7 +104,7 @@ def _stepped(
     return True
 
 
-def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress: Progress) -> None:
+def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress: ProgressLine) -> None:
     progress.counts.rows_out = (progress.counts.rows_out or 0) + result.rows.num_rows
     if result.rows.num_rows:
         progress.clear()
@@ -112,7 +112,7 @@ def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress
     metrics.write(result.engine.metrics)
 
 
-def _count(running: EmbeddedRun, progress: Progress) -> None:
+def _count(running: EmbeddedRun, progress: ProgressLine) -> None:
     counts = progress.counts
     streams = running.progress().values()
     counts.rows_in = sum(stream.rows for stream in streams)

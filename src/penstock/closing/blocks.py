@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import Column, Expr
-from penstock.algebra.predicates import Difference, Equality, View
+from penstock.algebra.predicates import ColumnDifference, ColumnEquality, View
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -126,7 +126,7 @@ def compares_units(view: View, operands: Iterable[Operand]) -> bool:
     """
     units = {o.window.stream.timestamp: o.window.stream.unit for o in operands if o.window is not None}
     match view:
-        case Equality(left, right) | Difference(left, right):
+        case ColumnEquality(left, right) | ColumnDifference(left, right):
             return left in units and right in units and units[left] is not units[right]
     return False
 

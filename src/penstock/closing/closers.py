@@ -19,7 +19,7 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
-from penstock.closing.bounds import NONE, Bound, Kind, plural
+from penstock.closing.bounds import NONE, Bound, BoundKind, plural
 from penstock.closing.declarations import constraint_text, within_text
 from penstock.closing.declared_k import rows_from_rate
 from penstock.closing.punctuation import Scheme
@@ -91,7 +91,7 @@ def _closer(
     noun = " and ".join(_plural(column) for column in own)
     match constraint:
         case Punctuated():
-            return Closer(scheme, Bound(Kind.OPEN, f"{noun} not yet closed"), leans_on)
+            return Closer(scheme, Bound(BoundKind.OPEN, f"{noun} not yet closed"), leans_on)
         case Unique():
             return Closer(scheme, NONE, leans_on, only_seen=True)
         case Clustered(_, within) | Ordered(_, within):
@@ -99,7 +99,7 @@ def _closer(
                 within, leans_on = counted.within, leans_on + counted.leans_on
             size = within.k + 1 if isinstance(within, WithinRows) else None
             words = f"{noun} of the last {within_text(within)}"
-            return Closer(scheme, Bound(Kind.K, words, size), leans_on, only_seen=True)
+            return Closer(scheme, Bound(BoundKind.K, words, size), leans_on, only_seen=True)
     raise AssertionError(f"{constraint} closes nothing")
 
 
@@ -115,7 +115,7 @@ def watermark_text(definition: StreamDef) -> str:
 
 def stretch(time: int, occurrence: str) -> Bound:
     """What comes in a time."""
-    return Bound(Kind.WINDOW, f"{duration_text(time)} of {occurrence}" if time else f"one instant of {occurrence}")
+    return Bound(BoundKind.WINDOW, f"{duration_text(time)} of {occurrence}" if time else f"one instant of {occurrence}")
 
 
 def refers(child: Window, parent: Window, reference: Reference, same: Callable[[Column], object]) -> bool:
@@ -134,4 +134,4 @@ def guard(child: str, parent: Window, reference: Reference, definition: StreamDe
     within = reference.within
     words = f"rows of {child} during {within_text(within)}{'' if isinstance(within, WithinTime) else f' of {name}'}"
     leans_on = (f"{definition.name}: {constraint_text(reference)}",)
-    return Closer(Scheme(name, ()), Bound(Kind.K, words), leans_on)
+    return Closer(Scheme(name, ()), Bound(BoundKind.K, words), leans_on)

@@ -16,7 +16,7 @@ from penstock.types import TimeUnit
 
 
 @dataclass(frozen=True, slots=True)
-class InTime:
+class GroupInTime:
     """With the last instant that has the key's value; the key never falls as time goes on."""
 
     key: int
@@ -51,11 +51,11 @@ class AfterInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WithFirstRow:
     """With the group's first row: the input has just one that is of the group, by UNIQUE, unless a key is NULL."""
 
 
-Closer = InTime | AfterPunctuation | AfterInput | Seen
+GroupCloser = GroupInTime | AfterPunctuation | AfterInput | WithFirstRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ class AfterJoin:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending(Relation):
+class GroupEnding(Relation):
     """GROUP BY, DISTINCT or a set operation, whose groups or rows end, or the values that its aggregates keep."""
 
     input: Aggregate | Distinct | SetOp
     #: For each stream of what is grouped what closes it, any of them. Without any, only the join below tells, if any.
-    closers: tuple[tuple[Closer, ...], ...]
+    closers: tuple[tuple[GroupCloser, ...], ...]
     after_join: tuple[AfterJoin, ...]
     evidence: tuple[Scan, ...]
     #: Whether groups show when they close, and not before.
@@ -86,7 +86,7 @@ class Ending(Relation):
     def inputs(self) -> tuple[Relation, ...]:
         return (self.input, *self.evidence, *(scan for values in self.values for scan in values.groups.evidence))
 
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> Ending:
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> GroupEnding:
         grouping, scans = inputs[0], [scan for scan in inputs[1:] if isinstance(scan, Scan)]
         assert isinstance(grouping, Aggregate | Distinct | SetOp)
         evidence, values = tuple(scans[: len(self.evidence)]), []
@@ -102,7 +102,7 @@ class Ending(Relation):
     def closes_groups(self) -> bool:
         return bool(self.closers or self.after_join)
 
-    def all_closers(self) -> Iterator[Closer]:
+    def all_closers(self) -> Iterator[GroupCloser]:
         return (closer for own in self.closers for closer in own)
 
 
@@ -114,4 +114,4 @@ class EndingValues:
     """
 
     aggregation: int
-    groups: Ending
+    groups: GroupEnding

@@ -19,7 +19,7 @@ from itertools import product
 from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.physical import Keep, Scan
-from penstock.algebra.predicates import Equality, classify, unwidened
+from penstock.algebra.predicates import ColumnEquality, classify, unwidened
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
@@ -44,11 +44,11 @@ from penstock.closing.group_closers import (
     AfterInput,
     AfterJoin,
     AfterPunctuation,
-    Closer,
-    Ending,
     EndingValues,
-    InTime,
-    Seen,
+    GroupCloser,
+    GroupEnding,
+    GroupInTime,
+    WithFirstRow,
 )
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.purging import rules_of
@@ -65,7 +65,7 @@ def emitting(relation: Relation) -> Relation:
     """The relation whose outermost groups show when they close (EMIT ON CLOSE)."""
     if isinstance(relation, Select | Project | Keep):
         return relation.with_inputs((emitting(relation.input),))
-    if isinstance(relation, Ending) and relation.closers:
+    if isinstance(relation, GroupEnding) and relation.closers:
         return replace(relation, after_join=(), emits=True)
     raise PenstockError(
         "EMIT ON CLOSE gives a group when it closes, and nothing shows when these do",
@@ -90,14 +90,14 @@ def _ending_for_good(node: Aggregate | Distinct, catalog: Catalog, certain: bool
     """Groups of rows that may be taken back, which end when nothing below them changes any more."""
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
     closers, evidence = _closed(node.input, keys, catalog, certain, is_there=False)
-    return Ending(node, closers, (), evidence) if closers else node
+    return GroupEnding(node, closers, (), evidence) if closers else node
 
 
-def _ending_groups(node: Aggregate | Distinct, catalog: Catalog, certain: bool) -> Ending:
+def _ending_groups(node: Aggregate | Distinct, catalog: Catalog, certain: bool) -> GroupEnding:
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
     closers, evidence = _closed(node.input, keys, catalog, certain, is_there=True)
     joined = () if closers else tuple(_after_join(node.input, keys))
-    return Ending(node, closers, joined, evidence)
+    return GroupEnding(node, closers, joined, evidence)
 
 
 def keeps_values(aggregation: Aggregation) -> bool:
@@ -105,7 +105,7 @@ def keeps_values(aggregation: Aggregation) -> bool:
     return aggregation.distinct and aggregation.function not in (AggregateFunction.MIN, AggregateFunction.MAX)
 
 
-def _ending_values(grouping: Ending, catalog: Catalog, certain: bool) -> Iterator[EndingValues]:
+def _ending_values(grouping: GroupEnding, catalog: Catalog, certain: bool) -> Iterator[EndingValues]:
     """The aggregates that keep values which end sooner than their groups: by the value, too."""
     node = grouping.input
     assert isinstance(node, Aggregate)
@@ -122,11 +122,11 @@ def _ending_sides(node: SetOp, catalog: Catalog, certain: bool) -> Relation:
     """A set operation whose rows end: both sides are closed for all their values."""
     closers, evidence = _closed(node, node.schema, catalog, certain, is_there=False)
     is_kept = not (node.op is SetOperator.UNION and node.all)
-    return Ending(node, closers, (), evidence) if closers and is_kept else node
+    return GroupEnding(node, closers, (), evidence) if closers and is_kept else node
 
 
 #: Of each stream what closes it, and the evidence that they read; nothing, if one of them is not closed for sure.
-_Closed = tuple[tuple[tuple[Closer, ...], ...], tuple[Scan, ...]]
+_Closed = tuple[tuple[tuple[GroupCloser, ...], ...], tuple[Scan, ...]]
 
 
 def _closed(relation: Relation, keys: tuple[Expr, ...], catalog: Catalog, certain: bool, *, is_there: bool) -> _Closed:
@@ -135,7 +135,7 @@ def _closed(relation: Relation, keys: tuple[Expr, ...], catalog: Catalog, certai
     What is filtered, renamed or made distinct changes only with what it is made of.
     """
     match relation:
-        case Select(below) | Keep(below) | Distinct(below) | Ending(below):
+        case Select(below) | Keep(below) | Distinct(below) | GroupEnding(below):
             return _closed(below, keys, catalog, certain, is_there=is_there)
         case Project(below, outputs):
             inside = {output.column: output.expr for output in outputs}
@@ -157,7 +157,7 @@ def _closed_both(
     left: Relation, right: Relation, on: tuple[Expr, ...], keys: tuple[Expr, ...], catalog: Catalog, certain: bool
 ) -> _Closed:
     """The left side's rows change with what matches them: of both sides no more may come. No row need be there."""
-    views = [view for view in map(classify, on) if isinstance(view, Equality)]
+    views = [view for view in map(classify, on) if isinstance(view, ColumnEquality)]
     matching = {a: b for v in views for a, b in ((v.left, v.right), (v.right, v.left)) if b in right.schema}
     own, told = _closed(left, keys, catalog, certain, is_there=False)
     matched = tuple(matching.get(key, key) if isinstance(key, Column) else key for key in keys)
@@ -169,7 +169,7 @@ def _closed_both(
 
 def _closed_sides(node: SetOp, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> _Closed:
     """A row may be of one side alone."""
-    closers: list[tuple[Closer, ...]] = []
+    closers: list[tuple[GroupCloser, ...]] = []
     evidence: list[Scan] = []
     alone: dict[int, _Alone] = {}
     for side in node.inputs:
@@ -195,7 +195,7 @@ _Alone = tuple[Scan, tuple[Expr, ...]]
 
 def _alone(side: Relation, keys: tuple[Expr, ...]) -> _Alone | None:
     match side:
-        case Select(below) | Keep(below) | Distinct(below) | Ending(below):
+        case Select(below) | Keep(below) | Distinct(below) | GroupEnding(below):
             return _alone(below, keys)
         case Project(below, outputs):
             return _alone(below, _inside(keys, outputs))
@@ -231,7 +231,7 @@ def _place_of(name: str, scan: Scan, keys: tuple[Expr, ...]) -> int | None:
     return next((number for number, key in enumerate(keys) if key == column), None)
 
 
-def _renumbered(closer: Closer, inputs: int, evidence: int) -> Closer:
+def _renumbered(closer: GroupCloser, inputs: int, evidence: int) -> GroupCloser:
     """The closer behind so many other inputs, and so much evidence."""
     match closer:
         case AfterInput(source, reach):
@@ -265,13 +265,13 @@ class _Closers:
         #: Of each key all that is equal to it, over columns of streams.
         self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]
 
-    def complete(self, is_there: bool) -> tuple[tuple[Closer, ...], ...]:
+    def complete(self, is_there: bool) -> tuple[tuple[GroupCloser, ...], ...]:
         """Of each input what closes it; nothing if one is not closed for sure. `is_there`: a group has rows of each."""
         scans = self._scans()
         if len(scans) + sum(isinstance(operand, Table) for operand in self._operands) < len(self._operands):
             return ()
         seen, order = self._seen() if is_there else set(), list(scans)
-        found: dict[int, list[Closer]] = {number: list(self._own(scan)) for number, scan in scans.items()}
+        found: dict[int, list[GroupCloser]] = {number: list(self._own(scan)) for number, scan in scans.items()}
         closed = {number for number, own in found.items() if own}
         for number in scans:
             for rule in self._rules:
@@ -280,7 +280,7 @@ class _Closers:
                     case rules.InTime(target, source, int(reach)) if target == number and source in closed:
                         found[number].append(AfterInput(order.index(source), reach))
             if number in seen:
-                found[number].append(Seen())
+                found[number].append(WithFirstRow())
         return tuple(map(tuple, found.values())) if all(found.values()) else ()
 
     def _scans(self) -> Mapping[int, Scan]:
@@ -297,12 +297,12 @@ class _Closers:
                 return {column for column in variable if column is not None}
         return {key}
 
-    def _own(self, scan: Scan) -> Iterator[Closer]:
+    def _own(self, scan: Scan) -> Iterator[GroupCloser]:
         stream = scan.stream
         for number, same in enumerate(self._keys):
             for expr in same:
                 if columns(expr) == {stream.timestamp} and never_falls(expr):
-                    yield InTime(number, expr, stream.timestamp, stream.unit)
+                    yield GroupInTime(number, expr, stream.timestamp, stream.unit)
         definition = self._catalog.get(stream.name)
         assert isinstance(definition, StreamDef)
         named = {column.name.lower(): column for column in stream.schema}

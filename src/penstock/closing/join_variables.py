@@ -16,7 +16,7 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.effort import once, spend
 
 
@@ -79,9 +79,9 @@ def is_monotone(relation: Relation) -> bool:
             return relation.is_monotone
         case Join(operands):
             return all(map(is_monotone, operands))
-        case Ending(emits=True):
+        case GroupEnding(emits=True):
             return True
-        case Select() | Project() | Keep() | SemiJoin() | Distinct() | Ending():
+        case Select() | Project() | Keep() | SemiJoin() | Distinct() | GroupEnding():
             return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
             return all(map(is_monotone, relation.inputs))

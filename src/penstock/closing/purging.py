@@ -14,7 +14,7 @@ from itertools import product
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.physical import Scan
-from penstock.algebra.predicates import Difference, Equality, classify, unwidened
+from penstock.algebra.predicates import ColumnDifference, ColumnEquality, classify, unwidened
 from penstock.algebra.relations import (
     AntiJoin,
     Distinct,
@@ -59,7 +59,7 @@ from penstock.closing.rules import (
     PurgingAntiJoin,
     PurgingJoin,
     PurgingSemiJoin,
-    Referred,
+    ReferredRow,
     Rule,
     Static,
     k_of,
@@ -428,7 +428,7 @@ class _Rules:
         referred = tuple(self._referred(number, variables)) if is_sure else ()
         yield ByPunctuation(number, variables, self._evidence(punctuations), stops, referred)
 
-    def _referred(self, number: int, variables: tuple[int, ...]) -> Iterator[Referred]:
+    def _referred(self, number: int, variables: tuple[int, ...]) -> Iterator[ReferredRow]:
         """What rows of an input with these values refer to, if it is a key and how far is declared."""
         for source, target, reference in self._references():
             own = self._named(source, reference.columns)
@@ -438,9 +438,9 @@ class _Rules:
                 continue
             match reference.within:
                 case WithinTime(microseconds=time):
-                    yield Referred(target, time + self._entering(target), None)
+                    yield ReferredRow(target, time + self._entering(target), None)
                 case WithinRows(k) if not self._entering(target):
-                    yield Referred(target, k, self._ticks(self._definition(self._scans[target]), reference.within))
+                    yield ReferredRow(target, k, self._ticks(self._definition(self._scans[target]), reference.within))
 
     def _by_time(self, differences: Iterable[tuple[int, int, int]]) -> Iterator[InTime]:
         """How much later than a row of one input those of another come that join it: along the shortest paths.
@@ -493,12 +493,14 @@ class _Rules:
         units = {column: self._scans[number].stream.unit for column, number in times.items()}
         for view in map(classify, self._join.on):
             match view:
-                case Equality(left, right) | Difference(left, right) if units.get(left) is not units.get(right):
+                case ColumnEquality(left, right) | ColumnDifference(left, right) if units.get(left) is not units.get(
+                    right
+                ):
                     continue  # numbers that count in different units say nothing of instants
-                case Equality(left, right) if left in times and right in times:
+                case ColumnEquality(left, right) if left in times and right in times:
                     yield times[left], times[right], 0
                     yield times[right], times[left], 0
-                case Difference(left, right, op, by) if left in times and right in times:
+                case ColumnDifference(left, right, op, by) if left in times and right in times:
                     unit = units[left]
                     if op in (Comparator.LT, Comparator.LE, Comparator.EQ):
                         yield times[left], times[right], unit.in_instants(by - (op is Comparator.LT))

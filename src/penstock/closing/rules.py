@@ -53,7 +53,7 @@ class AfterRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Referred:
+class ReferredRow:
     """RIDS(k) of a punctuation: the one row of the target with its values is one of the next k, or comes in time."""
 
     target: int
@@ -71,7 +71,7 @@ class ByPunctuation:
     #: The declaration, if a row that it had ruled out stops the run.
     stops: str | None = None
     #: What a punctuation refers to that is a row of the target's own stream: later nobody asks for it.
-    referred: tuple[Referred, ...] = ()
+    referred: tuple[ReferredRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

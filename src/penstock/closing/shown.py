@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from penstock.algebra.expressions import Column, Comparator, Expr
-from penstock.algebra.predicates import Difference, Equality
+from penstock.algebra.predicates import ColumnDifference, ColumnEquality
 from penstock.algebra.relations import Relation, Window
 from penstock.catalog import Catalog, Constraint, OnViolation, Reference, StreamDef, Unique, WithinTime
 from penstock.closing.asked import Asked, AskedBlock
@@ -43,9 +43,9 @@ def _following(question: AskedBlock, windows: dict[str, Window], catalog: Catalo
     times = {window.stream.timestamp: name for name, window in windows.items()}
     for view in question.views:
         match view:
-            case Equality(left, right) if left in times and right in times:
+            case ColumnEquality(left, right) if left in times and right in times:
                 yield from ((times[left], times[right]), (times[right], times[left]))
-            case Difference(left, right, op) if left in times and right in times:
+            case ColumnDifference(left, right, op) if left in times and right in times:
                 if op in (Comparator.LT, Comparator.LE, Comparator.EQ):
                     yield times[right], times[left]
                 if op in (Comparator.GT, Comparator.GE, Comparator.EQ):

@@ -20,7 +20,7 @@ import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
-from penstock.engines.blocks import Block, blocks, count_lines
+from penstock.engines.blocks import FileBlock, blocks, count_lines
 from penstock.engines.texts import NULL_TEXT, values_of
 from penstock.errors import PenstockError
 from penstock.masking import shortened
@@ -63,12 +63,12 @@ class _Reader:
             if len(character) != 1 or not character.isascii():
                 raise PenstockError(f"{file}: {name} is one ASCII character, not {character!r}", "change it in OPTIONS")
 
-    def read(self, block: Block) -> pa.RecordBatch | None:
+    def read(self, block: FileBlock) -> pa.RecordBatch | None:
         if self._awaits_header:
             self._awaits_header = False
             header, rest = self._parted(block.data)
             self._names = self._spelled(header.decode("utf-8", "replace"))
-            block = Block(block.line + count_lines(block.data[: len(block.data) - len(rest)]), rest)
+            block = FileBlock(block.line + count_lines(block.data[: len(block.data) - len(rest)]), rest)
         columns = [attribute.name for attribute in self._wanted]
         try:
             table = pa_csv.read_csv(
@@ -118,7 +118,7 @@ class _Reader:
         # What is not declared is not read, and may be called anything.
         return [spelling.get(name, f"{name} {place}") for place, name in enumerate(found)]
 
-    def _values(self, texts: pa.Array, attribute: Attribute, block: Block, is_quoted: bool) -> pa.Array:
+    def _values(self, texts: pa.Array, attribute: Attribute, block: FileBlock, is_quoted: bool) -> pa.Array:
         is_quoted &= attribute.type.kind not in (Kind.STRING, Kind.BINARY)
         if is_quoted and len(self._nulls) > 2:
             texts = self._without_nulls(texts)
@@ -140,7 +140,7 @@ class _Reader:
         """Texts of values that are no texts: there NULL may be quoted, for programs that quote all fields."""
         return pc.if_else(pc.is_in(texts, pa.array(self._nulls, pa.string())), None, texts)
 
-    def _unreadable(self, error: Exception, block: Block) -> PenstockError:
+    def _unreadable(self, error: Exception, block: FileBlock) -> PenstockError:
         """What Arrow says, with the line instead of the row."""
         text = str(error)
         if fields := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text):
@@ -155,7 +155,7 @@ class _Reader:
             "look at its quotes, and at `sep` and `quote` in OPTIONS",
         )
 
-    def _line(self, block: Block, row: int) -> int:
+    def _line(self, block: FileBlock, row: int) -> int:
         """The line on which a row of a block starts. Empty lines are no rows."""
         text = io.StringIO(block.data.decode("utf-8", "replace"), newline="")
         reader = csv.reader(text, delimiter=self._separator, quotechar=self.quote)

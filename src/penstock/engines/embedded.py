@@ -22,7 +22,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.algebra.physical import Received, Scan
 from penstock.algebra.relations import Query, StreamKind, Table, streams, walk_relations
 from penstock.catalog import Catalog, TableDef
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import NEVER, Progress
@@ -45,7 +45,7 @@ from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 
 #: Operators that keep less than their windows hold.
-_FORGETTING = PurgingJoin | PurgingSemiJoin | PurgingAntiJoin | Ending | Constant
+_FORGETTING = PurgingJoin | PurgingSemiJoin | PurgingAntiJoin | GroupEnding | Constant
 
 
 class EmbeddedEngine:

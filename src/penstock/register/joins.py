@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from penstock.algebra.expressions import Column, Expr, IsNull, Or, columns, substitute
 from penstock.algebra.functions import AggregateFunction
-from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import (
     Aggregate,
@@ -36,13 +36,13 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.closing import Purging
 from penstock.closing.blocks import Block, Operand, block_of, flat_block
-from penstock.closing.bounds import UNBOUNDED, Bound, Kind, badness
+from penstock.closing.bounds import UNBOUNDED, Bound, BoundKind, badness
 from penstock.closing.contents import appends_only, content, unique_keys
 from penstock.closing.join_graphs import BlockAnalysis, analyse_block, known_constraints, tells_more
 from penstock.closing.proof import Proof
 from penstock.register.constant_synopses import ConstantSynopses, Needs
 from penstock.register.memo import Memo
-from penstock.register.states import Holder, State, Theory
+from penstock.register.states import State, StatefulOperator, Theory
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ def join_states(
 
 Option = tuple[Bound, Proof, Theory]
 
-_HOLDERS = {Join: Holder.JOIN, SemiJoin: Holder.SEMI_JOIN, AntiJoin: Holder.ANTI_JOIN}
+_HOLDERS = {Join: StatefulOperator.JOIN, SemiJoin: StatefulOperator.SEMI_JOIN, AntiJoin: StatefulOperator.ANTI_JOIN}
 
 
 class _Judge:
@@ -207,7 +207,7 @@ class _Judge:
             return None
         claim = f"a row of {operand.label} goes once nothing can match it any more"
         steps = tuple(Proof(step) for step in end.steps)
-        theory = Theory.K_CONSTRAINTS if end.open.kind is Kind.K else Theory.PUNCTUATION
+        theory = Theory.K_CONSTRAINTS if end.open.kind is BoundKind.K else Theory.PUNCTUATION
         return end.open, Proof(claim, "theorem 3 of punctuation safety", end.leans_on, steps), theory
 
     def purging(self, block: Block, operand: Operand) -> Purging:
@@ -245,7 +245,7 @@ def _null_tests(on: tuple[Expr, ...]) -> Iterator[Expr]:
 def _joins_key(block: Block, operand: Operand, other: Operand, catalog: Catalog) -> bool:
     """Whether a row joins one row of the other operand at most: it is equal to it on a key."""
     own = frozenset(operand.relation.schema)
-    views = [view for view in map(classify, block.predicates) if isinstance(view, Equality)]
+    views = [view for view in map(classify, block.predicates) if isinstance(view, ColumnEquality)]
     equal = {b for view in views for a, b in ((view.left, view.right), (view.right, view.left)) if a in own}
     return any(key <= equal for key in unique_keys(other.relation, catalog))
 

@@ -23,7 +23,7 @@ class Theory(Enum):
 ALL_THEORIES = frozenset(Theory)
 
 
-class Holder(Enum):
+class StatefulOperator(Enum):
     """The operators that hold state."""
 
     WINDOW = "window"
@@ -43,7 +43,7 @@ class Holder(Enum):
 class State:
     """What one operator holds, of one occurrence of a stream or of what is computed below it."""
 
-    holder: Holder
+    holder: StatefulOperator
     #: The occurrence, or None where the rows are computed.
     stream: str | None
     bound: Bound

@@ -33,7 +33,7 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog
 from penstock.closing import Ending, by_punctuations, ending, shows_ends
-from penstock.closing.bounds import UNBOUNDED, Bound, Kind, badness, entries, least, plus, times
+from penstock.closing.bounds import UNBOUNDED, Bound, BoundKind, badness, entries, least, plus, times
 from penstock.closing.contents import (
     appends_only,
     content,
@@ -49,7 +49,7 @@ from penstock.closing.finite import contradicts, count, finite, truths
 from penstock.closing.proof import Proof
 from penstock.register.joins import JoinContext, join_states
 from penstock.register.memo import Memo
-from penstock.register.states import ALL_THEORIES, Holder, State, Theory
+from penstock.register.states import ALL_THEORIES, State, StatefulOperator, Theory
 
 
 def states(query: Query, catalog: Catalog, theories: frozenset[Theory] = ALL_THEORIES) -> tuple[State, ...]:
@@ -119,7 +119,7 @@ class _Walk:
             case _:
                 bound = window_rows(window, self.catalog)
                 held = Proof(f"the window holds {bound.words}", "", rates_of(window, self.catalog))
-                yield _state(Holder.WINDOW, window.stream.occurrence, bound, held, window.stream.occurrence)
+                yield _state(StatefulOperator.WINDOW, window.stream.occurrence, bound, held, window.stream.occurrence)
 
     def _partitioned(self, window: Window, filtered: Relation) -> State:
         assert isinstance(window.spec, PartitionRows)
@@ -130,7 +130,7 @@ class _Walk:
         options = (
             [
                 _option(
-                    Bound(Kind.CONSTANT, f"{counted.words} of {occurrence}", counted.size),
+                    Bound(BoundKind.CONSTANT, f"{counted.words} of {occurrence}", counted.size),
                     Proof(f"{names} takes finitely many values", "values counted from the predicates"),
                     Theory.ARITHMETIC,
                 )
@@ -144,12 +144,12 @@ class _Walk:
         because = Proof(
             f"the window keeps {rows.words} for every {names}, and nothing says that there are finitely many"
         )
-        return _best(Holder.WINDOW, occurrence, options, because, occurrence, by)
+        return _best(StatefulOperator.WINDOW, occurrence, options, because, occurrence, by)
 
     def _aggregate(self, node: Aggregate) -> Iterator[State]:
         keys = tuple(key.expr for key in node.keys)
         scope = node.schema[0].scope
-        grouped = self._keyed(Holder.GROUP_BY, "group", keys, node.input, scope)
+        grouped = self._keyed(StatefulOperator.GROUP_BY, "group", keys, node.input, scope)
         yield grouped
         for aggregation in node.aggregations:
             if _holds_values(aggregation, node.input):
@@ -164,15 +164,17 @@ class _Walk:
         rows = content(node.input, self.catalog)
         if rows.is_safe:
             bound = Bound(
-                Kind.KEYS if rows.kind is not Kind.CONSTANT else rows.kind, f"{what} in {rows.words}", rows.size
+                BoundKind.KEYS if rows.kind is not BoundKind.CONSTANT else rows.kind,
+                f"{what} in {rows.words}",
+                rows.size,
             )
             options.append(_option(bound, Proof(f"{what} are those of rows that are held anyway")))
         number = count(argument, finite(node.input))
-        if number is not None and grouped.is_safe and grouped.bound.kind is not Kind.NONE:
+        if number is not None and grouped.is_safe and grouped.bound.kind is not BoundKind.NONE:
             each = (
                 entries(number.number, "value")
                 if number.number is not None
-                else Bound(Kind.CONSTANT, "values of a table")
+                else Bound(BoundKind.CONSTANT, "values of a table")
             )
             options.append(
                 _option(
@@ -193,12 +195,12 @@ class _Walk:
             options.append(_ended(once, f"one value of {expression_text(argument)}", scaled=grouped.bound))
         why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
         because = Proof(f"{why} keeps {what}, and nothing bounds them")
-        return _best(Holder.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
+        return _best(StatefulOperator.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
 
     def _distinct(self, node: Distinct) -> State:
-        return self._keyed(Holder.DISTINCT, "row", node.schema, node.input, node.schema[0].scope)
+        return self._keyed(StatefulOperator.DISTINCT, "row", node.schema, node.input, node.schema[0].scope)
 
-    def _keyed(self, holder: Holder, noun: str, keys: tuple[Expr, ...], below: Relation, scope: str) -> State:
+    def _keyed(self, holder: StatefulOperator, noun: str, keys: tuple[Expr, ...], below: Relation, scope: str) -> State:
         """One entry per combination of values that is there, or that still may change."""
         if not keys:
             return _state(holder, None, entries(1, noun), Proof("without GROUP BY there is one group"), scope)
@@ -239,7 +241,7 @@ class _Walk:
         if rows.is_safe:
             options.append(
                 _option(
-                    Bound(Kind.KEYS if rows.kind is not Kind.CONSTANT else rows.kind, rows.words, rows.size),
+                    Bound(BoundKind.KEYS if rows.kind is not BoundKind.CONSTANT else rows.kind, rows.words, rows.size),
                     Proof("both sides are bounded"),
                 )
             )
@@ -247,14 +249,16 @@ class _Walk:
         if end is not None:
             options.append(_ended(end, f"a row ({names})"))
         because = Proof(f"{node.op.value} remembers every row ({names}) of both sides, and nothing says that they end")
-        yield _best(Holder.SET_OPERATION, None, options, because, scope, node.columns)
+        yield _best(StatefulOperator.SET_OPERATION, None, options, because, scope, node.columns)
 
     def _rstream(self, relation: Relation) -> State:
         rows = content(relation, self.catalog)
         if rows.is_safe:
-            return _state(Holder.RSTREAM, None, rows, Proof("RSTREAM gives the whole result at every instant"), "")
+            return _state(
+                StatefulOperator.RSTREAM, None, rows, Proof("RSTREAM gives the whole result at every instant"), ""
+            )
         because = Proof("RSTREAM gives the whole result at every instant, and the result grows without end")
-        return State(Holder.RSTREAM, None, UNBOUNDED, Theory.WINDOWS, because, "", relation.schema)
+        return State(StatefulOperator.RSTREAM, None, UNBOUNDED, Theory.WINDOWS, because, "", relation.schema)
 
     def _on_close(self, relation: Relation) -> Iterator[State]:
         """Groups that show when they close have to, be they ever so few."""
@@ -266,7 +270,7 @@ class _Walk:
             names = _texts(keys, groups.input)
             because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
             scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
-            yield State(Holder.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+            yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
 
 
 def _deciding(node: SetOp) -> tuple[Relation, ...]:
@@ -299,14 +303,19 @@ def _option(bound: Bound, proof: Proof, theory: Theory = Theory.WINDOWS) -> Opti
 def _ended(end: Ending, what: str, scaled: Bound | None = None) -> Option:
     """What is kept until changes end."""
     bound = end.open if scaled is None or scaled.size == 1 else times((end.open, scaled))
-    if end.by_time and bound.kind is Kind.WINDOW:
-        bound = Bound(Kind.WINDOW, f"what is open in {bound.words}", bound.size)
+    if end.by_time and bound.kind is BoundKind.WINDOW:
+        bound = Bound(BoundKind.WINDOW, f"what is open in {bound.words}", bound.size)
     steps = tuple(Proof(step) for step in end.steps)
     return bound, Proof(f"{what} ends", "theorem 3 of punctuation safety", end.leans_on, steps), Theory.PUNCTUATION
 
 
 def _best(
-    holder: Holder, stream: str | None, options: list[Option], because: Proof, scope: str, piling: Iterable[Column]
+    holder: StatefulOperator,
+    stream: str | None,
+    options: list[Option],
+    because: Proof,
+    scope: str,
+    piling: Iterable[Column],
 ) -> State:
     if not options:
         return State(holder, stream, UNBOUNDED, Theory.WINDOWS, because, scope, tuple(piling))
@@ -314,7 +323,7 @@ def _best(
     return State(holder, stream, bound, theory, proof, scope)
 
 
-def _state(holder: Holder, stream: str | None, bound: Bound, proof: Proof, scope: str) -> State:
+def _state(holder: StatefulOperator, stream: str | None, bound: Bound, proof: Proof, scope: str) -> State:
     return State(holder, stream, bound, Theory.WINDOWS, proof, scope)
 
 

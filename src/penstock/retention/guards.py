@@ -15,7 +15,7 @@ from penstock.retention.sweep import Holder, RowCodeOwner
 from penstock.synopsis.deltas import Deltas, is_null
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Memory
-from penstock.synopsis.punctuated import Punctuated
+from penstock.synopsis.punctuated import PunctuatedValues
 
 
 class Guards:
@@ -26,7 +26,7 @@ class Guards:
     ) -> None:
         self._guards, self._schema, self._dictionary = guards, schema, dictionary
         self._left_out = memory.array(f"{name}.left_out", 1)[:1]
-        self._known = [Punctuated(memory, f"{name}.{n}", len(g.places), g.lifespan) for n, g in enumerate(guards)]
+        self._known = [PunctuatedValues(memory, f"{name}.{n}", len(g.places), g.lifespan) for n, g in enumerate(guards)]
 
     @property
     def holders(self) -> list[Holder]:

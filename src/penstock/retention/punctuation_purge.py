@@ -14,7 +14,7 @@ from penstock.closing.purging import always_forgets
 from penstock.closing.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, PurgingJoin, Rule, k_of
 from penstock.kernels.sets import among, distinct
 from penstock.retention.closing_state import ClosingState
-from penstock.retention.rows import Rows
+from penstock.retention.rows import SlotsByInput
 from penstock.retention.sweep import Holder, RowCodeOwner
 from penstock.synopsis.evidence import MISSING, Evidence
 from penstock.synopsis.indexed_inputs import IndexedInputs
@@ -95,7 +95,7 @@ class PunctuationPurge:
             if number == rule:
                 counted.note(keys, self._closing.clock_after(referred.ticks, times))
 
-    def gone(self, rows: Rows) -> None:
+    def gone(self, rows: SlotsByInput) -> None:
         """Rows are forgotten; their values are still there until the step ends."""
         if self._rules:
             for number, slots in rows.items():

@@ -48,7 +48,7 @@ from penstock.retention.punctuation_purge import PunctuationPurge
 from penstock.retention.purge_queue import PurgeQueue
 from penstock.retention.purge_tables import PurgeTables, wanted_variables
 from penstock.retention.rejection import Rejection
-from penstock.retention.rows import Rows, by_input, in_one
+from penstock.retention.rows import SlotsByInput, by_input, in_one
 from penstock.retention.spill import Spill, Told, counted
 from penstock.retention.sweep import Holder, RowCodeOwner
 from penstock.retention.wait_timeout import WaitTimeout
@@ -309,7 +309,7 @@ class Purge:
             return True
         return False
 
-    def _drop(self, gone: Rows) -> None:
+    def _drop(self, gone: SlotsByInput) -> None:
         """Forgets rows, whatever may join them."""
         if len(self._watches):
             self._watches.drop(*in_one(gone), self._capacities())
@@ -385,7 +385,7 @@ class Purge:
             came, left = events.slots[events.signs > 0], events.slots[events.signs < 0]
             self._windows[number].forget(np.setdiff1d(came[self._core.visibility(number)[came] == 0], left))
 
-    def _examine(self, chosen: Rows, tables: kernel.Tables, rules: kernel.Rules) -> Rows:
+    def _examine(self, chosen: SlotsByInput, tables: kernel.Tables, rules: kernel.Rules) -> SlotsByInput:
         """Those of the rows that can go; the others wait."""
         inputs, slots = in_one(chosen)
         if not len(slots):
@@ -401,7 +401,7 @@ class Purge:
         numbers = range(len(self._core.inputs))
         return np.array([address(self._waits(n)) if n in self._awaited else 0 for n in numbers], np.int64)
 
-    def _keep_probable(self, gone: Rows, tables: kernel.Tables, spill: Spill) -> None:
+    def _keep_probable(self, gone: SlotsByInput, tables: kernel.Tables, spill: Spill) -> None:
         """Spills those of the rows that go that other rules than the probable ones would not let go."""
         rules = self._tables.rules(without=self.node.probable)
         inputs, slots = in_one(gone)
@@ -440,7 +440,7 @@ class Purge:
         held = self._core.holds(number, variables, keys)
         return held if self.spill is None else held | self.spill.holds(number, variables, keys)
 
-    def _forget(self, gone: Rows, *, looks_again: bool = True) -> None:
+    def _forget(self, gone: SlotsByInput, *, looks_again: bool = True) -> None:
         """Rows go. If others will be looked at in this step, they hear of it."""
         self._punctuations.gone(gone)
         for number, slots in gone.items():

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from penstock.retention.rows import Rows
+from penstock.retention.rows import SlotsByInput
 from penstock.synopsis.events import Some
 from penstock.synopsis.indexed_inputs import IndexedInputs
 from penstock.synopsis.memory import Ints, Memory
@@ -29,7 +29,7 @@ class WaitTimeout:
         """How many rows were dropped."""
         return int(self._count[0])
 
-    def late(self, now: int) -> Rows:
+    def late(self, now: int) -> SlotsByInput:
         """The rows that are dropped now."""
         late: dict[int, Ints] = {}
         for number in self._inputs:

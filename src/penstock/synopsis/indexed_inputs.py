@@ -24,7 +24,7 @@ from penstock.synopsis.memory import Int32s, Ints, Memory
 from penstock.synopsis.store import Int32BySlot, RowStore
 
 #: An input and some of its columns.
-Columns = tuple[int, tuple[int, ...]]
+IndexColumns = tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class IndexedInputs:
         memory: Memory,
         name: str,
         inputs: tuple[JoinInput, ...],
-        indexed: Iterable[Columns],
+        indexed: Iterable[IndexColumns],
         *,
         has_residual: bool,
     ) -> None:
@@ -60,8 +60,8 @@ class IndexedInputs:
         self._visibility = [
             Int32BySlot(memory, f"{name}.{number}.visibility", source.store) for number, source in enumerate(inputs)
         ]
-        self._places: dict[Columns, Ints] = {}
-        self._numbers: dict[Columns, int] = {}
+        self._places: dict[IndexColumns, Ints] = {}
+        self._numbers: dict[IndexColumns, int] = {}
         self._index_keys = sorted(set(indexed))
         self._indexes = [Index(memory, f"{name}.index{n}", columns) for n, (_, columns) in enumerate(self._index_keys)]
         found = list(zip(self._index_keys, self._indexes, strict=True))

@@ -16,7 +16,7 @@ from penstock.synopsis.memory import Ints, Memory
 ROOM, FIRST_PLACES = 1 << 16, 64
 
 
-class Punctuated:
+class PunctuatedValues:
     """Values of so many columns. With a lifespan they may come again when it is over."""
 
     def __init__(self, memory: Memory, name: str, width: int, lifespan: int | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from penstock.closing.kconstraints import After, Component, JoinQuery, Lapse, Passed, Rows
+from penstock.closing.kconstraints import After, Component, ConstrainedJoin, Lapse, Passed, RowCount
 from tests.reference.kconstraints import Analysis, Handling, Stored
 from tests.reference.kconstraints.handling import (
     ChainedPurge,
@@ -26,7 +26,9 @@ Result = frozenset[Event]
 
 
 class Machine:
-    def __init__(self, query: JoinQuery, analysis: Analysis, handlings: Mapping[str, Handling] | None = None) -> None:
+    def __init__(
+        self, query: ConstrainedJoin, analysis: Analysis, handlings: Mapping[str, Handling] | None = None
+    ) -> None:
         self.query, self.graph = query, analysis.graph
         self.handlings = handlings or {verdict.stream: verdict.handling for verdict in analysis.streams}
         self.past: list[Event] = []
@@ -220,7 +222,7 @@ class Machine:
                 if value not in values:
                     return False
                 first = values.index(value)
-                if isinstance(clustered.within, Rows):
+                if isinstance(clustered.within, RowCount):
                     return sum(other != value for other in values[first:]) > clustered.within.n
                 return self.past[-1].at > rows[first].at + clustered.within.microseconds
 
@@ -232,7 +234,7 @@ class Machine:
 
     def lowest_to_come(self, step: Passed) -> float:
         rows = [event for event in self.past if event.stream == step.column.stream]
-        if isinstance(step.within, Rows):
+        if isinstance(step.within, RowCount):
             old = rows[: max(0, len(rows) - step.within.n)]
         else:
             old = [event for event in rows if event.at + step.within.microseconds < self.past[-1].at]

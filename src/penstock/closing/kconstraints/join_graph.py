@@ -12,16 +12,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.closing.kconstraints.streams import Column, JoinQuery, Stream
+from penstock.closing.kconstraints.streams import ConstrainedJoin, ConstrainedStream, JoinAttribute
 
 
 @dataclass(frozen=True)
 class JoinGraph:
     """Built by `join_graph`. Streams keep the order of the query, so that all results are deterministic."""
 
-    query: JoinQuery
+    query: ConstrainedJoin
     #: The class of each column that is joined: a number.
-    classes: Mapping[Column, int]
+    classes: Mapping[JoinAttribute, int]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -36,11 +36,11 @@ class JoinGraph:
             of_stream[number] = (*of_stream.get(number, ()), column.attribute)
         return joined
 
-    def stream(self, name: str) -> Stream:
+    def stream(self, name: str) -> ConstrainedStream:
         return self._streams[name]
 
     @cached_property
-    def _streams(self) -> Mapping[str, Stream]:
+    def _streams(self) -> Mapping[str, ConstrainedStream]:
         return {stream.name: stream for stream in self.query.streams}
 
     def shared(self, left: str, right: str) -> frozenset[int]:
@@ -95,18 +95,18 @@ class JoinGraph:
         return tuple(name for name in self.names if name in seen - {start})
 
 
-def join_graph(query: JoinQuery) -> JoinGraph:
+def join_graph(query: ConstrainedJoin) -> JoinGraph:
     """The join graph of a query.
 
-    >>> from penstock.closing.kconstraints.streams import Equality, Stream
-    >>> bid, item = Stream("bid", ("auction", "price")), Stream("item", ("id",), keys=(frozenset({"id"}),))
-    >>> query = JoinQuery((bid, item), (Equality(Column("bid", "auction"), Column("item", "id")),))
+    >>> from penstock.closing.kconstraints.streams import JoinEquality, ConstrainedStream
+    >>> bid, item = ConstrainedStream("bid", ("auction", "price")), ConstrainedStream("item", ("id",), keys=(frozenset({"id"}),))
+    >>> query = ConstrainedJoin((bid, item), (JoinEquality(JoinAttribute("bid", "auction"), JoinAttribute("item", "id")),))
     >>> join_graph(query).children["bid"]
     ('item',)
     """
-    leader: dict[Column, Column] = {}
+    leader: dict[JoinAttribute, JoinAttribute] = {}
 
-    def find(column: Column) -> Column:
+    def find(column: JoinAttribute) -> JoinAttribute:
         while leader.setdefault(column, column) != column:
             leader[column] = leader[leader[column]]
             column = leader[column]
@@ -115,5 +115,5 @@ def join_graph(query: JoinQuery) -> JoinGraph:
     for equality in query.equalities:
         first, second = sorted((find(equality.left), find(equality.right)))
         leader[second] = first
-    numbers: dict[Column, int] = {}
+    numbers: dict[JoinAttribute, int] = {}
     return JoinGraph(query, {column: numbers.setdefault(find(column), len(numbers)) for column in sorted(leader)})

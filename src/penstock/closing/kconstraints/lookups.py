@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.streams import Column
+from penstock.closing.kconstraints.streams import JoinAttribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Lookup:
 
     parent: str
     stream: str
-    key: tuple[tuple[Column, str], ...]
-    checks: tuple[tuple[Column, str], ...]
+    key: tuple[tuple[JoinAttribute, str], ...]
+    checks: tuple[tuple[JoinAttribute, str], ...]
 
 
 def lookups(graph: JoinGraph, start: str) -> tuple[Lookup, ...]:
     """The lookups for a row of a stream, each after those that it needs, nearest streams first."""
-    known: dict[int, Column] = {}
+    known: dict[int, JoinAttribute] = {}
     checked_at_start = _own(graph, start)
     for number, column in checked_at_start:
         known.setdefault(number, column)
@@ -44,7 +44,7 @@ def lookups(graph: JoinGraph, start: str) -> tuple[Lookup, ...]:
     return tuple(found)
 
 
-def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, Column]) -> Lookup:
+def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, JoinAttribute]) -> Lookup:
     shared = graph.shared(parent, child)
     key = min(
         (key for key in graph.stream(child).keys if key <= graph.attributes(child, shared)),
@@ -52,7 +52,7 @@ def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, Column])
     )
     columns = _own(graph, child)
     sought = tuple((known[number], column.attribute) for number, column in columns if column.attribute in key)
-    checks: list[tuple[Column, str]] = []
+    checks: list[tuple[JoinAttribute, str]] = []
     for number, column in columns:
         if number not in known:
             known[number] = column
@@ -61,7 +61,7 @@ def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, Column])
     return Lookup(parent, child, sought, tuple(checks))
 
 
-def _own(graph: JoinGraph, stream: str) -> list[tuple[int, Column]]:
+def _own(graph: JoinGraph, stream: str) -> list[tuple[int, JoinAttribute]]:
     """The joined columns of a stream with their classes, in the order of declaration."""
-    columns = (Column(stream, name) for name in graph.stream(stream).attributes)
+    columns = (JoinAttribute(stream, name) for name in graph.stream(stream).attributes)
     return [(graph.classes[column], column) for column in columns if column in graph.classes]

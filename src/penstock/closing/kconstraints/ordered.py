@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.rids import Guard
-from penstock.closing.kconstraints.streams import Column, OrderedArrival, Time
+from penstock.closing.kconstraints.rids import ArrivalGuard
+from penstock.closing.kconstraints.streams import JoinAttribute, OrderedArrival, TimeSpan
 from penstock.closing.kconstraints.waits import Passed
 
 
@@ -22,14 +22,14 @@ def ordered(graph: JoinGraph) -> Iterator[OrderedArrival]:
             yield constraint
     for stream in graph.query.streams:
         if stream.clock is not None:
-            yield OrderedArrival(stream.name, stream.clock.attribute, Time(stream.clock.delay))
+            yield OrderedArrival(stream.name, stream.clock.attribute, TimeSpan(stream.clock.delay))
 
 
-def ordered_guards(graph: JoinGraph) -> Iterator[Guard]:
+def ordered_guards(graph: JoinGraph) -> Iterator[ArrivalGuard]:
     """X ⇝ Y for each stream X that is joined with an ordered column of Y."""
     for order in ordered(graph):
-        column = Column(order.stream, order.column)
+        column = JoinAttribute(order.stream, order.column)
         number = graph.classes.get(column)
         for other in graph.neighbours[order.stream]:
             if number in graph.shared(order.stream, other):
-                yield Guard(other, order.stream, Passed(column, order.within), order)
+                yield ArrivalGuard(other, order.stream, Passed(column, order.within), order)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowCount:
     """A number of rows: of the stream that a window or an order is about, or of the stream that is waited for."""
 
     n: int
@@ -24,7 +24,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class TimeSpan:
     microseconds: int
 
     def __post_init__(self) -> None:
@@ -33,7 +33,7 @@ class Time:
 
 
 #: How far: the adherence parameter k, or the size of a window.
-Extent: TypeAlias = Rows | Time
+Extent: TypeAlias = RowCount | TimeSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class StreamClock:
     """The attribute that tells the time: a row with value v arrives at a time from v to v + delay."""
 
     attribute: str
@@ -60,7 +60,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class ConstrainedStream:
     """An occurrence of a stream in a query.
 
     `filtered`: some filter predicate stands on it. `projected`: the attributes that the query gives out or needs for
@@ -74,7 +74,7 @@ class Stream:
     window: Extent | None = None
     filtered: bool = False
     projected: frozenset[str] | None = None
-    clock: Clock | None = None
+    clock: StreamClock | None = None
     rate: Rate = Rate()
     source: str | None = None
 
@@ -91,7 +91,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Column:
+class JoinAttribute:
     stream: str
     attribute: str
 
@@ -100,11 +100,11 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Equality:
+class JoinEquality:
     """A join predicate `left = right`."""
 
-    left: Column
-    right: Column
+    left: JoinAttribute
+    right: JoinAttribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +154,10 @@ class OrderedArrival:
     within: Extent
 
 
-Constraint: TypeAlias = Rids | ClusteredArrival | OrderedArrival
+ArrivalConstraint: TypeAlias = Rids | ClusteredArrival | OrderedArrival
 
 
-class Output(Enum):
+class JoinOutput(Enum):
     """What is made of the join's result."""
 
     INSERTIONS = "insertions"
@@ -167,13 +167,13 @@ class Output(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class JoinQuery:
+class ConstrainedJoin:
     """`SELECT ... FROM streams WHERE equalities AND filters`: an n-way windowed stream join (6.2)."""
 
-    streams: tuple[Stream, ...]
-    equalities: tuple[Equality, ...] = ()
-    constraints: tuple[Constraint, ...] = ()
-    output: Output = Output.CHANGES
+    streams: tuple[ConstrainedStream, ...]
+    equalities: tuple[JoinEquality, ...] = ()
+    constraints: tuple[ArrivalConstraint, ...] = ()
+    output: JoinOutput = JoinOutput.CHANGES
 
     def __post_init__(self) -> None:
         attributes = {stream.name: set(stream.attributes) for stream in self.streams}
@@ -183,19 +183,19 @@ class JoinQuery:
             if column.attribute not in attributes.get(column.stream, ()):
                 raise ValueError(f"there is no {column}")
 
-    def stream(self, name: str) -> Stream:
+    def stream(self, name: str) -> ConstrainedStream:
         return next(stream for stream in self.streams if stream.name == name)
 
 
-def _columns(query: JoinQuery) -> list[Column]:
+def _columns(query: ConstrainedJoin) -> list[JoinAttribute]:
     columns = [side for equality in query.equalities for side in (equality.left, equality.right)]
     for constraint in query.constraints:
         match constraint:
             case Rids():
-                columns += [Column(constraint.stream, name) for name in constraint.columns]
-                columns += [Column(constraint.target, name) for name in constraint.target_columns]
+                columns += [JoinAttribute(constraint.stream, name) for name in constraint.columns]
+                columns += [JoinAttribute(constraint.target, name) for name in constraint.target_columns]
             case ClusteredArrival():
-                columns += [Column(constraint.stream, name) for name in constraint.columns]
+                columns += [JoinAttribute(constraint.stream, name) for name in constraint.columns]
             case OrderedArrival():
-                columns.append(Column(constraint.stream, constraint.column))
+                columns.append(JoinAttribute(constraint.stream, constraint.column))
     return columns

@@ -14,15 +14,15 @@ from heapq import heappop, heappush
 from penstock.closing.kconstraints.join_graph import JoinGraph
 from penstock.closing.kconstraints.ordered import ordered_guards
 from penstock.closing.kconstraints.rates import duration, rows_during
-from penstock.closing.kconstraints.rids import Guard, clock_guards, rids_guards
-from penstock.closing.kconstraints.streams import Output, Stream
+from penstock.closing.kconstraints.rids import ArrivalGuard, clock_guards, rids_guards
+from penstock.closing.kconstraints.streams import ConstrainedStream, JoinOutput
 from penstock.closing.kconstraints.waits import After, Passed, Wait, WindowOn, step_within
 
 #: The sources of guards.
 GUARDS = (rids_guards, clock_guards, ordered_guards)
 
 
-def guards(graph: JoinGraph) -> tuple[Guard, ...]:
+def guards(graph: JoinGraph) -> tuple[ArrivalGuard, ...]:
     return tuple(guard for source in GUARDS for guard in source(graph))
 
 
@@ -30,11 +30,11 @@ def guards(graph: JoinGraph) -> tuple[Guard, ...]:
 class Deadlines:
     """For a row of `stream`, by when its partners in other streams have arrived, if guards tell."""
 
-    stream: Stream
+    stream: ConstrainedStream
     waits: Mapping[str, Wait]
     #: The last guard on the way to each target.
-    via: Mapping[str, Guard]
-    streams: Mapping[str, Stream]
+    via: Mapping[str, ArrivalGuard]
+    streams: Mapping[str, ConstrainedStream]
 
     def __contains__(self, target: str) -> bool:
         return target in self.waits
@@ -82,10 +82,10 @@ def _longest(waits: Iterable[Wait]) -> tuple[Wait, ...]:
     return tuple(found)
 
 
-def deadlines(graph: JoinGraph, found: Iterable[Guard]) -> Mapping[str, Deadlines]:
+def deadlines(graph: JoinGraph, found: Iterable[ArrivalGuard]) -> Mapping[str, Deadlines]:
     """The deadlines for the rows of each stream: shortest paths along the guards (Dijkstra)."""
     streams = {stream.name: stream for stream in graph.query.streams}
-    leaving: dict[str, list[Guard]] = {name: [] for name in graph.names}
+    leaving: dict[str, list[ArrivalGuard]] = {name: [] for name in graph.names}
     for guard in found:
         leaving[guard.stream].append(guard)
     return {name: _shortest(streams[name], leaving, streams) for name in graph.names}
@@ -93,10 +93,12 @@ def deadlines(graph: JoinGraph, found: Iterable[Guard]) -> Mapping[str, Deadline
 
 def takes_back(graph: JoinGraph) -> bool:
     """Whether result rows are deleted: rows must then be kept as long as they are in a result."""
-    return graph.query.output is Output.CHANGES and any(stream.window is not None for stream in graph.query.streams)
+    return graph.query.output is JoinOutput.CHANGES and any(stream.window is not None for stream in graph.query.streams)
 
 
-def badness(stream: Stream, wait: Wait, streams: Mapping[str, Stream]) -> tuple[int, int, int, int, int]:
+def badness(
+    stream: ConstrainedStream, wait: Wait, streams: Mapping[str, ConstrainedStream]
+) -> tuple[int, int, int, int, int]:
     """What a shorter wait is less of, for rows of a stream: open steps, rows of unknown duration, and what is known."""
     passings = sum(isinstance(step, Passed) for step in wait.steps)
     own = unknown = known = 0
@@ -111,10 +113,12 @@ def badness(stream: Stream, wait: Wait, streams: Mapping[str, Stream]) -> tuple[
     return passings, unknown, own, known, len(wait.steps)
 
 
-def _shortest(stream: Stream, leaving: Mapping[str, list[Guard]], streams: Mapping[str, Stream]) -> Deadlines:
+def _shortest(
+    stream: ConstrainedStream, leaving: Mapping[str, list[ArrivalGuard]], streams: Mapping[str, ConstrainedStream]
+) -> Deadlines:
     waits: dict[str, Wait] = {}
-    via: dict[str, Guard] = {}
-    start: tuple[tuple[int, ...], int, str, Wait, Guard | None] = ((), 0, stream.name, Wait(), None)
+    via: dict[str, ArrivalGuard] = {}
+    start: tuple[tuple[int, ...], int, str, Wait, ArrivalGuard | None] = ((), 0, stream.name, Wait(), None)
     queue, pushed = [start], 0
     while queue:
         _, _, name, wait, came_by = heappop(queue)

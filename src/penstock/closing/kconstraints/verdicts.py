@@ -18,7 +18,7 @@ class Component(Enum):
     UNKNOWN = "Unknown"
 
 
-class Kind(Enum):
+class ComponentKind(Enum):
     """How a component is bounded, best first."""
 
     WINDOW = "window"
@@ -30,7 +30,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class ComponentProof:
     """The rule, and the declarations that it leans on."""
 
     rule: str
@@ -38,8 +38,8 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Empty:
-    proof: Proof
+class EmptyComponent:
+    proof: ComponentProof
 
     @property
     def number(self) -> int:
@@ -50,30 +50,30 @@ class Empty:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class BoundedComponent:
     """As many rows as arrive on `counted` during the longest of the waits: at most `number`, if rates tell.
 
     `counted` is the component's own stream, or another with a row for each row of it.
     """
 
-    kind: Kind
+    kind: ComponentKind
     counted: str
     waits: tuple[Wait, ...]
     number: int | None
-    proof: Proof
+    proof: ComponentProof
 
     def __str__(self) -> str:
         match self.kind:
-            case Kind.WINDOW:
+            case ComponentKind.WINDOW:
                 words = f"the rows of {self.counted} in its window of {self.waits[0]}"
-            case Kind.K:
+            case ComponentKind.K:
                 words = f"the rows of {self.counted} that arrive during {_or(self.waits)}"
-            case Kind.OPEN:
+            case ComponentKind.OPEN:
                 words = f"the rows of {self.counted} that wait for {_or(self.waits)}"
         return words if self.number is None else f"{words}: at most {self.number}"
 
 
-Bound: TypeAlias = Empty | Bounded
+ComponentBound: TypeAlias = EmptyComponent | BoundedComponent
 
 
 def _or(waits: Iterable[Wait]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.closing.kconstraints.streams import Column, Constraint, Extent, Rows, Time
+from penstock.closing.kconstraints.streams import ArrivalConstraint, Extent, JoinAttribute, RowCount, TimeSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Lapse:
 class Passed:
     """Until the ordered column has passed the row's value, and by OA(k) no smaller value can follow."""
 
-    column: Column
+    column: JoinAttribute
     within: Extent
 
     def __str__(self) -> str:
         return f"the passing of {self.column} (by {extent_words(self.within)})"
 
 
-Step: TypeAlias = After | Lapse | Passed
+WaitStep: TypeAlias = After | Lapse | Passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class WindowOn:
 class SameClock:
     """Two time columns are equal: `later` comes within `delay` of the time that both tell, and so after `earlier`."""
 
-    earlier: Column
-    later: Column
+    earlier: JoinAttribute
+    later: JoinAttribute
     delay: int
 
 
 #: What a proof leans on.
-Fact: TypeAlias = Constraint | WindowOn | SameClock
+Fact: TypeAlias = ArrivalConstraint | WindowOn | SameClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Wait:
     A step of no time is one: until it is over, other rows of the same instant may come.
     """
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WaitStep, ...] = ()
     leans_on: tuple[Fact, ...] = ()
 
     @property
@@ -92,7 +92,7 @@ class Wait:
         """Whether it is the stay in one window and nothing else."""
         return len(self.leans_on) == 1 and isinstance(self.leans_on[0], WindowOn)
 
-    def then(self, step: Step, fact: Fact) -> Wait:
+    def then(self, step: WaitStep, fact: Fact) -> Wait:
         is_nothing = isinstance(step, After) and step.rows == 0
         return Wait(self.steps if is_nothing else (*self.steps, step), (*self.leans_on, fact))
 
@@ -100,20 +100,20 @@ class Wait:
         return ", then ".join(map(str, self.steps)) or "no time"
 
 
-def step_within(stream: str, extent: Extent) -> Step:
+def step_within(stream: str, extent: Extent) -> WaitStep:
     """The step that an extent is, where rows are counted on a stream."""
     match extent:
-        case Rows(n):
+        case RowCount(n):
             return After(stream, n)
-        case Time(microseconds):
+        case TimeSpan(microseconds):
             return Lapse(microseconds)
 
 
 def extent_words(extent: Extent) -> str:
     match extent:
-        case Rows(n):
+        case RowCount(n):
             return f"{n} row{'' if n == 1 else 's'}"
-        case Time(microseconds):
+        case TimeSpan(microseconds):
             return _time(microseconds)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses
-from penstock.closing.punctuation.query import Attribute
+from penstock.closing.punctuation.query import JoinAttribute
 from penstock.closing.punctuation.schemes import Scheme
 from penstock.effort import spend
 
@@ -22,12 +22,12 @@ K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SchemeRule:
     """A scheme over classes: its stream is reached when `needs` are known and `order` has an upper bound."""
 
     scheme: Scheme
     #: The punctuable attributes and their classes.
-    attributes: tuple[tuple[Attribute, int], ...]
+    attributes: tuple[tuple[JoinAttribute, int], ...]
     needs: frozenset[int]
     order: int | None
     #: A stream that must be reached before, as the one whose rows refer to rows of this.
@@ -43,11 +43,11 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class SchemeRules:
     """The schemes of a query as rules, with who waits for which class."""
 
     classes: JoinClasses
-    rules: tuple[Rule, ...]
+    rules: tuple[SchemeRule, ...]
     waiting: Mapping[int, tuple[int, ...]]
     waiting_for_order: Mapping[int, tuple[int, ...]]
     waiting_for_stream: Mapping[str, tuple[int, ...]]
@@ -76,7 +76,7 @@ class Reach:
     #: Classes that these bound from above.
     above: frozenset[int]
 
-    def lets(self, rule: Rule) -> bool:
+    def lets(self, rule: SchemeRule) -> bool:
         """The rule may fire: whether it is one of the search's or not."""
         return (
             rule.needs <= self.known
@@ -85,22 +85,22 @@ class Reach:
         )
 
 
-def rules_of(classes: JoinClasses, schemes: Iterable[Scheme]) -> Rules:
+def rules_of(classes: JoinClasses, schemes: Iterable[Scheme]) -> SchemeRules:
     """A scheme of a stream that the query does not read, or of an attribute that it does not mention, helps nobody."""
     found = (_rule(classes, scheme) for scheme in dict.fromkeys(schemes) if scheme.stream in classes.by_stream)
     return combined(classes, [rule for rule in found if rule is not None])
 
 
-def _rule(classes: JoinClasses, scheme: Scheme) -> Rule | None:
-    attributes = [Attribute(scheme.stream, name) for name in scheme.attributes]
-    order = classes.of.get(Attribute(scheme.stream, scheme.order)) if scheme.order else None
+def _rule(classes: JoinClasses, scheme: Scheme) -> SchemeRule | None:
+    attributes = [JoinAttribute(scheme.stream, name) for name in scheme.attributes]
+    order = classes.of.get(JoinAttribute(scheme.stream, scheme.order)) if scheme.order else None
     if not all(at in classes.of for at in attributes) or (order is None) != (scheme.order is None):
         return None
     numbered = tuple((at, classes.of[at]) for at in attributes)
-    return Rule(scheme, numbered, frozenset(number for _, number in numbered), order)
+    return SchemeRule(scheme, numbered, frozenset(number for _, number in numbered), order)
 
 
-def combined(classes: JoinClasses, rules: Sequence[Rule]) -> Rules:
+def combined(classes: JoinClasses, rules: Sequence[SchemeRule]) -> SchemeRules:
     spend(1 + len(rules))
     waiting: dict[int, list[int]] = {}
     waiting_for_order: dict[int, list[int]] = {}
@@ -115,11 +115,11 @@ def combined(classes: JoinClasses, rules: Sequence[Rule]) -> Rules:
     waits = _frozen(waiting), _frozen(waiting_for_order), _frozen(waiting_for_stream)
     conditions = tuple(rule.conditions for rule in rules)
     free = tuple(index for index, number in enumerate(conditions) if not number)
-    return Rules(classes, tuple(rules), *waits, conditions, free)
+    return SchemeRules(classes, tuple(rules), *waits, conditions, free)
 
 
 def reach(
-    rules: Rules,
+    rules: SchemeRules,
     start: Iterable[str],
     inputs: Mapping[str, Sequence[str]] | None = None,
     classes: Iterable[int] = (),
@@ -144,7 +144,7 @@ def reach(
 class _Search:
     """The state of one search; everything in it only grows. It costs no more than what it reaches."""
 
-    def __init__(self, rules: Rules, inputs: Mapping[str, Sequence[str]] | None) -> None:
+    def __init__(self, rules: SchemeRules, inputs: Mapping[str, Sequence[str]] | None) -> None:
         self.rules = rules
         self.inputs = inputs
         self.upward, self.downward = rules.classes.upward, rules.classes.downward

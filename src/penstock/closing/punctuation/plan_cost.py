@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from math import inf, prod
 
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
-from penstock.closing.punctuation.plans import Join, JoinCost
+from penstock.closing.punctuation.plans import JoinCost, TreeJoin
 from penstock.closing.punctuation.purgeability import AtMost, Between, Known, Purgeability, Purgeable, SameAs
-from penstock.closing.punctuation.query import Attribute, JoinQuery
+from penstock.closing.punctuation.query import JoinAttribute, PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 
 
@@ -24,7 +24,7 @@ class Statistics:
 
     rates: Mapping[str, float] = field(default_factory=dict)
     delays: Mapping[Scheme, float] = field(default_factory=dict)
-    values: Mapping[Attribute, float] = field(default_factory=dict)
+    values: Mapping[JoinAttribute, float] = field(default_factory=dict)
     #: Taken for what is not given.
     rate: float = 1.0
     delay: float = 1.0
@@ -48,11 +48,11 @@ def waiting_time(state: Purgeability, statistics: Statistics) -> float:
     return max(ready.values(), default=0.0)
 
 
-def rows_held(query: JoinQuery, statistics: Statistics) -> JoinCost:
+def rows_held(query: PunctuatedJoin, statistics: Statistics) -> JoinCost:
     """The cost of a join as the number of rows in its states, for `cheapest_plan`."""
     classes = join_classes(query)
 
-    def cost(join: Join, states: Sequence[Purgeability]) -> float:
+    def cost(join: TreeJoin, states: Sequence[Purgeability]) -> float:
         rates = [_rate(classes, statistics, each.streams) for each in join.inputs]
         held = (rate * waiting_time(state, statistics) for rate, state in zip(rates, states, strict=True))
         return sum(held)
@@ -77,7 +77,7 @@ def _selectivity(classes: JoinClasses, statistics: Statistics, streams: tuple[st
     return selectivity
 
 
-def _sources(known: Known) -> list[Attribute]:
+def _sources(known: Known) -> list[JoinAttribute]:
     match known:
         case SameAs(_, source):
             return [source]

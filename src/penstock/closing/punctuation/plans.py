@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
 
-from penstock.closing.punctuation.forward_chaining import Rules, reach, rules_of
+from penstock.closing.punctuation.forward_chaining import SchemeRules, reach, rules_of
 from penstock.closing.punctuation.join_classes import join_classes
 from penstock.closing.punctuation.purgeability import Purgeability, purgeability_by
-from penstock.closing.punctuation.query import JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class TreeLeaf:
     """A stream."""
 
     stream: str
@@ -35,10 +35,10 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class TreeJoin:
     """A join of two inputs or, an MJoin, of more."""
 
-    inputs: tuple[Plan, ...]
+    inputs: tuple[JoinTree, ...]
 
     def __post_init__(self) -> None:
         if len(self.inputs) < 2 or len(set(self.streams)) != len(self.streams):
@@ -52,14 +52,14 @@ class Join:
         return f"({' ⋈ '.join(map(str, self.inputs))})"
 
 
-Plan = Leaf | Join
+JoinTree = TreeLeaf | TreeJoin
 
 
 @dataclass(frozen=True, slots=True)
 class JoinSafety:
     """One join of a plan: whether the state of each of its inputs is purgeable."""
 
-    join: Join
+    join: TreeJoin
     states: tuple[Purgeability, ...]
 
     @property
@@ -79,26 +79,26 @@ class PlanSafety:
 
 
 #: The cost of one join: its inputs, each with the proof that its state is purgeable.
-JoinCost = Callable[[Join, Sequence[Purgeability]], float]
+JoinCost = Callable[[TreeJoin, Sequence[Purgeability]], float]
 
 
-def check_plan(query: JoinQuery, schemes: Iterable[Scheme], plan: Plan) -> PlanSafety:
+def check_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], plan: JoinTree) -> PlanSafety:
     """The safety of each join of a plan. Figure 7 of 004: joins of two are unsafe where the join of three is safe.
 
-    >>> from penstock.closing.punctuation.query import Attribute, Equality, Stream
-    >>> streams = Stream("s1", ("a", "b")), Stream("s2", ("b", "c")), Stream("s3", ("a", "c"))
+    >>> from penstock.closing.punctuation.query import JoinAttribute, JoinEquality, PunctuatedStream
+    >>> streams = PunctuatedStream("s1", ("a", "b")), PunctuatedStream("s2", ("b", "c")), PunctuatedStream("s3", ("a", "c"))
     >>> pairs = [("s1", "s2", "b"), ("s2", "s3", "c"), ("s3", "s1", "a")]
-    >>> query = JoinQuery(streams, tuple(Equality(Attribute(s, x), Attribute(t, x)) for s, t, x in pairs))
+    >>> query = PunctuatedJoin(streams, tuple(JoinEquality(JoinAttribute(s, x), JoinAttribute(t, x)) for s, t, x in pairs))
     >>> schemes = [Scheme("s1", ("b",)), Scheme("s2", ("c",)), Scheme("s3", ("a",))]
-    >>> s1, s2, s3 = map(Leaf, query.names)
-    >>> check_plan(query, schemes, Join((s1, s2, s3))).safe, check_plan(query, schemes, Join((Join((s1, s2)), s3))).safe
+    >>> s1, s2, s3 = map(TreeLeaf, query.names)
+    >>> check_plan(query, schemes, TreeJoin((s1, s2, s3))).safe, check_plan(query, schemes, TreeJoin((TreeJoin((s1, s2)), s3))).safe
     (True, False)
     """
     rules = rules_of(join_classes(query), schemes)
     return PlanSafety(tuple(JoinSafety(join, _states(rules, join)) for join in _joins(plan)))
 
 
-def safe_plans(query: JoinQuery, schemes: Iterable[Scheme]) -> Iterator[Plan]:
+def safe_plans(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> Iterator[JoinTree]:
     """All safe plans, the one MJoin over all streams first; inputs stand in the query's order.
 
     Only safe joins are built upon, so a query with few safe joins has few plans to go through. There may be very many:
@@ -107,13 +107,13 @@ def safe_plans(query: JoinQuery, schemes: Iterable[Scheme]) -> Iterator[Plan]:
     rules = rules_of(join_classes(query), schemes)
     is_safe = _memory(rules)
 
-    def plans(streams: tuple[str, ...]) -> Iterator[Plan]:
+    def plans(streams: tuple[str, ...]) -> Iterator[JoinTree]:
         if len(streams) == 1:
-            yield Leaf(streams[0])
+            yield TreeLeaf(streams[0])
             return
         for parts in _partitions(streams):
             if is_safe(parts) and all(buildable(part) for part in parts):
-                yield from (Join(inputs) for inputs in product(*(tuple(plans(part)) for part in parts)))
+                yield from (TreeJoin(inputs) for inputs in product(*(tuple(plans(part)) for part in parts)))
 
     @cache
     def buildable(streams: tuple[str, ...]) -> bool:
@@ -122,7 +122,7 @@ def safe_plans(query: JoinQuery, schemes: Iterable[Scheme]) -> Iterator[Plan]:
     yield from plans(query.names)
 
 
-def cheapest_plan(query: JoinQuery, schemes: Iterable[Scheme], cost: JoinCost, most: int = 8) -> Plan | None:
+def cheapest_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], cost: JoinCost, most: int = 8) -> JoinTree | None:
     """A safe plan of least cost, or None if the query is not safe.
 
     Up to `most` streams all safe plans compete, by dynamic programming over sets of streams as in System R. Beyond,
@@ -135,19 +135,19 @@ def cheapest_plan(query: JoinQuery, schemes: Iterable[Scheme], cost: JoinCost, m
     return _grown(rules, cost, query.names)
 
 
-def _cheapest(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> tuple[float, Plan] | None:
+def _cheapest(rules: SchemeRules, cost: JoinCost, names: tuple[str, ...]) -> tuple[float, JoinTree] | None:
     is_safe = _memory(rules)
 
     @cache
-    def best(streams: tuple[str, ...]) -> tuple[float, Plan] | None:
+    def best(streams: tuple[str, ...]) -> tuple[float, JoinTree] | None:
         if len(streams) == 1:
-            return 0.0, Leaf(streams[0])
-        least: tuple[float, Plan] | None = None
+            return 0.0, TreeLeaf(streams[0])
+        least: tuple[float, JoinTree] | None = None
         for parts in _partitions(streams):
             if is_safe(parts):
                 inputs = [each for part in parts if (each := best(part)) is not None]
                 if len(inputs) == len(parts):
-                    join = Join(tuple(plan for _, plan in inputs))
+                    join = TreeJoin(tuple(plan for _, plan in inputs))
                     total = cost(join, _states(rules, join)) + sum(below for below, _ in inputs)
                     if least is None or total < least[0]:
                         least = total, join
@@ -156,13 +156,13 @@ def _cheapest(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> tuple[flo
     return best(names)
 
 
-def _grown(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> Plan | None:
-    inputs: tuple[Plan, ...] = tuple(Leaf(name) for name in names)
-    if not _safe_join(rules, Join(inputs)):
+def _grown(rules: SchemeRules, cost: JoinCost, names: tuple[str, ...]) -> JoinTree | None:
+    inputs: tuple[JoinTree, ...] = tuple(TreeLeaf(name) for name in names)
+    if not _safe_join(rules, TreeJoin(inputs)):
         return None
-    total, below, tries = cost(Join(inputs), _states(rules, Join(inputs))), 0.0, _TRIES
+    total, below, tries = cost(TreeJoin(inputs), _states(rules, TreeJoin(inputs))), 0.0, _TRIES
     while len(inputs) > 2 and tries:
-        pairs = [pair for pair in map(Join, combinations(inputs, 2)) if _safe_join(rules, pair)]
+        pairs = [pair for pair in map(TreeJoin, combinations(inputs, 2)) if _safe_join(rules, pair)]
         moves = []
         for price, pair in sorted(((cost(p, _states(rules, p)), p) for p in pairs), key=lambda move: move[0])[:tries]:
             top = _put_together(inputs, pair)
@@ -173,19 +173,19 @@ def _grown(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> Plan | None:
         if best is None or best[0] >= total:
             break
         total, below, inputs = best
-    return Join(inputs)
+    return TreeJoin(inputs)
 
 
-def _put_together(inputs: tuple[Plan, ...], pair: Join) -> Join:
+def _put_together(inputs: tuple[JoinTree, ...], pair: TreeJoin) -> TreeJoin:
     left, right = pair.inputs
-    return Join(tuple(pair if each is left else each for each in inputs if each is not right))
+    return TreeJoin(tuple(pair if each is left else each for each in inputs if each is not right))
 
 
 #: Joins whose cost is looked at, beyond the streams for which all plans are.
 _TRIES = 32
 
 
-def _memory(rules: Rules) -> Callable[[tuple[tuple[str, ...], ...]], bool]:
+def _memory(rules: SchemeRules) -> Callable[[tuple[tuple[str, ...], ...]], bool]:
     @cache
     def is_safe(parts: tuple[tuple[str, ...], ...]) -> bool:
         return _is_safe(rules, parts)
@@ -193,11 +193,11 @@ def _memory(rules: Rules) -> Callable[[tuple[tuple[str, ...], ...]], bool]:
     return is_safe
 
 
-def _safe_join(rules: Rules, join: Join) -> bool:
+def _safe_join(rules: SchemeRules, join: TreeJoin) -> bool:
     return _is_safe(rules, tuple(each.streams for each in join.inputs))
 
 
-def _is_safe(rules: Rules, parts: tuple[tuple[str, ...], ...]) -> bool:
+def _is_safe(rules: SchemeRules, parts: tuple[tuple[str, ...], ...]) -> bool:
     if rules.classes.solution is None:
         return True
     inputs = {stream: part for part in parts for stream in part}
@@ -205,13 +205,13 @@ def _is_safe(rules: Rules, parts: tuple[tuple[str, ...], ...]) -> bool:
     return all(len(reach(rules, part, inputs).streams) == len(inputs) for part in growing)
 
 
-def _states(rules: Rules, join: Join) -> tuple[Purgeability, ...]:
+def _states(rules: SchemeRules, join: TreeJoin) -> tuple[Purgeability, ...]:
     inputs = {stream: each.streams for each in join.inputs for stream in each.streams}
     return tuple(purgeability_by(rules, each.streams, inputs) for each in join.inputs)
 
 
-def _joins(plan: Plan) -> Iterator[Join]:
-    if isinstance(plan, Join):
+def _joins(plan: JoinTree) -> Iterator[TreeJoin]:
+    if isinstance(plan, TreeJoin):
         for each in plan.inputs:
             yield from _joins(each)
         yield plan

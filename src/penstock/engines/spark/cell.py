@@ -22,7 +22,7 @@ from penstock.engines.spark import revival
 from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.clock import Clock
 from penstock.engines.spark.metrics import note
-from penstock.engines.spark.packing import Kind, Packet, opened, rows_packets
+from penstock.engines.spark.packing import Packet, PacketKind, opened, rows_packets
 from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.revival import Live
 from penstock.engines.spark.source import by_cell
@@ -43,7 +43,7 @@ _FRAME_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CellRow:
     """A row of Spark's: a packet and its address, or a note for the driver."""
 
     address: int
@@ -55,7 +55,7 @@ class Row:
 class _Made:
     """What a step makes: rows for the next operator, and for Spark's state the pages that changed, and the head."""
 
-    rows: list[Row]
+    rows: list[CellRow]
     pages: list[tuple[str, bytes]]
     head: str
 
@@ -70,7 +70,7 @@ class CellProcessor:
         self._head, self._pages = head, pages
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
-        held: list[Row] = []
+        held: list[CellRow] = []
         size = 0
         for row in self._passed(int(key[0]), rows):
             held.append(row)
@@ -81,7 +81,7 @@ class CellProcessor:
         if held:
             yield self._frame(held)
 
-    def _passed(self, key: int, rows: Any) -> Iterator[Row]:
+    def _passed(self, key: int, rows: Any) -> Iterator[CellRow]:
         """What the next operator gets: packets that are for others, and what this step makes of its own."""
         address = self._work.addresses.at(self._level, key)
         mine: list[bytes] = []
@@ -90,16 +90,16 @@ class CellProcessor:
                 if to == address:
                     mine.append(data)
                 else:
-                    yield Row(int(to), data, told)
+                    yield CellRow(int(to), data, told)
         yield from self._try_step(address, mine)
 
-    def _frame(self, rows: list[Row]) -> pd.DataFrame:
+    def _frame(self, rows: list[CellRow]) -> pd.DataFrame:
         addresses, above = self._work.addresses, self._level + 1
         at = [addresses.key(row.address, above) if above < addresses.levels else 0 for row in rows]
         numbers = {"at": np.array(at, np.int32), "address": np.array([row.address for row in rows], np.int32)}
         return pd.DataFrame({**numbers, "data": [row.data for row in rows], "note": [row.note for row in rows]})
 
-    def _try_step(self, address: int, mine: list[bytes]) -> list[Row]:
+    def _try_step(self, address: int, mine: list[bytes]) -> list[CellRow]:
         """Steps a cell, and changes Spark's state all at once or not at all.
 
         All that a step changes is at hand before the first of it is written. Whatever fails after that fails the task,
@@ -205,7 +205,7 @@ class CellStep:
         """What the next step must be told, besides the machine."""
         return {"clock": self.clock.saved(), "tables": self._has_tables}
 
-    def run(self, packets: list[bytes]) -> Iterator[Row]:
+    def run(self, packets: list[bytes]) -> Iterator[CellRow]:
         schemas = [route.leaf.schema for route in self._fragment.routes]
         came = [opened(data, schemas, self._live.dictionary) for data in packets]
         self._read_time(came)
@@ -218,7 +218,7 @@ class CellStep:
         out = self._live.machine.step(inputs, self.clock.until, arrivals)
         yield from self._sent(out)
         sweep(self._live.dictionary, [self._live.machine])
-        yield Row(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, self._is_clock))
+        yield CellRow(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, self._is_clock))
 
     @property
     def _is_clock(self) -> bool:
@@ -226,7 +226,7 @@ class CellStep:
 
     def _read_time(self, came: list[Packet]) -> None:
         self.clock.read([marker for packet in came for marker in packet.segments], self._work.delays)
-        if any(packet.kind is Kind.CLOSE for packet in came):
+        if any(packet.kind is PacketKind.CLOSE for packet in came):
             self.clock.close(self._work.horizon, self._work.own)
 
     def _arrivals(self, came: list[Packet]) -> Ints:
@@ -236,7 +236,7 @@ class CellStep:
         """
         arrived = []
         for packet in came:
-            if packet.kind is Kind.INSTANTS:
+            if packet.kind is PacketKind.INSTANTS:
                 assert packet.segment is not None
                 assert packet.deltas is not None
                 late = packet.deltas.ts < self.clock.earliest[packet.segment]
@@ -247,7 +247,7 @@ class CellStep:
 
     def _input(self, came: list[Packet], leaf: int) -> Deltas:
         """What came for a leaf, in the order of arrival, without what is late."""
-        mine = [packet for packet in came if packet.kind is Kind.ROWS and packet.leaf == leaf]
+        mine = [packet for packet in came if packet.kind is PacketKind.ROWS and packet.leaf == leaf]
         mine.sort(key=lambda packet: (packet.segment or packet.sender, packet.sequence))
         parts = []
         for packet in mine:
@@ -265,7 +265,7 @@ class CellStep:
             np.concatenate([part.rows for part in parts]),
         )
 
-    def _sent(self, out: Deltas) -> Iterator[Row]:
+    def _sent(self, out: Deltas) -> Iterator[CellRow]:
         schema, dictionary = self._fragment.root.schema, self._live.dictionary
         if self._fragment is self._work.plan.last:
             yield from self._results(out)
@@ -274,14 +274,14 @@ class CellStep:
             for cell, rows in by_cell(cells, out.take(picked)):
                 to = self._work.addresses.of(exchange.fragment, cell)
                 for packet in rows_packets(rows, schema, dictionary, exchange.leaf, self._address):
-                    yield Row(to, packet)
+                    yield CellRow(to, packet)
 
-    def _results(self, out: Deltas) -> Iterator[Row]:
+    def _results(self, out: Deltas) -> Iterator[CellRow]:
         dictionary, folder = self._live.dictionary, self._work.out
         if folder is None:
             for packet in rows_packets(out, self._fragment.root.schema, dictionary, 0, self._address):
-                yield Row(OUT, packet)
+                yield CellRow(OUT, packet)
         elif len(out) or self._is_clock:
             results = result_table(out, self._work.schema, dictionary)
             # One cell writes a file even of nothing, so that the folder always says which columns there are.
-            yield Row(OUT, write_results(results, folder, file_name(self._cell)))
+            yield CellRow(OUT, write_results(results, folder, file_name(self._cell)))

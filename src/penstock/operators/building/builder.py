@@ -23,12 +23,12 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.kernels import counting
 from penstock.operators.bag import Bag
 from penstock.operators.building.groups import build_aggregate, build_counting, build_ending
 from penstock.operators.building.joins import build_join, build_semi_join
-from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured
+from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, StoredRelation, measured
 from penstock.operators.building.windows import build_arrivals, build_window
 from penstock.operators.gauges import Gauges
 from penstock.operators.groups.counting import FUNCTIONS
@@ -125,7 +125,7 @@ class Builder:
                 return build_aggregate(self, relation)[1]
             case Distinct(below):
                 return build_counting(self, counting.DISTINCT, (below,))[1]
-            case Ending():
+            case GroupEnding():
                 return build_ending(self, relation)
             case SetOp(SetOperator.UNION, True, left, right):
                 return self._union_all(left, right)
@@ -133,14 +133,14 @@ class Builder:
                 return build_counting(self, FUNCTIONS[op, all_], (left, right))[1]
         raise AssertionError(f"no operator for {relation}")
 
-    def events(self, relation: Relation) -> Stored:
+    def events(self, relation: Relation) -> StoredRelation:
         """The relation with its rows stored."""
         is_inner = self.gauges.is_building(relation)
         with self.gauges.building(relation) as gauge:
             stored = build_window(self, relation) if isinstance(relation, Scan) else self._bag(relation)
         return stored if is_inner else replace(stored, events=measured(stored.events, gauge))
 
-    def narrowed(self, node: DeltaNode, stored: Stored, schema: Schema) -> DeltaNode:
+    def narrowed(self, node: DeltaNode, stored: StoredRelation, schema: Schema) -> DeltaNode:
         """Rows of a store, without the columns that only others read."""
         if stored.schema == schema:
             return node
@@ -152,12 +152,12 @@ class Builder:
 
         return narrow
 
-    def _bag(self, relation: Relation) -> Stored:
+    def _bag(self, relation: Relation) -> StoredRelation:
         deltas = self.deltas(relation)
         bag = Bag(self.memory, self.name("bag"), row_width(len(relation.schema)))
         self.keeps(bag.store, relation.schema)
         self.stores.append(bag.store)
-        return Stored(relation.schema, bag.store, lambda step: bag.step(deltas(step)))
+        return StoredRelation(relation.schema, bag.store, lambda step: bag.step(deltas(step)))
 
     def name(self, what: str) -> str:
         self._number += 1

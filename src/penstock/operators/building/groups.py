@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
-from penstock.closing.group_closers import Ending, EndingValues, Seen
+from penstock.closing.group_closers import EndingValues, GroupEnding, WithFirstRow
 from penstock.closing.join_variables import is_monotone
 from penstock.kernels import counting
 from penstock.kernels.aggregation import ORDERED
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
 
 
-def build_ending(build: Builder, node: Ending) -> DeltaNode:
+def build_ending(build: Builder, node: GroupEnding) -> DeltaNode:
     """Groups of which nothing is kept once they have ended."""
     with build.gauges.building(node.input) as gauge:
         operator, groups = _grouping(build, node.input)
@@ -42,7 +42,7 @@ def build_ending(build: Builder, node: Ending) -> DeltaNode:
     evidence = [build.deltas(scan) for scan in node.evidence]
     keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
     endings = Endings(build.memory, build.name("endings"), node, keys, build.dictionary)
-    has_seen = any(isinstance(closer, Seen) for closer in node.all_closers())
+    has_seen = any(isinstance(closer, WithFirstRow) for closer in node.all_closers())
     build.holders += endings.holders
     build.gauges.top.counts.append(endings.__len__)
     values = [_build_values(build, operator, each) for each in node.values]

@@ -14,7 +14,7 @@ from penstock.algebra.relations import AntiJoin, Join, Relation, Rows, Schema, S
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.closing.rules import ByKey, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
-from penstock.operators.building.nodes import DeltaNode, EventNode, Step, Stored, once
+from penstock.operators.building.nodes import DeltaNode, EventNode, Step, StoredRelation, once
 from penstock.operators.building.windows import build_arrivals, build_purgeable
 from penstock.operators.joins.bucket_join import (
     BucketInputs,
@@ -165,10 +165,10 @@ def build_totals(build: Builder, node: Constant, summed: Sequence[Summed]) -> tu
 
 def _bucket_inputs(
     build: Builder, join: Join, operands: Sequence[Relation], buckets: Sequence[Buckets | None]
-) -> tuple[list[DeltaNode | EventNode], list[Stored], list[ConstantSynopsis | None]]:
+) -> tuple[list[DeltaNode | EventNode], list[StoredRelation], list[ConstantSynopsis | None]]:
     """What inputs give in a step, where their rows or samples are, and the synopses of those that have buckets."""
     nodes: list[DeltaNode | EventNode] = []
-    parts: list[Stored] = []
+    parts: list[StoredRelation] = []
     synopses: list[ConstantSynopsis | None] = []
     for number, (operand, kept) in enumerate(zip(operands, buckets, strict=True)):
         if kept is None:
@@ -186,11 +186,13 @@ def _bucket_inputs(
         build.stores.append(synopsis.store)
         build.purges_within_step |= kept.space is not None
         synopses.append(synopsis)
-        parts.append(Stored(schema, synopsis.store, _no_events))
+        parts.append(StoredRelation(schema, synopsis.store, _no_events))
     return nodes, parts, synopses
 
 
-def _stretched(build: Builder, node: DeltaNode, schema: Schema, kept: Buckets, parts: Sequence[Stored]) -> DeltaNode:
+def _stretched(
+    build: Builder, node: DeltaNode, schema: Schema, kept: Buckets, parts: Sequence[StoredRelation]
+) -> DeltaNode:
     """Rows with the columns that are found in tables. `parts` will hold these when the first row comes."""
     if not kept.stretches:
         return node
@@ -222,7 +224,7 @@ class _PurgeableInput:
             #: Whether rows that are not let in would be missing in the window's count.
             self.counts = isinstance(scan.spec, Rows)
             build.stores.append(self.window.store)
-        self.stored = Stored(scan.schema, self.window.store, lambda step: self.step(step, self.arrivals(step)))
+        self.stored = StoredRelation(scan.schema, self.window.store, lambda step: self.step(step, self.arrivals(step)))
 
     def step(self, step: Step, came: Deltas) -> Events:
         """The events of rows that came, those that were let in."""
@@ -337,12 +339,12 @@ def _passing_semi_join(build: Builder, relation: PassingSemiJoin | PassingAntiJo
     return lambda step: matched(passing, changes(step), table.events(step), operator)
 
 
-def _passing_inputs(build: Builder, node: Passing) -> tuple[DeltaNode, list[Stored], RowStore]:
+def _passing_inputs(build: Builder, node: Passing) -> tuple[DeltaNode, list[StoredRelation], RowStore]:
     """What comes of the input that passes, where each input's rows are, and where those are for a while."""
     own = node.inputs[node.passing]
     # Nobody has to find these rows again, so they are not among what is persisted.
     store = RowStore(Memory(), "passing", row_width(len(own.schema)))
-    passing = Stored(own.schema, store, _no_events)
+    passing = StoredRelation(own.schema, store, _no_events)
     changes: list[DeltaNode] = []
     parts = []
     for number, below in enumerate(node.inputs):
@@ -357,7 +359,7 @@ def _core(
     build: Builder,
     join: Join,
     columns: Schema,
-    parts: Sequence[Stored],
+    parts: Sequence[StoredRelation],
     *,
     insert_only: bool = False,
     looked_up: Iterable[tuple[int, tuple[int, ...]]] = (),

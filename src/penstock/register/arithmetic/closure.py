@@ -18,7 +18,14 @@ from fractions import Fraction
 from math import ceil, floor, lcm
 
 from penstock.effort import kept, spend
-from penstock.register.arithmetic.query import Attribute, Comparison, Constant, Domain, Op, Query
+from penstock.register.arithmetic.query import (
+    ComparedAttribute,
+    Comparison,
+    ConjunctiveQuery,
+    ConstantValue,
+    Domain,
+    Op,
+)
 
 #: One, in infinitesimals: more than any path has strict steps.
 WHOLE = 1 << 32
@@ -59,7 +66,7 @@ class Upper:
 class Closure:
     """What the comparisons of a satisfiable query imply. Nodes are numbers: 0, then the attributes in their order."""
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[ComparedAttribute, ...]
     #: `matrix[u][v]` limits u - v.
     matrix: Matrix
     uppers: tuple[Upper, ...]
@@ -69,9 +76,9 @@ class Closure:
     #: How many infinitesimals 1 is.
     one: int
     #: Constants that have no order, by the number that stands for them.
-    codes: tuple[Constant, ...]
+    codes: tuple[ConstantValue, ...]
 
-    def node(self, attribute: Attribute) -> int:
+    def node(self, attribute: ComparedAttribute) -> int:
         return self.attributes.index(attribute) + 1
 
     def above(self, node: int) -> Limit:
@@ -85,9 +92,9 @@ class Closure:
     def values(self, node: int) -> int | None:
         """How many values the attribute can have (section 6: it is bounded if they are finitely many).
 
-        >>> from penstock.register.arithmetic.query import Attribute, Comparison, Op, Query
-        >>> a = Attribute("S", "a")
-        >>> closure = close(Query.over("S", [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20)], [a], distinct=True))
+        >>> from penstock.register.arithmetic.query import ComparedAttribute, Comparison, Op, ConjunctiveQuery
+        >>> a = ComparedAttribute("S", "a")
+        >>> closure = close(ConjunctiveQuery.over("S", [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20)], [a], distinct=True))
         >>> closure.values(closure.node(a))
         9
         """
@@ -128,7 +135,7 @@ class Closure:
         return bool(said & {(apart.left, apart.right, apart.value), (apart.right, apart.left, -apart.value)})
 
 
-def close(query: Query) -> Closure | None:
+def close(query: ConjunctiveQuery) -> Closure | None:
     """The closure of a query's comparisons, or None if they contradict each other."""
     attributes = query.attributes
     nodes = {attribute: number for number, attribute in enumerate(attributes, 1)}
@@ -242,8 +249,8 @@ def _is_inside(matrix: Matrix, apart: Apart) -> bool:
 class _Reader:
     """Turns comparisons into limits."""
 
-    nodes: dict[Attribute, int]
-    codes: dict[Constant, int]
+    nodes: dict[ComparedAttribute, int]
+    codes: dict[ConstantValue, int]
     one: int
     steps: tuple[int, ...]
 
@@ -274,42 +281,42 @@ class _Reader:
         right, at_right = self._side(comparison.right, comparison.attributes[0].domain)
         return left, right, (at_right - at_left + Fraction(comparison.offset)) * self.one
 
-    def _side(self, side: Attribute | Constant, domain: Domain) -> tuple[int, Fraction]:
-        if isinstance(side, Attribute):
+    def _side(self, side: ComparedAttribute | ConstantValue, domain: Domain) -> tuple[int, Fraction]:
+        if isinstance(side, ComparedAttribute):
             return self.nodes[side], Fraction(0)
         return ZERO, Fraction(self.codes[side]) if domain is Domain.OTHER else number(side)
 
 
-def number(constant: Constant) -> Fraction:
+def number(constant: ConstantValue) -> Fraction:
     """An ordered constant, exactly."""
     if isinstance(constant, int | float | Fraction | Decimal):
         return Fraction(constant)
     raise ValueError(f"{constant!r} is not a number")
 
 
-def _codes(comparisons: Iterable[Comparison]) -> tuple[Constant, ...]:
+def _codes(comparisons: Iterable[Comparison]) -> tuple[ConstantValue, ...]:
     """Constants without an order, which are given one: only whether they are equal will ever matter."""
     found = {
         side: None
         for comparison in comparisons
         if comparison.attributes[0].domain is Domain.OTHER
         for side in (comparison.left, comparison.right)
-        if not isinstance(side, Attribute)
+        if not isinstance(side, ComparedAttribute)
     }
     return tuple(found)
 
 
-def _unit(query: Query, attributes: Iterable[Attribute]) -> int:
+def _unit(query: ConjunctiveQuery, attributes: Iterable[ComparedAttribute]) -> int:
     """The denominator that makes all constants, offsets and steps whole."""
     numbers = [Fraction(1, 10**attribute.scale) for attribute in attributes]
     for comparison in query.comparisons:
         numbers.append(Fraction(comparison.offset))
         if comparison.attributes[0].domain is not Domain.OTHER:
             sides = (comparison.left, comparison.right)
-            numbers.extend(number(side) for side in sides if not isinstance(side, Attribute))
+            numbers.extend(number(side) for side in sides if not isinstance(side, ComparedAttribute))
     return lcm(*(value.denominator for value in numbers))
 
 
-def _steps(attributes: Iterable[Attribute], unit: int) -> tuple[int, ...]:
+def _steps(attributes: Iterable[ComparedAttribute], unit: int) -> tuple[int, ...]:
     of_zero = [unit * WHOLE]
     return tuple(of_zero + [unit * WHOLE // 10**a.scale if a.domain is Domain.INTEGER else 1 for a in attributes])

@@ -16,9 +16,9 @@ def induced(closure: Closure, streams: Collection[str]) -> Iterator[Comparison]:
     """Comparisons of attributes of these streams, and with constants, that do not follow from those that are written.
 
     >>> from penstock.register.arithmetic.closure import close
-    >>> from penstock.register.arithmetic.query import Attribute, Query
-    >>> a, d = Attribute("S", "a"), Attribute("T", "d")
-    >>> query = Query.over("ST", [Comparison(a, Op.LE, d), Comparison(d, Op.LT, 20)], [a], distinct=False)
+    >>> from penstock.register.arithmetic.query import ComparedAttribute, ConjunctiveQuery
+    >>> a, d = ComparedAttribute("S", "a"), ComparedAttribute("T", "d")
+    >>> query = ConjunctiveQuery.over("ST", [Comparison(a, Op.LE, d), Comparison(d, Op.LT, 20)], [a], distinct=False)
     >>> print(*induced(close(query), ["S"]))
     S.a <= 19
     """

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from penstock.register.arithmetic.query import Attribute, Condition, Constant
+from penstock.register.arithmetic.query import ComparedAttribute, ConstantValue, QueryCondition
 
 
-class Side(Enum):
+class BoundSide(Enum):
     """A direction in which an attribute is bounded, or is not, by a constant."""
 
     ABOVE = "above"
@@ -18,7 +18,7 @@ class Side(Enum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Edge:
+class BoxEdge:
     """Where a box ends; `strict` if its end does not belong to it, which of integers is never said."""
 
     value: Fraction
@@ -32,22 +32,22 @@ class Corner:
     `side` BELOW: `of` is at least the greatest of `attribute + edge`, and of `limit`. ABOVE: at most the least of them.
     """
 
-    of: Attribute
-    side: Side
-    terms: tuple[tuple[Attribute, Edge], ...]
+    of: ComparedAttribute
+    side: BoundSide
+    terms: tuple[tuple[ComparedAttribute, BoxEdge], ...]
     #: What the constants say of `of`, if anything: beyond it the row's own values make no difference.
-    limit: Edge | None
+    limit: BoxEdge | None
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class BoxHole:
     """A value that another stream's attribute must not have: `attribute + shift`, if it lies from `low` to `high`."""
 
-    of: Attribute
-    attribute: Attribute
+    of: ComparedAttribute
+    attribute: ComparedAttribute
     shift: Fraction
-    low: Edge | None
-    high: Edge | None
+    low: BoxEdge | None
+    high: BoxEdge | None
 
 
 class Kept(Enum):
@@ -67,19 +67,19 @@ class Synopsis:
 
     stream: str
     #: What rows must satisfy to be kept at all: the query's filters, and what joins imply of the stream by itself.
-    filters: tuple[Condition, ...]
+    filters: tuple[QueryCondition, ...]
     kept: Kept
     #: Attributes whose values are kept.
-    values: tuple[Attribute, ...]
+    values: tuple[ComparedAttribute, ...]
     #: The sides of the box.
     corners: tuple[Corner, ...]
     #: What `<>` leaves out of the box.
-    holes: tuple[Hole, ...]
+    holes: tuple[BoxHole, ...]
     size: int
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class BoundedMemory:
     """The query runs in constant memory, with these synopses."""
 
     synopses: tuple[Synopsis, ...]
@@ -98,8 +98,8 @@ class Bounded:
 class Missing:
     """A bound that would help. A dense attribute needs to be equal to a constant: it misses both sides."""
 
-    attribute: Attribute
-    side: Side
+    attribute: ComparedAttribute
+    side: BoundSide
 
 
 class Reason(Enum):
@@ -122,29 +122,29 @@ class Failure:
     reason: Reason
     stream: str
     #: PROJECTED: none. JOINED and OPAQUE: the join. ENTANGLED: the two comparisons.
-    conditions: tuple[Condition, ...]
+    conditions: tuple[QueryCondition, ...]
     missing: tuple[Missing, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FamilyRow:
     """A row of a (base) stream: a value for each attribute that the query mentions."""
 
     stream: str
-    values: Mapping[str, Constant]
+    values: Mapping[str, ConstantValue]
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """N rows of one stream. After each of their 2^N subsets, any plan must be in a state of its own."""
 
-    items: tuple[Row, ...]
+    items: tuple[FamilyRow, ...]
     #: Given two sets of items, by index, rows that lead to new answers after one set but not after the other.
-    separating: Callable[[frozenset[int], frozenset[int]], tuple[Row, ...]]
+    separating: Callable[[frozenset[int], frozenset[int]], tuple[FamilyRow, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class LinearMemoryWitness:
     """Input streams of any length that defeat every plan."""
 
     #: The (base) stream whose rows no plan may forget.
@@ -153,8 +153,8 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Unbounded:
+class UnboundedMemory:
     """No bound was found. A witness proves that there is none; self-joins and opaque conditions may lack one."""
 
     failure: Failure
-    witness: Witness | None
+    witness: LinearMemoryWitness | None

@@ -27,7 +27,7 @@ class Domain(Enum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Attribute:
+class ComparedAttribute:
     """An attribute of one occurrence of a stream."""
 
     stream: str
@@ -53,21 +53,21 @@ class Op(Enum):
 
 
 #: A constant: a number for an attribute that has an order, anything for one that has none.
-Constant: TypeAlias = Hashable
+ConstantValue: TypeAlias = Hashable
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """`left op right + offset`, where at least one side is an attribute.
 
-    >>> a, b = Attribute("S", "a"), Attribute("T", "b")
+    >>> a, b = ComparedAttribute("S", "a"), ComparedAttribute("T", "b")
     >>> print(Comparison(a, Op.LE, b, 5))
     S.a <= T.b + 5
     """
 
-    left: Attribute | Constant
+    left: ComparedAttribute | ConstantValue
     op: Op
-    right: Attribute | Constant
+    right: ComparedAttribute | ConstantValue
     offset: int | Fraction = 0
 
     def __post_init__(self) -> None:
@@ -80,8 +80,8 @@ class Comparison:
             raise ValueError(f"{self} orders values that have no order; say Opaque")
 
     @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        return tuple(side for side in (self.left, self.right) if isinstance(side, Attribute))
+    def attributes(self) -> tuple[ComparedAttribute, ...]:
+        return tuple(side for side in (self.left, self.right) if isinstance(side, ComparedAttribute))
 
     @property
     def streams(self) -> frozenset[str]:
@@ -99,7 +99,7 @@ class Opaque:
     A bounded verdict is right whatever it says; an unbounded one that rests on it is not proved.
     """
 
-    attributes: frozenset[Attribute]
+    attributes: frozenset[ComparedAttribute]
 
     @property
     def streams(self) -> frozenset[str]:
@@ -109,11 +109,11 @@ class Opaque:
         return f"a condition on {', '.join(map(str, sorted(self.attributes)))}"
 
 
-Condition: TypeAlias = Comparison | Opaque
+QueryCondition: TypeAlias = Comparison | Opaque
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamOccurrence:
     """An occurrence of a stream: its own name, and that of the stream, which may occur more than once (a self-join)."""
 
     name: str
@@ -121,19 +121,19 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ConjunctiveQuery:
     """`SELECT [DISTINCT] projected FROM streams WHERE conditions`, every stream over all its rows so far."""
 
-    streams: tuple[Stream, ...]
-    conditions: tuple[Condition, ...]
-    projected: tuple[Attribute, ...]
+    streams: tuple[StreamOccurrence, ...]
+    conditions: tuple[QueryCondition, ...]
+    projected: tuple[ComparedAttribute, ...]
     distinct: bool
 
     def __post_init__(self) -> None:
         names = [stream.name for stream in self.streams]
         if len(set(names)) < len(names):
             raise ValueError("two occurrences have one name")
-        known: dict[tuple[str, str], Attribute] = {}
+        known: dict[tuple[str, str], ComparedAttribute] = {}
         for attribute in self.mentioned():
             if attribute.stream not in names:
                 raise ValueError(f"{attribute} is of no stream of the query")
@@ -142,23 +142,28 @@ class Query:
 
     @staticmethod
     def over(
-        streams: Iterable[str], conditions: Iterable[Condition], projected: Iterable[Attribute], distinct: bool
-    ) -> Query:
+        streams: Iterable[str],
+        conditions: Iterable[QueryCondition],
+        projected: Iterable[ComparedAttribute],
+        distinct: bool,
+    ) -> ConjunctiveQuery:
         """A query in which no stream occurs twice."""
-        return Query(tuple(Stream(name, name) for name in streams), tuple(conditions), tuple(projected), distinct)
+        return ConjunctiveQuery(
+            tuple(StreamOccurrence(name, name) for name in streams), tuple(conditions), tuple(projected), distinct
+        )
 
-    def mentioned(self) -> Iterable[Attribute]:
+    def mentioned(self) -> Iterable[ComparedAttribute]:
         for condition in self.conditions:
             yield from condition.attributes
         yield from self.projected
 
     @property
-    def attributes(self) -> tuple[Attribute, ...]:
+    def attributes(self) -> tuple[ComparedAttribute, ...]:
         """Those that the query mentions. Every occurrence of a stream has all that any of them has."""
         bases = {stream.name: stream.base for stream in self.streams}
         kinds = {(bases[a.stream], a.name): (a.domain, a.scale) for a in self.mentioned()}
         return tuple(
-            Attribute(stream.name, name, *kind)
+            ComparedAttribute(stream.name, name, *kind)
             for stream in self.streams
             for (base, name), kind in sorted(kinds.items(), key=lambda item: item[0])
             if base == stream.base

@@ -17,7 +17,7 @@ from penstock.register.arithmetic.query import Comparison
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class JoinReference:
     """`high - low <= limit`, where just one of the two is of the stream in question, its `own`."""
 
     high: int
@@ -36,20 +36,20 @@ class Reference:
         return self.own == self.high
 
 
-def references(closure: Closure, stream: str, fixed: frozenset[int] = frozenset()) -> list[Reference]:
+def references(closure: Closure, stream: str, fixed: frozenset[int] = frozenset()) -> list[JoinReference]:
     """The references of a stream to other streams, but for those of `fixed` attributes.
 
     The closure's limit is taken: a pair of rows that exceeds it is as little an answer as one that exceeds the
     comparison's own.
     """
-    found: dict[tuple[int, int], Reference] = {}
+    found: dict[tuple[int, int], JoinReference] = {}
     spend(1 + len(closure.uppers))
     for upper in closure.uppers:
         own = own_node(closure, stream, upper.left, upper.right)
         limit = closure.matrix[upper.left][upper.right]
         if own is not None and own not in fixed and limit is not None:
             found.setdefault(
-                (upper.left, upper.right), Reference(upper.left, upper.right, own, limit, upper.comparison)
+                (upper.left, upper.right), JoinReference(upper.left, upper.right, own, limit, upper.comparison)
             )
     return list(found.values())
 
@@ -68,7 +68,7 @@ def own_node(closure: Closure, stream: str, left: int, right: int) -> int | None
     return None if mine[0] == mine[1] else left if mine[0] else right
 
 
-def slack(closure: Closure, reference: Reference) -> Limit:
+def slack(closure: Closure, reference: JoinReference) -> Limit:
     """How far the constants alone let the two values come too close, or None if any distance.
 
     If it is not positive, constants imply the comparison: it is *redundant* (definition 3.1, which forgets that an
@@ -78,7 +78,7 @@ def slack(closure: Closure, reference: Reference) -> Limit:
     return None if above is None or below is None else above + below - reference.limit
 
 
-def read_values(closure: Closure, reference: Reference) -> int | None:
+def read_values(closure: Closure, reference: JoinReference) -> int | None:
     """How many limits the own attribute can set to the other beyond the constant one; None if infinitely many."""
     return steps_within(slack(closure, reference), step(closure, reference))
 
@@ -90,11 +90,11 @@ def steps_within(room: Limit, size: int) -> int | None:
     return max(room, 0) // size
 
 
-def step(closure: Closure, reference: Reference) -> int:
+def step(closure: Closure, reference: JoinReference) -> int:
     return min(closure.steps[reference.high], closure.steps[reference.low])
 
 
-def family(closure: Closure, first: Reference, second: Reference) -> int | None:
+def family(closure: Closure, first: JoinReference, second: JoinReference) -> int | None:
     """The size of the largest family whose rows exclude each other by these two references; None if there is none.
 
     Number the family so that a row and the partner of a later row break the first reference, and a row and the
@@ -117,7 +117,9 @@ def family(closure: Closure, first: Reference, second: Reference) -> int | None:
     return 1 + min(known) if known else None
 
 
-def _one_way(closure: Closure, pair: tuple[Reference, Reference], across: tuple[Limit, Limit]) -> list[int | None]:
+def _one_way(
+    closure: Closure, pair: tuple[JoinReference, JoinReference], across: tuple[Limit, Limit]
+) -> list[int | None]:
     """With one reference of each kind all steps go to earlier members, so a round trip passes through 0."""
     (first, second), (there, back) = pair, across
     sizes = sorted((step(closure, first), step(closure, second)))
@@ -144,7 +146,7 @@ def _sum(*limits: Limit) -> Limit:
     return None if None in limits else sum(limit for limit in limits if limit is not None)
 
 
-def largest_family(closure: Closure, found: Sequence[Reference], apart: int) -> int | None:
+def largest_family(closure: Closure, found: Sequence[JoinReference], apart: int) -> int | None:
     """A size that no family of rows exceeds, with these references and so many `<>`; None if there is no such size.
 
     That two rows exclude each other by a given pair of references is a strict partial order. In each of these orders
@@ -171,7 +173,7 @@ def largest_family(closure: Closure, found: Sequence[Reference], apart: int) -> 
     return size
 
 
-def pairs_without_end(closure: Closure, found: Sequence[Reference]) -> tuple[Reference, Reference] | None:
+def pairs_without_end(closure: Closure, found: Sequence[JoinReference]) -> tuple[JoinReference, JoinReference] | None:
     """Two references that let a family grow without end, if there are any."""
     endless = [reference for reference in found if read_values(closure, reference) is None]
     for number, first in enumerate(endless):

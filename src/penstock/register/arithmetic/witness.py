@@ -14,12 +14,12 @@ from functools import partial
 from itertools import combinations
 from random import Random
 
-from penstock.register.arithmetic.boundedness import Finding, Pattern
+from penstock.register.arithmetic.boundedness import FailedCondition, Pattern
 from penstock.register.arithmetic.closure import WHOLE, ZERO, Apart, Closure, Matrix, closed
 from penstock.register.arithmetic.evaluation import tells_apart
-from penstock.register.arithmetic.judgement import Family, Row, Witness
-from penstock.register.arithmetic.query import Constant, Domain, Opaque, Query
-from penstock.register.arithmetic.references import Reference, step
+from penstock.register.arithmetic.judgement import Family, FamilyRow, LinearMemoryWitness
+from penstock.register.arithmetic.query import ConjunctiveQuery, ConstantValue, Domain, Opaque
+from penstock.register.arithmetic.references import JoinReference, step
 from penstock.register.arithmetic.solution import Solution, solve
 
 #: A witness whose making is not certain is tried out on so many rows, if there are not more combinations than this.
@@ -29,7 +29,9 @@ TRIED_ON, COMBINATIONS = 3, 2_000
 ATTEMPTS = 32
 
 
-def witness(query: Query, closure: Closure, finding: Finding, written: Query) -> Witness | None:
+def witness(
+    query: ConjunctiveQuery, closure: Closure, finding: FailedCondition, written: ConjunctiveQuery
+) -> LinearMemoryWitness | None:
     """The streams that a condition which fails leads to, or None if they prove nothing.
 
     `written` is the query before it was folded: its rows may have attributes whose values no longer matter.
@@ -40,7 +42,7 @@ def witness(query: Query, closure: Closure, finding: Finding, written: Query) ->
     base = next(stream.base for stream in query.streams if stream.name == finding.failure.stream)
     if (closure.aparts or query.joins_itself or _mixes_scales(closure)) and not maker.is_right():
         return None
-    return Witness(base, maker.family)
+    return LinearMemoryWitness(base, maker.family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +60,17 @@ class _Link:
 class _Found:
     """A family, with all continuations that it may have to offer."""
 
-    items: tuple[Row, ...]
-    continuations: tuple[tuple[Row, ...], ...]
-    separating: Callable[[frozenset[int], frozenset[int]], tuple[Row, ...]]
+    items: tuple[FamilyRow, ...]
+    continuations: tuple[tuple[FamilyRow, ...], ...]
+    separating: Callable[[frozenset[int], frozenset[int]], tuple[FamilyRow, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    query: Query
+    query: ConjunctiveQuery
     closure: Closure
-    finding: Finding
-    written: Query
+    finding: FailedCondition
+    written: ConjunctiveQuery
 
     def family(self, size: int) -> Family:
         found = self._family(size)
@@ -97,7 +99,7 @@ class _Maker:
         rows = [{name: self._row(member, name) for name in self._names} for member in members]
         items = tuple(row[stream] for row in rows[:size])
         if len(self.query.streams) == 1:
-            partners: list[tuple[Row, ...]] = [(row[stream],) for row in rows]
+            partners: list[tuple[FamilyRow, ...]] = [(row[stream],) for row in rows]
         else:
             partners = [tuple(row for name, row in each.items() if name != stream) for each in rows]
         if self.query.joins_itself:
@@ -109,7 +111,7 @@ class _Maker:
     def _names(self) -> list[str]:
         return [stream.name for stream in self.query.streams]
 
-    def _row(self, member: Solution, name: str) -> Row:
+    def _row(self, member: Solution, name: str) -> FamilyRow:
         base = next(stream.base for stream in self.query.streams if stream.name == name)
         same = {stream.name for stream in self.written.streams if stream.base == base}
         free = {a.name: "any" if a.domain is Domain.OTHER else 0 for a in self.written.attributes if a.stream in same}
@@ -118,7 +120,7 @@ class _Maker:
             for node, attribute in enumerate(self.closure.attributes, 1)
             if attribute.stream == name
         }
-        return Row(base, {**free, **values})
+        return FamilyRow(base, {**free, **values})
 
     def _members(self, size: int) -> list[Solution] | None:
         """As many solutions of the query as asked for, linked as the pattern says. The last one is a spare."""
@@ -155,7 +157,7 @@ class _Maker:
             return [_Link(cause.left, 1, cause.left, 0, -self.closure.steps[cause.left])]
         return [self._link(reference, number) for number, reference in enumerate(cause)]
 
-    def _link(self, reference: Reference, own_at: int) -> _Link:
+    def _link(self, reference: JoinReference, own_at: int) -> _Link:
         """The own attribute of one member and the other of its neighbour break the reference."""
         other_at = 1 - own_at
         limit = -reference.limit - step(self.closure, reference)
@@ -258,8 +260,8 @@ def _follow(copies: Sequence[Solution], number: int, links: Sequence[_Link]) -> 
 
 
 def _pick(
-    pattern: Pattern, partners: Sequence[tuple[Row, ...]], one: frozenset[int], other: frozenset[int]
-) -> tuple[Row, ...]:
+    pattern: Pattern, partners: Sequence[tuple[FamilyRow, ...]], one: frozenset[int], other: frozenset[int]
+) -> tuple[FamilyRow, ...]:
     """The partner that tells two sets of items apart; the spare, which joins all, if for holes they differ in size."""
     differing = one ^ other
     if not differing:
@@ -270,12 +272,12 @@ def _pick(
 
 
 def _search(
-    query: Query,
-    items: Sequence[Row],
-    tried: Sequence[tuple[Row, ...]],
+    query: ConjunctiveQuery,
+    items: Sequence[FamilyRow],
+    tried: Sequence[tuple[FamilyRow, ...]],
     one: frozenset[int],
     other: frozenset[int],
-) -> tuple[Row, ...]:
+) -> tuple[FamilyRow, ...]:
     """In a self-join the rows of a continuation join each other, too: look for one that tells the sets apart."""
     befores = [[items[number] for number in sorted(numbers)] for numbers in (one, other)]
     for rows in tried:
@@ -284,7 +286,7 @@ def _search(
     raise ValueError("no rows tell these sets apart")
 
 
-def _separates(query: Query, family: _Found, one: Sequence[int], other: Sequence[int]) -> bool:
+def _separates(query: ConjunctiveQuery, family: _Found, one: Sequence[int], other: Sequence[int]) -> bool:
     rows = family.separating(frozenset(one), frozenset(other))
     return tells_apart(query, [[family.items[number] for number in numbers] for numbers in (one, other)], [rows])
 
@@ -293,7 +295,7 @@ def _mixes_scales(closure: Closure) -> bool:
     return len({a.scale for a in closure.attributes if a.domain is Domain.INTEGER}) > 1
 
 
-def decode(closure: Closure, node: int, value: int) -> Constant:
+def decode(closure: Closure, node: int, value: int) -> ConstantValue:
     """A value as a user writes it. A value without an order that is no constant of the query gets a name of its own."""
     number = closure.number(value)
     if closure.attributes[node - 1].domain is not Domain.OTHER:
