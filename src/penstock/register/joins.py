@@ -36,13 +36,13 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.closing import Purging
 from penstock.closing.blocks import Block, Operand, block_of, flat_block
-from penstock.closing.bounds import UNBOUNDED, Bound, BoundKind, badness
+from penstock.closing.bounds import UNBOUNDED, BoundKind, badness
 from penstock.closing.contents import appends_only, content, unique_keys
 from penstock.closing.join_graphs import BlockAnalysis, analyse_block, known_constraints, tells_more
 from penstock.closing.proof import Proof
 from penstock.register.constant_synopses import ConstantSynopses, Needs
 from penstock.register.memo import Memo
-from penstock.register.states import State, StatefulOperator, Theory
+from penstock.register.states import State, StatefulOperator, Theory, TheoryBound
 
 T = TypeVar("T")
 
@@ -124,8 +124,6 @@ def join_states(
             yield state
 
 
-Option = tuple[Bound, Proof, Theory]
-
 _HOLDERS = {Join: StatefulOperator.JOIN, SemiJoin: StatefulOperator.SEMI_JOIN, AntiJoin: StatefulOperator.ANTI_JOIN}
 
 
@@ -182,7 +180,7 @@ class _Judge:
             return f"{complaint}: to NOT IN a NULL may be any value. Add {says}, or write NOT EXISTS"
         return complaint
 
-    def _options(self, block: Block, operand: Operand) -> Iterator[Option | None]:
+    def _options(self, block: Block, operand: Operand) -> Iterator[TheoryBound | None]:
         if Theory.ARITHMETIC in self.theories:
             yield self._counted(operand)
         if Theory.K_CONSTRAINTS in self.theories:
@@ -190,7 +188,7 @@ class _Judge:
         if Theory.PUNCTUATION in self.theories and self.memo is None:
             yield self._purged(block, operand)
 
-    def _counted(self, operand: Operand) -> Option | None:
+    def _counted(self, operand: Operand) -> TheoryBound | None:
         found = self._synopses.bound(operand)
         return None if found is None else (*found, Theory.ARITHMETIC)
 
@@ -201,7 +199,7 @@ class _Judge:
     def _once(self, what: Hashable, make: Callable[[], T]) -> T:
         return make() if self.memo is None else self.memo.once(self.relation, what, make)
 
-    def _purged(self, block: Block, operand: Operand) -> Option | None:
+    def _purged(self, block: Block, operand: Operand) -> TheoryBound | None:
         end = self.purging(block, operand).purge(operand)
         if end is None:
             return None
@@ -219,7 +217,7 @@ class _Judge:
         left = flat_block(self.relation.left)
         return Purging(Block((*left.operands, operand), left.predicates + block.predicates), self.catalog)
 
-    def _timed(self, operand: Operand) -> Option | None:
+    def _timed(self, operand: Operand) -> TheoryBound | None:
         """What k-constraints say. They speak of joins: what a semi- or anti-join takes back, they do not see."""
         if operand.window is None or (not isinstance(self.relation, Join) and not appends_only(self.relation.right)):
             return None

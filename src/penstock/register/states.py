@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 from penstock.algebra.expressions import Column
 from penstock.closing.bounds import Bound
@@ -37,6 +38,10 @@ class StatefulOperator(Enum):
     RSTREAM = "rstream"
     #: What cannot be told apart because there was no answer.
     QUERY = "query"
+
+
+#: One way in which a piece of state is bounded: how large it gets, why, and which theory says so.
+TheoryBound: TypeAlias = tuple[Bound, Proof, Theory]
 
 
 @dataclass(frozen=True, slots=True)

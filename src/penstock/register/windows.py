@@ -49,7 +49,7 @@ from penstock.closing.finite import contradicts, count, finite, truths
 from penstock.closing.proof import Proof
 from penstock.register.joins import JoinContext, join_states
 from penstock.register.memo import Memo
-from penstock.register.states import ALL_THEORIES, State, StatefulOperator, Theory
+from penstock.register.states import ALL_THEORIES, State, StatefulOperator, Theory, TheoryBound
 
 
 def states(query: Query, catalog: Catalog, theories: frozenset[Theory] = ALL_THEORIES) -> tuple[State, ...]:
@@ -293,14 +293,11 @@ def _holds_values(aggregation: Aggregation, below: Relation) -> bool:
     return aggregation.distinct
 
 
-Option = tuple[Bound, Proof, Theory]
-
-
-def _option(bound: Bound, proof: Proof, theory: Theory = Theory.WINDOWS) -> Option:
+def _option(bound: Bound, proof: Proof, theory: Theory = Theory.WINDOWS) -> TheoryBound:
     return bound, proof, theory
 
 
-def _ended(end: Ending, what: str, scaled: Bound | None = None) -> Option:
+def _ended(end: Ending, what: str, scaled: Bound | None = None) -> TheoryBound:
     """What is kept until changes end."""
     bound = end.open if scaled is None or scaled.size == 1 else times((end.open, scaled))
     if end.by_time and bound.kind is BoundKind.WINDOW:
@@ -312,7 +309,7 @@ def _ended(end: Ending, what: str, scaled: Bound | None = None) -> Option:
 def _best(
     holder: StatefulOperator,
     stream: str | None,
-    options: list[Option],
+    options: list[TheoryBound],
     because: Proof,
     scope: str,
     piling: Iterable[Column],

@@ -4,7 +4,8 @@ The theory itself is `penstock.closing.kconstraints`, which says what is bounded
 chapter: minimal covers, what a run time may do with each row, and for components that nothing bounds, what would
 bound them and input that defeats every plan. Only public parts of the theory are used.
 
->>> from penstock.closing.kconstraints import JoinAttribute, JoinEquality, ConstrainedJoin, Rids, RowCount, ConstrainedStream
+>>> from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+>>> from penstock.closing.kconstraints import ConstrainedJoin, ConstrainedStream, Rids, RowCount
 >>> bid = ConstrainedStream("bid", ("auction", "price"))
 >>> item = ConstrainedStream("item", ("id", "seller"), keys=(frozenset({"id"}),))
 >>> join = JoinEquality(JoinAttribute("bid", "auction"), JoinAttribute("item", "id"))

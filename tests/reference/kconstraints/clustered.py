@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.streams import ClusteredArrival, JoinAttribute, RowCount
+from penstock.closing.kconstraints.streams import ClusteredArrival, RowCount
 
 
 def clustered_evidence(graph: JoinGraph, stream: str, partner: str) -> Iterator[ClusteredArrival]:

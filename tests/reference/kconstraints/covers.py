@@ -47,7 +47,8 @@ def min_covers(graph: JoinGraph) -> MinCovers:
     """The minimal covers of a graph.
 
     >>> from penstock.closing.kconstraints.join_graph import join_graph
-    >>> from penstock.closing.kconstraints.streams import JoinAttribute, JoinEquality, ConstrainedJoin, ConstrainedStream
+    >>> from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+    >>> from penstock.closing.kconstraints.streams import ConstrainedJoin, ConstrainedStream
     >>> key = (frozenset({"a"}),)
     >>> streams = ConstrainedStream("s1", ("a",)), ConstrainedStream("s2", ("a",)), ConstrainedStream("s3", ("a",), key)
     >>> joins = tuple(JoinEquality(JoinAttribute(parent, "a"), JoinAttribute("s3", "a")) for parent in ("s1", "s2"))

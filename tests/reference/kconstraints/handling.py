@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.components import Situation, awaited_by_yes, no_waits, twins, yes_waits
 from penstock.closing.kconstraints.join_graph import JoinGraph
 from penstock.closing.kconstraints.lookups import Lookup, lookups
 from penstock.closing.kconstraints.rids import ArrivalGuard
-from penstock.closing.kconstraints.streams import ClusteredArrival, Extent, JoinAttribute
+from penstock.closing.kconstraints.streams import ClusteredArrival, Extent
 from penstock.closing.kconstraints.together import Deadlines, takes_back
 from penstock.closing.kconstraints.verdicts import Component, ComponentBound, EmptyComponent
 from penstock.closing.kconstraints.waits import After, Lapse, Passed, Wait

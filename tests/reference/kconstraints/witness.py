@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.streams import JoinAttribute, Rids, RowCount
+from penstock.closing.kconstraints.streams import Rids, RowCount
 from penstock.effort import spend
 
 

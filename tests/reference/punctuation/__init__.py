@@ -6,7 +6,8 @@ are searched. Only public parts of the theory are used.
 
 >>> from penstock.closing.punctuation import JoinAttribute, JoinEquality, PunctuatedJoin, Scheme, PunctuatedStream
 >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
->>> query = PunctuatedJoin((item, bid), (JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction")),))
+>>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+>>> query = PunctuatedJoin((item, bid), (equal,))
 >>> closing = Scheme("bid", ("auction",))
 >>> safety = check(query, [closing])
 >>> safety.safe

@@ -11,9 +11,10 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.forward_chaining import SchemeRule, rules_of
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses, join_classes, nearest
-from penstock.closing.punctuation.query import JoinAttribute, PunctuatedJoin
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
 from penstock.closing.punctuation.witness import StreamRow
 from tests.reference.punctuation.rows import Binding, joined
@@ -40,9 +41,11 @@ def chained_purge(
 ) -> Waiting | None:
     """None if the row joins nothing new, given the rows stored and the punctuations that hold.
 
-    >>> from penstock.closing.punctuation.query import JoinEquality, PunctuatedStream
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
     >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
-    >>> query = PunctuatedJoin((item, bid), (JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction")),))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> closing, lamp = Scheme("bid", ("auction",)), StreamRow("item", (("id", 7),))
     >>> print(*chained_purge(query, [closing], {}, [], lamp).missing[0])
     bid(auction = 7)

@@ -51,11 +51,13 @@ class PunctuationGraph:
 def punctuation_graph(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> PunctuationGraph:
     """The graph of the schemes that punctuate by value; one with an attribute that joins no other stream has no edge.
 
-    >>> from penstock.closing.punctuation.query import JoinAttribute, JoinEquality, PunctuatedStream
+    >>> from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
     >>> streams = PunctuatedStream("s1", ("b",)), PunctuatedStream("s2", ("b", "c")), PunctuatedStream("s3", ("c",))
     >>> on_b = JoinEquality(JoinAttribute("s1", "b"), JoinAttribute("s2", "b"))
     >>> on_c = JoinEquality(JoinAttribute("s2", "c"), JoinAttribute("s3", "c"))
-    >>> graph = punctuation_graph(PunctuatedJoin(streams, (on_b, on_c)), [Scheme("s2", ("b",)), Scheme("s2", ("b", "c"))])
+    >>> schemes = [Scheme("s2", ("b",)), Scheme("s2", ("b", "c"))]
+    >>> graph = punctuation_graph(PunctuatedJoin(streams, (on_b, on_c)), schemes)
     >>> sorted(graph.arrows)
     [('s1', 's2')]
     >>> [sorted(sources) for sources in graph.edges[1].sources]

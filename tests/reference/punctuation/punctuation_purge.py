@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.forward_chaining import SchemeRule, rules_of
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
-from penstock.closing.punctuation.query import JoinAttribute, PunctuatedJoin
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
 from penstock.closing.punctuation.witness import StreamRow
 from tests.reference.punctuation.chained_purge import Held, missing_punctuations
@@ -27,9 +28,11 @@ def purge_punctuations(
 ) -> frozenset[Punctuation]:
     """Those of the punctuations that no row, stored or to come, will want.
 
-    >>> from penstock.closing.punctuation.query import JoinEquality, PunctuatedStream
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
     >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
-    >>> query = PunctuatedJoin((item, bid), (JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction")),))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> schemes = [Scheme("item", ("id",)), Scheme("bid", ("auction",))]
     >>> held = [Punctuation(scheme, (7,)) for scheme in schemes]
     >>> len(purge_punctuations(query, schemes, {}, held))

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.forward_chaining import SchemeRule, SchemeRules, reach, rules_of
 from penstock.closing.punctuation.join_classes import join_classes
-from penstock.closing.punctuation.query import JoinAttribute, PunctuatedJoin
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 from tests.reference.punctuation.relevance import relevance
 
@@ -51,9 +52,11 @@ class PunctuationState:
 def punctuation_states(query: PunctuatedJoin, schemes: Sequence[Scheme]) -> tuple[PunctuationState, ...]:
     """How long the punctuations of each scheme have to be kept.
 
-    >>> from penstock.closing.punctuation.query import JoinEquality, PunctuatedStream
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
     >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
-    >>> query = PunctuatedJoin((item, bid), (JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction")),))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> for state in punctuation_states(query, [Scheme("item", ("id",)), Scheme("bid", ("auction",))]):
     ...     print(state.scheme, state.keeping.value, "by", *state.purged_by)
     item(id) purged by bid(auction)

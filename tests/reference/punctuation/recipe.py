@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
 from penstock.closing.punctuation.purgeability import Known, Purgeable, SameAs
-from penstock.closing.punctuation.query import JoinAttribute, PunctuatedJoin
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 
 
@@ -48,8 +49,10 @@ def recipe(query: PunctuatedJoin, state: Purgeable) -> PurgeRecipe:
     """How the rows of a purgeable stream are purged, along the chain of its proof.
 
     >>> from tests.reference.punctuation.safety import purgeability
-    >>> from penstock.closing.punctuation.query import JoinEquality, PunctuatedStream
-    >>> ab, bc, ca = PunctuatedStream("s1", ("a", "b")), PunctuatedStream("s2", ("b", "c")), PunctuatedStream("s3", ("c", "a"))
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> ab, bc = PunctuatedStream("s1", ("a", "b")), PunctuatedStream("s2", ("b", "c"))
+    >>> ca = PunctuatedStream("s3", ("c", "a"))
     >>> on_b = JoinEquality(JoinAttribute("s1", "b"), JoinAttribute("s2", "b"))
     >>> on_c = JoinEquality(JoinAttribute("s2", "c"), JoinAttribute("s3", "c"))
     >>> on_a = JoinEquality(JoinAttribute("s3", "a"), JoinAttribute("s1", "a"))

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.forward_chaining import reach, rules_of
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
-from penstock.closing.punctuation.query import JoinAttribute, PunctuatedJoin
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 from tests.reference.punctuation.minimal_sets import SchemeSets, minimal_sets
 from tests.reference.punctuation.safety import purgeable_by
@@ -32,9 +33,11 @@ class Relevance:
 def relevance(query: PunctuatedJoin, schemes: Sequence[Scheme]) -> Relevance:
     """What each scheme is to the query.
 
-    >>> from penstock.closing.punctuation.query import JoinEquality, PunctuatedStream
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
     >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction", "bidder"))
-    >>> query = PunctuatedJoin((item, bid), (JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction")),))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> found = relevance(query, [Scheme("bid", ("auction",)), Scheme("bid", ("bidder",)), Scheme("item", ("id",))])
     >>> print(*found.needed, "but not", *found.irrelevant)
     bid(auction) item(id) but not bid(bidder)
@@ -79,9 +82,11 @@ def further_schemes(
 
     Without `candidates`, all schemes on one join attribute, and order schemes on the attributes of differences.
 
-    >>> from penstock.closing.punctuation.query import JoinEquality, PunctuatedStream
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
     >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction", "bidder"))
-    >>> query = PunctuatedJoin((item, bid), (JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction")),))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> for each in further_schemes(query, [Scheme("bid", ("bidder",))]).sets:
     ...     print(*each)
     item(id) bid(auction)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses
-from penstock.closing.punctuation.query import JoinAttribute
 from penstock.closing.punctuation.schemes import Punctuation
 from penstock.closing.punctuation.witness import StreamRow
 

@@ -76,7 +76,7 @@ def _many_one_join(random: Random, parent: str, child: str) -> JoinEquality:
 
 def _compared(name: str, equalities: Sequence[JoinEquality]) -> list[str]:
     sides = (side for one in equalities for side in (one.left, one.right))
-    return sorted({side.attribute for side in sides if side.stream == name})
+    return sorted({side.name for side in sides if side.stream == name})
 
 
 def _stream(random: Random, name: str, compared: Sequence[str], is_keyed: bool, clocks: bool) -> ConstrainedStream:
@@ -94,13 +94,13 @@ def _constraints(random: Random, equalities: Sequence[JoinEquality], kinds: Sequ
     for equality in equalities:
         for here, there in ((equality.left, equality.right), (equality.right, equality.left)):
             more = random.choice(((), (), (random.choice(ATTRIBUTES),)))
-            own, theirs = (here.attribute, *more), (there.attribute, *more)
+            own, theirs = (here.name, *more), (there.name, *more)
             if Rids in kinds and random.random() < share:
                 found.append(Rids(here.stream, own, there.stream, theirs, _extent(random)))
             if ClusteredArrival in kinds and random.random() < share / 2:
                 found.append(ClusteredArrival(here.stream, own, _extent(random)))
             if OrderedArrival in kinds and random.random() < share / 2:
-                found.append(OrderedArrival(here.stream, here.attribute, _extent(random)))
+                found.append(OrderedArrival(here.stream, here.name, _extent(random)))
     return found
 
 
@@ -146,4 +146,4 @@ def _matching(query: ConstrainedJoin, stream: ConstrainedStream, partner: Event)
     for one in query.equalities:
         for here, there in ((one.left, one.right), (one.right, one.left)):
             if (here.stream, there.stream) == (stream.name, partner.stream):
-                yield here.attribute, partner.values[there.attribute]
+                yield here.name, partner.values[there.name]

@@ -109,7 +109,7 @@ class Machine:
             if any(source.stream not in rows for source, _ in lookup.key):
                 verdict = Component.UNKNOWN
                 continue
-            key = {name: rows[source.stream].values[source.attribute] for source, name in lookup.key}
+            key = {name: rows[source.stream].values[source.name] for source, name in lookup.key}
             match = [one for one in self.stored(lookup.stream) if all(one.values[name] == key[name] for name in key)]
             if not match:
                 if any(all(one.values[name] == key[name] for name in key) for one in self.no[lookup.stream]):
@@ -118,7 +118,7 @@ class Machine:
                 continue
             rows[lookup.stream] = match[0]
             for source, name in lookup.checks:
-                if source.stream in rows and rows[source.stream].values[source.attribute] != match[0].values[name]:
+                if source.stream in rows and rows[source.stream].values[source.name] != match[0].values[name]:
                     return Component.NO, rows
         return verdict, rows
 
@@ -238,4 +238,4 @@ class Machine:
             old = rows[: max(0, len(rows) - step.within.n)]
         else:
             old = [event for event in rows if event.at + step.within.microseconds < self.past[-1].at]
-        return max((event.values[step.column.attribute] for event in old), default=float("-inf"))
+        return max((event.values[step.column.name] for event in old), default=float("-inf"))

@@ -334,7 +334,7 @@ def test_6_1_1_to_take_results_back_their_rows_are_kept() -> None:
     [
         ((), "Unbounded", "left out"),
         ((Rids("S1", ("A",), "S2", ("A",), RowCount(5000)),), "k", "parents"),
-        ((Rids("S1", ("A",), "S2", ("A",), RowCount(0)),), "Empty", "parents"),
+        ((Rids("S1", ("A",), "S2", ("A",), RowCount(0)),), "EmptyComponent", "parents"),
         ((OrderedArrival("S2", "A", RowCount(5000)),), "open", "parents"),
         ((ClusteredArrival("S1", ("A",), RowCount(5000)),), "Unbounded", "left out"),
         ((OrderedArrival("S1", "A", RowCount(5000)),), "Unbounded", "key"),

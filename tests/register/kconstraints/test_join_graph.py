@@ -134,7 +134,7 @@ def renamed(random: Random, query: ConstrainedJoin) -> tuple[ConstrainedJoin, di
     attributes = {name: {"a": "z", "b": "y", "c": "x"}.get(name, name) for name in ("a", "b", "c", "f")}
 
     def column(one: JoinAttribute) -> JoinAttribute:
-        return JoinAttribute(names[one.stream], attributes[one.attribute])
+        return JoinAttribute(names[one.stream], attributes[one.name])
 
     def several(columns: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(attributes[one] for one in columns)

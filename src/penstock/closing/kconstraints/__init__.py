@@ -28,6 +28,7 @@ True
 
 from __future__ import annotations
 
+from penstock.closing.join_predicates import JoinAttribute, JoinEquality
 from penstock.closing.kconstraints.components import bounded_components
 from penstock.closing.kconstraints.streams import (
     ArrivalConstraint,
@@ -35,8 +36,6 @@ from penstock.closing.kconstraints.streams import (
     ConstrainedJoin,
     ConstrainedStream,
     Extent,
-    JoinAttribute,
-    JoinEquality,
     JoinOutput,
     OrderedArrival,
     Rate,

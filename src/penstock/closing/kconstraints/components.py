@@ -54,8 +54,10 @@ def bounded_components(query: ConstrainedJoin) -> Callable[[str], dict[Component
 
     Bids refer to items, and the item of a bid comes at most 100 items after the bid:
 
-    >>> from penstock.closing.kconstraints.streams import JoinAttribute, JoinEquality, Rids, RowCount, ConstrainedStream
-    >>> bid, item = ConstrainedStream("bid", ("auction",)), ConstrainedStream("item", ("id",), keys=(frozenset({"id"}),))
+    >>> from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+    >>> from penstock.closing.kconstraints.streams import Rids, RowCount, ConstrainedStream
+    >>> bid = ConstrainedStream("bid", ("auction",))
+    >>> item = ConstrainedStream("item", ("id",), keys=(frozenset({"id"}),))
     >>> in_time = Rids("bid", ("auction",), "item", ("id",), RowCount(100))
     >>> join = JoinEquality(JoinAttribute("bid", "auction"), JoinAttribute("item", "id"))
     >>> components = bounded_components(ConstrainedJoin((bid, item), (join,), (in_time,)))

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.closing.kconstraints.streams import ConstrainedJoin, ConstrainedStream, JoinAttribute
+from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.kconstraints.streams import ConstrainedJoin, ConstrainedStream
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class JoinGraph:
         joined: dict[str, dict[int, tuple[str, ...]]] = {name: {} for name in self.names}
         for column, number in sorted(self.classes.items()):
             of_stream = joined[column.stream]
-            of_stream[number] = (*of_stream.get(number, ()), column.attribute)
+            of_stream[number] = (*of_stream.get(number, ()), column.name)
         return joined
 
     def stream(self, name: str) -> ConstrainedStream:
@@ -98,9 +99,12 @@ class JoinGraph:
 def join_graph(query: ConstrainedJoin) -> JoinGraph:
     """The join graph of a query.
 
-    >>> from penstock.closing.kconstraints.streams import JoinEquality, ConstrainedStream
-    >>> bid, item = ConstrainedStream("bid", ("auction", "price")), ConstrainedStream("item", ("id",), keys=(frozenset({"id"}),))
-    >>> query = ConstrainedJoin((bid, item), (JoinEquality(JoinAttribute("bid", "auction"), JoinAttribute("item", "id")),))
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.kconstraints.streams import ConstrainedStream
+    >>> bid = ConstrainedStream("bid", ("auction", "price"))
+    >>> item = ConstrainedStream("item", ("id",), keys=(frozenset({"id"}),))
+    >>> equal = JoinEquality(JoinAttribute("bid", "auction"), JoinAttribute("item", "id"))
+    >>> query = ConstrainedJoin((bid, item), (equal,))
     >>> join_graph(query).children["bid"]
     ('item',)
     """

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.streams import JoinAttribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, JoinAttr
         key=lambda key: (len(key), sorted(key)),
     )
     columns = _own(graph, child)
-    sought = tuple((known[number], column.attribute) for number, column in columns if column.attribute in key)
+    sought = tuple((known[number], column.name) for number, column in columns if column.name in key)
     checks: list[tuple[JoinAttribute, str]] = []
     for number, column in columns:
         if number not in known:
             known[number] = column
-        elif column.attribute not in key:
-            checks.append((known[number], column.attribute))
+        elif column.name not in key:
+            checks.append((known[number], column.name))
     return Lookup(parent, child, sought, tuple(checks))
 
 

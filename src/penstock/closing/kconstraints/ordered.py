@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.join_graph import JoinGraph
 from penstock.closing.kconstraints.rids import ArrivalGuard
-from penstock.closing.kconstraints.streams import JoinAttribute, OrderedArrival, TimeSpan
+from penstock.closing.kconstraints.streams import OrderedArrival, TimeSpan
 from penstock.closing.kconstraints.waits import Passed
 
 

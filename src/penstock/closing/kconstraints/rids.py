@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.streams import Extent, JoinAttribute, Rids, RowCount
+from penstock.closing.kconstraints.streams import Extent, Rids, RowCount
 from penstock.closing.kconstraints.waits import Fact, Lapse, SameClock, WaitStep, step_within
 
 

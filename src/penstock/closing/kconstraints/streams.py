@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
@@ -90,23 +92,6 @@ class ConstrainedStream:
         return self.source or self.name
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class JoinAttribute:
-    stream: str
-    attribute: str
-
-    def __str__(self) -> str:
-        return f"{self.stream}.{self.attribute}"
-
-
-@dataclass(frozen=True, slots=True)
-class JoinEquality:
-    """A join predicate `left = right`."""
-
-    left: JoinAttribute
-    right: JoinAttribute
-
-
 @dataclass(frozen=True, slots=True)
 class Rids:
     """RIDS(k), definition 6.6.1: a row of `target` that agrees with a row of `stream` is there, or comes within k.
@@ -180,7 +165,7 @@ class ConstrainedJoin:
         if len(attributes) < len(self.streams):
             raise ValueError("two streams of a query have one name")
         for column in _columns(self):
-            if column.attribute not in attributes.get(column.stream, ()):
+            if column.name not in attributes.get(column.stream, ()):
                 raise ValueError(f"there is no {column}")
 
     def stream(self, name: str) -> ConstrainedStream:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.closing.kconstraints.streams import ArrivalConstraint, Extent, JoinAttribute, RowCount, TimeSpan
+from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.kconstraints.streams import ArrivalConstraint, Extent, RowCount, TimeSpan
 
 
 @dataclass(frozen=True, slots=True)

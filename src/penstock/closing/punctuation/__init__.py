@@ -1,10 +1,11 @@
 """Punctuation safety: may the state of a join be purged by the punctuations that its streams promise (004)?
 
-The theory works on values of its own. A `PunctuatedJoin` has streams, equalities and differences of attributes; a `Scheme`
-says which punctuations a stream may have. A plan is safe iff each state of each of its joins is purgeable:
+The theory works on values of its own. A `PunctuatedJoin` has streams, equalities and differences of attributes; a
+`Scheme` says which punctuations a stream may have. A plan is safe iff each state of each of its joins is purgeable:
 
 >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
->>> query = PunctuatedJoin((item, bid), (JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction")),))
+>>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+>>> query = PunctuatedJoin((item, bid), (equal,))
 >>> closing = Scheme("bid", ("auction",))
 >>> plan = TreeJoin((TreeLeaf("item"), TreeLeaf("bid")))
 >>> for state in check_plan(query, [closing], plan).joins[0].states:
@@ -45,6 +46,7 @@ item(id=1)
 The purge itself, smallest sets of schemes and the paper's graphs are oracles: `tests/reference/punctuation/`.
 """
 
+from penstock.closing.join_predicates import JoinAttribute, JoinEquality
 from penstock.closing.punctuation.plan_cost import Statistics, rows_held, waiting_time
 from penstock.closing.punctuation.plans import (
     JoinCost,
@@ -66,14 +68,7 @@ from penstock.closing.punctuation.purgeability import (
     Purgeable,
     SameAs,
 )
-from penstock.closing.punctuation.query import (
-    FiniteAttribute,
-    JoinAttribute,
-    JoinDifference,
-    JoinEquality,
-    PunctuatedJoin,
-    PunctuatedStream,
-)
+from penstock.closing.punctuation.query import FiniteAttribute, JoinDifference, PunctuatedJoin, PunctuatedStream
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
 from penstock.closing.punctuation.witness import PurgeDefeat, StreamRow, purge_defeat
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses
-from penstock.closing.punctuation.query import JoinAttribute
 from penstock.closing.punctuation.schemes import Scheme
 from penstock.effort import spend
 

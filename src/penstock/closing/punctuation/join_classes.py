@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.closing.punctuation.query import JoinAttribute, JoinDifference, PunctuatedJoin
+from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.punctuation.query import JoinDifference, PunctuatedJoin
 from penstock.effort import spend
 
 
@@ -52,9 +53,11 @@ ZERO = 0
 def join_classes(query: PunctuatedJoin) -> JoinClasses:
     """Union-find over the equalities.
 
-    >>> from penstock.closing.punctuation.query import JoinEquality, PunctuatedStream
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
     >>> a, b, c = (JoinAttribute(name, "x") for name in "abc")
-    >>> query = PunctuatedJoin(tuple(PunctuatedStream(name, ("x",)) for name in "abc"), (JoinEquality(a, b), JoinEquality(b, c)))
+    >>> streams = tuple(PunctuatedStream(name, ("x",)) for name in "abc")
+    >>> query = PunctuatedJoin(streams, (JoinEquality(a, b), JoinEquality(b, c)))
     >>> [" = ".join(map(str, members)) for members in join_classes(query).members]
     ['', 'a.x = b.x = c.x']
     """

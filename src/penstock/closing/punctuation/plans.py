@@ -85,14 +85,19 @@ JoinCost = Callable[[TreeJoin, Sequence[Purgeability]], float]
 def check_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], plan: JoinTree) -> PlanSafety:
     """The safety of each join of a plan. Figure 7 of 004: joins of two are unsafe where the join of three is safe.
 
-    >>> from penstock.closing.punctuation.query import JoinAttribute, JoinEquality, PunctuatedStream
-    >>> streams = PunctuatedStream("s1", ("a", "b")), PunctuatedStream("s2", ("b", "c")), PunctuatedStream("s3", ("a", "c"))
+    >>> from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> attributes = {"s1": ("a", "b"), "s2": ("b", "c"), "s3": ("a", "c")}
+    >>> streams = tuple(PunctuatedStream(*each) for each in attributes.items())
     >>> pairs = [("s1", "s2", "b"), ("s2", "s3", "c"), ("s3", "s1", "a")]
-    >>> query = PunctuatedJoin(streams, tuple(JoinEquality(JoinAttribute(s, x), JoinAttribute(t, x)) for s, t, x in pairs))
+    >>> equal = tuple(JoinEquality(JoinAttribute(s, x), JoinAttribute(t, x)) for s, t, x in pairs)
+    >>> query = PunctuatedJoin(streams, equal)
     >>> schemes = [Scheme("s1", ("b",)), Scheme("s2", ("c",)), Scheme("s3", ("a",))]
     >>> s1, s2, s3 = map(TreeLeaf, query.names)
-    >>> check_plan(query, schemes, TreeJoin((s1, s2, s3))).safe, check_plan(query, schemes, TreeJoin((TreeJoin((s1, s2)), s3))).safe
-    (True, False)
+    >>> check_plan(query, schemes, TreeJoin((s1, s2, s3))).safe
+    True
+    >>> check_plan(query, schemes, TreeJoin((TreeJoin((s1, s2)), s3))).safe
+    False
     """
     rules = rules_of(join_classes(query), schemes)
     return PlanSafety(tuple(JoinSafety(join, _states(rules, join)) for join in _joins(plan)))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.forward_chaining import Reach, SchemeRule, SchemeRules, reach
 from penstock.closing.punctuation.join_classes import ZERO, DifferenceEdge, nearest
-from penstock.closing.punctuation.query import JoinAttribute
 from penstock.closing.punctuation.schemes import Scheme
 from penstock.effort import spend
 
@@ -181,9 +181,11 @@ def purgeability_by(rules: SchemeRules, start: tuple[str, ...], inputs: Mapping[
 
     >>> from penstock.closing.punctuation.forward_chaining import rules_of
     >>> from penstock.closing.punctuation.join_classes import join_classes
-    >>> from penstock.closing.punctuation.query import JoinEquality, PunctuatedJoin, PunctuatedStream
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedJoin, PunctuatedStream
     >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
-    >>> query = PunctuatedJoin((item, bid), (JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction")),))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> rules = rules_of(join_classes(query), [Scheme("bid", ("auction",))])
     >>> print(purgeability_by(rules, ("item",), {"item": ("item",), "bid": ("bid",)}))
     item is purgeable; bid(auction) for auction = item.id

@@ -9,16 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True, order=True)
-class JoinAttribute:
-    """An attribute of a stream. A stream that occurs twice in a query is two streams here."""
-
-    stream: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.stream}.{self.name}"
+from penstock.closing.join_predicates import JoinAttribute, JoinEquality
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +18,6 @@ class PunctuatedStream:
 
     name: str
     attributes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class JoinEquality:
-    """`left = right`, a join predicate; or, within one stream, a filter."""
-
-    left: JoinAttribute
-    right: JoinAttribute
-
-    def __str__(self) -> str:
-        return f"{self.left} = {self.right}"
 
 
 @dataclass(frozen=True, slots=True)

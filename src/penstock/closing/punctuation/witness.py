@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.forward_chaining import reach, rules_of
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses, join_classes
-from penstock.closing.punctuation.query import JoinAttribute, PunctuatedJoin
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
 
 
@@ -43,9 +44,11 @@ class PurgeDefeat:
 def purge_defeat(query: PunctuatedJoin, schemes: Iterable[Scheme], stream: str, size: int) -> PurgeDefeat:
     """`size` rows of a stream that is not purgeable, none of which may be forgotten.
 
-    >>> from penstock.closing.punctuation.query import JoinEquality, PunctuatedStream
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
     >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction", "bidder"))
-    >>> query = PunctuatedJoin((item, bid), (JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction")),))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> found = purge_defeat(query, [Scheme("bid", ("bidder",))], "item", 2)
     >>> print(*found.kept, *found.punctuations)
     item(id=1) item(id=2) bid(bidder = 1) bid(bidder = 2)

@@ -2,7 +2,6 @@
 
 The theory of Arasu, Babcock, Babu, McAlister and Widom over values of its own. Ask `judge`.
 
->>> from penstock.register.arithmetic import ComparedAttribute, BoundedMemory, Comparison, Op, ConjunctiveQuery, UnboundedMemory, judge
 >>> a, b, d = ComparedAttribute("S", "a"), ComparedAttribute("S", "b"), ComparedAttribute("T", "d")
 >>> conditions = [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20), Comparison(b, Op.LT, d)]
 

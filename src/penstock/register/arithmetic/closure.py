@@ -94,7 +94,8 @@ class Closure:
 
         >>> from penstock.register.arithmetic.query import ComparedAttribute, Comparison, Op, ConjunctiveQuery
         >>> a = ComparedAttribute("S", "a")
-        >>> closure = close(ConjunctiveQuery.over("S", [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20)], [a], distinct=True))
+        >>> teens = [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20)]
+        >>> closure = close(ConjunctiveQuery.over("S", teens, [a], distinct=True))
         >>> closure.values(closure.node(a))
         9
         """

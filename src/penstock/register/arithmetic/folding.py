@@ -28,7 +28,8 @@ def fold(query: ConjunctiveQuery) -> tuple[ConjunctiveQuery, tuple[tuple[str, st
     >>> one, two = ComparedAttribute("S1", "a"), ComparedAttribute("S2", "a")
     >>> from penstock.register.arithmetic.query import Op, StreamOccurrence
     >>> streams = (StreamOccurrence("S1", "S"), StreamOccurrence("S2", "S"))
-    >>> small, stands = fold(ConjunctiveQuery(streams, (Comparison(one, Op.EQ, two), Comparison(one, Op.EQ, 7)), (one,), True))
+    >>> conditions = Comparison(one, Op.EQ, two), Comparison(one, Op.EQ, 7)
+    >>> small, stands = fold(ConjunctiveQuery(streams, conditions, (one,), True))
     >>> [stream.name for stream in small.streams], stands, [str(condition) for condition in small.conditions]
     (['S1'], (('S2', 'S1'),), ['S1.a = 7'])
     """
