@@ -35,6 +35,11 @@ QUERIES = {
     "rows of a table without": "SELECT k.f FROM k WHERE NOT EXISTS (SELECT 1 FROM s WHERE s.a = k.f AND s.b > 1)",
     "groups that change": "SELECT x.n, k.g FROM (SELECT a, COUNT(*) AS n FROM s GROUP BY a) x, k WHERE x.n = k.f",
     "matches of groups that change": "SELECT k.g FROM k WHERE k.f IN (SELECT COUNT(*) AS n FROM s [ROWS 3] GROUP BY a)",
+    "distinct values of a table": "SELECT s.b, d.g FROM (SELECT DISTINCT g FROM k) d, s WHERE s.name = d.g",
+    "groups of a table": "SELECT s.a, d.n FROM (SELECT g, COUNT(*) AS n FROM k GROUP BY g) d, s WHERE s.name = d.g",
+    "a union of tables": "SELECT s.a FROM (SELECT g FROM k UNION SELECT g FROM m) d, s WHERE s.name = d.g",
+    "an aggregate of a table": "SELECT s.a FROM s WHERE s.a > (SELECT MIN(f) FROM k)",
+    "not in groups of a table": "SELECT s.a FROM s WHERE s.a NOT IN (SELECT COUNT(*) AS n FROM k GROUP BY g)",
     "rows that went": "SELECT DSTREAM(k.g) FROM (SELECT MAX(a) AS a FROM s) x, k WHERE x.a = k.f",
 }
 

@@ -20,6 +20,7 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
     rewrite_relation,
+    walk_relations,
 )
 
 
@@ -97,10 +98,9 @@ def _without_duplicates(node: Relation, number: int, below: Relation) -> Relatio
 
 
 def _is_table(relation: Relation) -> bool:
-    """Whether all its rows are there at instant 0, in whatever cell reads it."""
-    while isinstance(relation, Select | Project | Keep):
-        relation = relation.input
-    return isinstance(relation, Table)
+    """Whether all its rows are there at instant 0, in whatever cell reads it: it is a table, or computed of tables."""
+    leaves = [node for node in walk_relations(relation) if not node.inputs]
+    return all(isinstance(leaf, Table) for leaf in leaves)
 
 
 def _is_window(relation: Relation) -> bool:
