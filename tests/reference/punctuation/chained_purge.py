@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import product
 
 from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.punctuation.defeat import StreamRow
 from penstock.closing.punctuation.forward_chaining import SchemeRule, rules_of
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses, join_classes, nearest
 from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
-from penstock.closing.punctuation.witness import StreamRow
 from tests.reference.punctuation.rows import Binding, joined
 
 

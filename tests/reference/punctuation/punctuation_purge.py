@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.punctuation.defeat import StreamRow
 from penstock.closing.punctuation.forward_chaining import SchemeRule, rules_of
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
 from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
-from penstock.closing.punctuation.witness import StreamRow
 from tests.reference.punctuation.chained_purge import Held, missing_punctuations
 from tests.reference.punctuation.punctuation_state import Keeping, PunctuationState, punctuation_states
 from tests.reference.punctuation.rows import Binding, joined

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.punctuation.defeat import StreamRow
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses
 from penstock.closing.punctuation.schemes import Punctuation
-from penstock.closing.punctuation.witness import StreamRow
 
 #: The values of the classes that some joined rows have.
 Binding = dict[int, Hashable]

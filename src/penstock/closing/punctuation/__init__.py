@@ -41,12 +41,13 @@ item(id=1)
 | `purgeability.py`       | the verdict on one state, with its proof                                      |
 | `plans.py`              | safe trees of joins, and the cheapest                                         |
 | `plan_cost.py`          | rows held as the cost of a join                                               |
-| `witness.py`            | input that defeats every plan                                                 |
+| `defeat.py`             | input that defeats every plan                                                 |
 
 The purge itself, smallest sets of schemes and the paper's graphs are oracles: `tests/reference/punctuation/`.
 """
 
 from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+from penstock.closing.punctuation.defeat import PurgeDefeat, StreamRow, purge_defeat
 from penstock.closing.punctuation.plan_cost import Statistics, rows_held, waiting_time
 from penstock.closing.punctuation.plans import (
     JoinCost,
@@ -70,7 +71,6 @@ from penstock.closing.punctuation.purgeability import (
 )
 from penstock.closing.punctuation.query import FiniteAttribute, JoinDifference, PunctuatedJoin, PunctuatedStream
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
-from penstock.closing.punctuation.witness import PurgeDefeat, StreamRow, purge_defeat
 
 __all__ = [
     "AtMost",
