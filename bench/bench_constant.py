@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.algebra.physical import physical
+from penstock.closing.physical_join import with_physical_joins
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.sql import bind_text
 
@@ -42,7 +43,10 @@ def main() -> None:
         print(f"{title}: {select}")
         kept = measured(select, ROWS)
         few = 2 * PUSHED
-        with patch("penstock.plan.fragments.with_constant_synopses", lambda relation, _: physical(relation)):
+        with patch(
+            "penstock.plan.fragments.with_constant_synopses",
+            lambda relation, _: with_physical_joins(physical(relation)),
+        ):
             ((seconds, *_),) = run(select, few, 1)
         plain = seconds / few * 1e9
         print(

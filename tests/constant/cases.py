@@ -11,7 +11,7 @@ from penstock.algebra.relations import Query as BoundQuery
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
-from penstock.plan.buckets import Constant
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.plan.fragments import plan
 from penstock.register.arithmetic import ComparedAttribute, Comparison, ConjunctiveQuery, Domain, Op
 from penstock.register.verdict import check_query
@@ -52,9 +52,10 @@ def bounded_cases(first: int, count: int, rows: int = 40) -> Iterator[tuple[int,
         seed += 1
 
 
-def joins(found: Bounded, cells: int = 1) -> list[Constant]:
+def joins(found: Bounded, cells: int = 1) -> list[PhysicalJoin]:
     fragments = plan(normalise(found.query), cells, found.catalog).fragments
-    return [node for f in fragments for node in walk_relations(f.root) if isinstance(node, Constant)]
+    nodes = (node for fragment in fragments for node in walk_relations(fragment.root))
+    return [node for node in nodes if isinstance(node, PhysicalJoin) and node.buckets]
 
 
 def _ddl(query: ConjunctiveQuery) -> Iterator[str]:

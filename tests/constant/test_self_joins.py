@@ -7,8 +7,9 @@ from random import Random
 import pytest
 
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Join, walk_relations
+from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.plan.exploited import unused_proof
 from penstock.plan.fragments import plan
 from penstock.register.verdict import check_query
@@ -46,7 +47,7 @@ def test_what_says_nothing_new_is_not_read(name: str) -> None:
     query, catalog = bound(Case(DDL, text, {}, None, ""))
     nodes = list(walk_relations(plan(normalise(query), 1, catalog).last.root))
     assert sum(isinstance(node, Scan) for node in nodes) == left
-    assert any(isinstance(node, Join) for node in nodes) == (left > 1)
+    assert any(isinstance(node, PhysicalJoin) for node in nodes) == (left > 1)
     verdict = check_query(query, catalog)
     assert verdict.safe
     assert unused_proof(verdict) is None

@@ -7,7 +7,7 @@ from random import Random
 
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
-from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.plan.forgetting import Forgetting
 from penstock.plan.fragments import plan
 from tests.purging.cases import (
@@ -87,7 +87,4 @@ def other_case(seed: int, rows: int = 40) -> Purging:
 
 def spills(found: Purging) -> bool:
     root = plan(normalise(found.query), 1, found.catalog, Forgetting(spill=True)).last.root
-    nodes = [
-        node.join if isinstance(node, PurgingSemiJoin | PurgingAntiJoin) else node for node in walk_relations(root)
-    ]
-    return any(isinstance(node, PurgingJoin) and node.probable for node in nodes)
+    return any(isinstance(node, PhysicalJoin) and node.probable for node in walk_relations(root))

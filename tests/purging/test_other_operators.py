@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from penstock import check
-from penstock.algebra.relations import walk_relations
+from penstock.algebra.relations import Relation, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.closing.group_closers import GroupEnding
-from penstock.closing.rules import PurgingAntiJoin, PurgingSemiJoin
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.operators import machine
 from penstock.plan.exploited import unused_proof
 from penstock.plan.fragments import plan
@@ -80,7 +80,11 @@ def _declared(random: Random) -> Iterator[Declared]:
 
 def forgets(found: Purging) -> bool:
     root = plan(normalise(found.query), 1, found.catalog).last.root
-    return any(isinstance(node, GroupEnding | PurgingSemiJoin | PurgingAntiJoin) for node in walk_relations(root))
+    return any(isinstance(node, GroupEnding) or _is_purging_semi_join(node) for node in walk_relations(root))
+
+
+def _is_purging_semi_join(node: Relation) -> bool:
+    return isinstance(node, PhysicalJoin) and node.kind is not JoinKind.JOIN and node.retention is not None
 
 
 def forgetting_case(seed: int) -> Purging:

@@ -7,10 +7,10 @@ from random import Random
 import pytest
 
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Join, walk_relations
+from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.purging import always_forgets
-from penstock.closing.rules import PurgingJoin
 from penstock.plan.fragments import plan
 from penstock.sql import bind_text
 
@@ -83,7 +83,7 @@ def test_all_streams_meet_in_one_join_which_forgets_what_the_theory_says(cells: 
         count, edges, schemes = graph(random)
         bound = bind_text(script(random, count, edges, schemes)).checked()
         planned = plan(normalise(bound.queries[0]), cells, bound.catalog)
-        joins = [node for f in planned.fragments for node in walk_relations(f.root) if isinstance(node, Join)]
+        joins = [node for f in planned.fragments for node in walk_relations(f.root) if isinstance(node, PhysicalJoin)]
         assert len(joins) == 1, seed
         names = [node.stream.name for node in joins[0].operands if isinstance(node, Scan)]
         assert sorted(names) == [f"s{n}" for n in range(count)]
@@ -93,5 +93,5 @@ def test_all_streams_meet_in_one_join_which_forgets_what_the_theory_says(cells: 
     assert safe > 15
 
 
-def _forgets(join: Join, number: int) -> bool:
-    return isinstance(join, PurgingJoin) and number in join.forgets and always_forgets(join, number)
+def _forgets(join: PhysicalJoin, number: int) -> bool:
+    return number in join.forgets and always_forgets(join, join.rules, number)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock import types
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr, Or, columns, require, substitute
+from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns, require, substitute
 from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.relations import (
     Aggregate,
@@ -81,11 +81,6 @@ class Keep(Relation):
     def with_inputs(self, inputs: tuple[Relation, ...]) -> Keep:
         (below,) = inputs
         return Keep(below, self.columns)
-
-
-@dataclass(frozen=True, slots=True)
-class WholeAntiJoin(AntiJoin):
-    """An anti-join in normal form whose OR is not taken apart: it keeps buckets, and so has few rows to see."""
 
 
 Needed = frozenset[Column]
@@ -187,13 +182,6 @@ def _owner(expr: Expr, operands: tuple[Relation, ...]) -> int | None:
 def _semi_join(relation: SemiJoin | AntiJoin, needed: Needed) -> Relation:
     left, right, on = relation.left, relation.right, relation.on
     kind = SemiJoin if isinstance(relation, SemiJoin) else AntiJoin
-    choice = next((c for c in on if isinstance(c, Or)), None) if type(relation) is AntiJoin else None
-    if choice is not None:
-        # No row makes (A or B) true just when none makes A true and none B: each can have an index of its own.
-        rest = tuple(c for c in on if c is not choice)
-        for arm in choice.args:
-            left = AntiJoin(left, right, (*rest, arm))
-        return _prune(left, needed)
     joined = _join((left, right), on, needed)
     matched = tuple(c for c in joined.operands[1].schema if c in _read(joined.on))
     distinct = Distinct(_exactly(joined.operands[1], matched))

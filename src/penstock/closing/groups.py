@@ -23,14 +23,11 @@ from penstock.algebra.predicates import ColumnEquality, classify, unwidened
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
-    AntiJoin,
     Distinct,
-    Join,
     Output,
     Project,
     Relation,
     Select,
-    SemiJoin,
     SetOp,
     SetOperator,
     Table,
@@ -51,8 +48,9 @@ from penstock.closing.group_closers import (
     WithFirstRow,
 )
 from penstock.closing.join_variables import is_monotone, join_variables
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import rules_of
-from penstock.closing.rules import ByPunctuation, PurgingJoin, Rule
+from penstock.closing.rules import ByPunctuation, Rule
 from penstock.errors import PenstockError
 
 
@@ -146,7 +144,7 @@ def _closed(relation: Relation, keys: tuple[Expr, ...], catalog: Catalog, certai
         case Aggregate(below, own):
             computed = {output.column: output.expr for output in own}
             return _closed(below, tuple(substitute(key, computed) for key in keys), catalog, certain, is_there=is_there)
-        case SemiJoin(left, right, on) | AntiJoin(left, right, on):
+        case PhysicalJoin(JoinKind.SEMI | JoinKind.ANTI, (left, right), on):
             return _closed_both(left, right, on, keys, catalog, certain)
     found = _Closers(relation, keys, catalog, certain)
     closers = found.complete(is_there)
@@ -242,7 +240,7 @@ def _renumbered(closer: GroupCloser, inputs: int, evidence: int) -> GroupCloser:
 
 
 def _after_join(join: Relation, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
-    if not isinstance(join, PurgingJoin):
+    if not isinstance(join, PhysicalJoin):
         return
     variables = join_variables(join)
     for number, rule in enumerate(join.rules):
@@ -258,9 +256,9 @@ class _Closers:
     def __init__(self, grouped: Relation, keys: tuple[Expr, ...], catalog: Catalog, certain: bool) -> None:
         self._catalog = catalog
         self.evidence: list[Scan] = []
-        self._operands = grouped.operands if isinstance(grouped, Join) else (grouped,)
-        self._variables = join_variables(grouped) if isinstance(grouped, Join) else []
-        self._rules: tuple[Rule, ...] = rules_of(grouped, catalog, certain) if isinstance(grouped, Join) else ()
+        self._operands = grouped.operands if isinstance(grouped, PhysicalJoin) else (grouped,)
+        self._variables = join_variables(grouped) if isinstance(grouped, PhysicalJoin) else []
+        self._rules: tuple[Rule, ...] = rules_of(grouped, catalog, certain) if isinstance(grouped, PhysicalJoin) else ()
         self._inside = {o.column: unwidened(o.expr) for scan in self._scans().values() for o in scan.outputs}
         #: Of each key all that is equal to it, over columns of streams.
         self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.algebra.expressions import Column, Comparator, Compare
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.relations import (
@@ -10,17 +12,17 @@ from penstock.algebra.relations import (
     Project,
     Relation,
     Select,
-    SemiJoin,
     SetOp,
     SetOperator,
     Table,
     Unbounded,
 )
 from penstock.closing.group_closers import GroupEnding
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.effort import once, spend
 
 
-def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
+def join_variables(join: Join | PhysicalJoin) -> list[tuple[Column | None, ...]]:
     """The classes of columns that a join's equalities make equal: of each input one column, or None.
 
     An input with two columns in one class keeps the first; their equality stays a predicate.
@@ -29,9 +31,9 @@ def join_variables(join: Join) -> list[tuple[Column | None, ...]]:
 
 
 @once
-def _join_variables(join: Join) -> tuple[tuple[Column | None, ...], ...]:
+def _join_variables(join: Join | PhysicalJoin) -> tuple[tuple[Column | None, ...], ...]:
     owner = {column: number for number, operand in enumerate(join.operands) for column in operand.schema}
-    places = {column: place for place, column in enumerate(join.schema)}
+    places = {column: place for place, column in enumerate(owner)}
     found = []
     for same in _join_classes(join):
         spend(len(join.operands))
@@ -42,13 +44,13 @@ def _join_variables(join: Join) -> tuple[tuple[Column | None, ...], ...]:
     return tuple(found)
 
 
-def join_classes(join: Join) -> list[set[Column]]:
+def join_classes(join: Join | PhysicalJoin) -> list[set[Column]]:
     """The classes of columns that a join's equalities make equal, in the order of their first columns."""
     return [set(same) for same in _join_classes(join)]
 
 
 @once
-def _join_classes(join: Join) -> tuple[frozenset[Column], ...]:
+def _join_classes(join: Join | PhysicalJoin) -> tuple[frozenset[Column], ...]:
     of: dict[Column, set[Column]] = {}
     for expr in join.on:
         if isinstance(expr, Compare) and expr.op is Comparator.EQ:
@@ -59,15 +61,22 @@ def _join_classes(join: Join) -> tuple[frozenset[Column], ...]:
                     fewer, more = sorted((one, other), key=len)
                     more |= fewer
                     of.update(dict.fromkeys(fewer, more))
-    places = {column: place for place, column in enumerate(join.schema)}
+    operands = (column for operand in join.operands for column in operand.schema)
+    places = {column: place for place, column in enumerate(operands)}
     first = {id(same): min(map(places.__getitem__, same)) for same in of.values()}
     classes = {id(same): same for same in of.values()}
     return tuple(frozenset(classes[each]) for each in sorted(classes, key=first.__getitem__))
 
 
-def inputs_with_variables(join: Join) -> list[set[int]]:
+def inputs_with_variables(join: Join | PhysicalJoin) -> list[set[int]]:
     """Of each variable the inputs that have it."""
     return [{n for n, column in enumerate(columns) if column is not None} for columns in join_variables(join)]
+
+
+def columns_of(join: PhysicalJoin, number: int, variables: Iterable[int]) -> tuple[Column, ...]:
+    """The columns of an input that hold variables of a join."""
+    found = join_variables(join)
+    return tuple(column for v in variables if (column := found[v][number]) is not None)
 
 
 def is_monotone(relation: Relation) -> bool:
@@ -77,11 +86,11 @@ def is_monotone(relation: Relation) -> bool:
             return True
         case Received():
             return relation.is_monotone
-        case Join(operands):
-            return all(map(is_monotone, operands))
+        case PhysicalJoin(kind, operands):
+            return kind is not JoinKind.ANTI and all(map(is_monotone, operands))
         case GroupEnding(emits=True):
             return True
-        case Select() | Project() | Keep() | SemiJoin() | Distinct() | GroupEnding():
+        case Select() | Project() | Keep() | Distinct() | GroupEnding():
             return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
             return all(map(is_monotone, relation.inputs))

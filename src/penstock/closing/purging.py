@@ -7,22 +7,19 @@ streams that nothing else reads, such as the punctuations, or the times of all r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
 
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr
+from penstock.algebra.expressions import Column, Comparator, Compare
 from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import ColumnDifference, ColumnEquality, classify, unwidened
 from penstock.algebra.relations import (
-    AntiJoin,
     Distinct,
-    Join,
     Range,
     Relation,
     Rows,
-    SemiJoin,
     Table,
     Unbounded,
     rewrite_relation,
@@ -45,6 +42,7 @@ from penstock.closing.declarations import constraint_text
 from penstock.closing.evidence import of_fixed, refused_by, rows_of, values_of
 from penstock.closing.join_variables import join_classes, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.rules import (
     AfterRows,
     ByCluster,
@@ -55,10 +53,8 @@ from penstock.closing.rules import (
     ByPunctuation,
     Estimate,
     InTime,
+    JoinRetention,
     K,
-    PurgingAntiJoin,
-    PurgingJoin,
-    PurgingSemiJoin,
     ReferredRow,
     Rule,
     Static,
@@ -77,50 +73,47 @@ def with_purging(relation: Relation, catalog: Catalog, spill: bool = False) -> R
 
 
 def _forgetting(node: Relation, catalog: Catalog, spill: bool) -> Relation:
-    if type(node) not in (Join, SemiJoin, AntiJoin):
-        return node  # joins of other kinds keep little as they are
     match node:
-        case Join():
-            return _purging(_with_own_equalities(node), catalog, spill)
-        case SemiJoin(left, Distinct(right)):
-            join = _purging_sides(left, right, node.on, catalog, spill)
-            return node if join is None else PurgingSemiJoin(left, right, node.on, join)
-        case AntiJoin(left, Distinct(right)):
-            join = _purging_sides(left, right, node.on, catalog, spill)
-            return node if join is None else PurgingAntiJoin(left, right, node.on, join)
+        case PhysicalJoin(buckets=(_, *_)):
+            return node  # buckets are few as they are
+        case PhysicalJoin(JoinKind.JOIN):
+            plain = _with_own_equalities(node)
+            return replace(plain, retention=_retention(plain, catalog, spill))
+        case PhysicalJoin(_, (left, Distinct(right))):
+            plain = replace(node, operands=(left, right))
+            retention = _retention_of_sides(plain, catalog, spill)
+            return node if retention is None else replace(plain, retention=retention)
     return node
 
 
-def _purging_sides(
-    left: Relation, right: Relation, on: tuple[Expr, ...], catalog: Catalog, spill: bool
-) -> PurgingJoin | None:
-    """The join of a semi-join's sides, if rows only come and all go in the end.
+def _retention_of_sides(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetention | None:
+    """The retention of a semi-join, if rows are only inserted and all are dropped in the end.
 
-    It has all rows of the right side: a value that comes again has to be waited with anew.
+    It is that of the join of both sides: a right value that arrives again has to be awaited anew.
     """
-    if not isinstance(left, Scan) or not isinstance(right, Scan):
+    scans = [operand for operand in join.operands if isinstance(operand, Scan)]
+    is_endless = len(scans) == 2 and all(isinstance(scan.spec, Unbounded) for scan in scans)
+    found = _retention(join, catalog, spill) if is_endless else None
+    if found is None:
         return None
-    is_endless = isinstance(left.spec, Unbounded) and isinstance(right.spec, Unbounded)
-    join = _purging(Join((left, right), on), catalog, spill) if is_endless else None
-    if not isinstance(join, PurgingJoin):
-        return None
-    # A left row that is in no result of the join may show all the same, and no monitor watches here.
+    # A left row that is in no result of the join may show all the same, and no monitor observes a semi-join.
     rules, probable = (
         tuple(rule for rule in some if not isinstance(rule, ByNo) and not isinstance(k_of(rule), Estimate))
-        for some in (join.rules, join.probable)
+        for some in (found.rules, found.probable)
     )
-    plain = replace(join, rules=rules, monitors=(), probable=probable)
-    return plain if all(always_forgets(plain, number) for number in (0, 1)) else None
+    plain = replace(found, rules=rules, monitors=(), probable=probable)
+    return plain if all(always_forgets(join, rules, number) for number in (0, 1)) else None
 
 
-def rules_of(join: Join, catalog: Catalog, certain: bool = False) -> tuple[Rule, ...]:
+def rules_of(join: PhysicalJoin, catalog: Catalog, certain: bool = False) -> tuple[Rule, ...]:
     """All rules of a join, whether it forgets by them or not; or only those that lean on no k."""
     found = _Rules(join, catalog, spill=certain)
     rules = tuple(dict.fromkeys(found.all()))
     return tuple(rule for rule in rules if not found.is_probable(rule)) if certain else rules
 
 
-def _purging(join: Join, catalog: Catalog, spill: bool) -> Relation:
+def _retention(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetention | None:
+    """How a join drops rows, if by any rule it can."""
     found = _Rules(join, catalog, spill)
     rules = tuple(dict.fromkeys(found.all()))
     rules += tuple(found.no_components(rules))
@@ -132,15 +125,15 @@ def _purging(join: Join, catalog: Catalog, spill: bool) -> Relation:
         number for number, operand in enumerate(join.operands) if _may_forget(number, operand, rules, found)
     )
     if not forgets:
-        return join
+        return None
     # No components alone are not worth a purge; where there is one, they help it.
     helped = {n for n, operand in enumerate(join.operands) if _is_helped(n, operand, rules, found)}
     forgets = tuple(sorted({*forgets, *helped}))
     probable = tuple(rule for rule in rules if found.is_probable(rule)) if spill else ()
-    return PurgingJoin(join.operands, join.on, rules, tuple(found.evidence), forgets, tuple(found.monitors), probable)
+    return JoinRetention(rules, tuple(found.evidence), forgets, tuple(found.monitors), probable)
 
 
-def _with_own_equalities(join: Join) -> Join:
+def _with_own_equalities(join: PhysicalJoin) -> PhysicalJoin:
     """The join, whose inputs with several columns of one class hold only rows in which these are equal.
 
     Others join nothing. So what is declared of any of these columns is true of the class.
@@ -151,7 +144,7 @@ def _with_own_equalities(join: Join) -> Join:
         if isinstance(operand, Scan) and isinstance(operand.spec, Unbounded | Range):
             equal = tuple(each for same in join_classes(join) for each in _own_equalities(operand, same))
             operands[number] = replace(operand, where=operand.where + equal)
-    return Join(tuple(operands), join.on)
+    return replace(join, operands=tuple(operands))
 
 
 def _own_equalities(scan: Scan, same: set[Column]) -> list[Compare]:
@@ -193,8 +186,8 @@ def _is_helped(number: int, operand: Relation, rules: tuple[Rule, ...], found: _
     return is_told and found.is_forgettable(operand)
 
 
-def always_forgets(join: PurgingJoin, number: int) -> bool:
-    """Whether each row of an input goes in the end: from it the rules reach all inputs (004, theorem 3).
+def always_forgets(join: PhysicalJoin, rules: Sequence[Rule], number: int) -> bool:
+    """Whether each row of an input is dropped in the end: from it these rules reach all inputs (004, theorem 3).
 
     A key closes an input once its row has come. So it counts behind the first step only, where a row refers to it.
     """
@@ -202,9 +195,9 @@ def always_forgets(join: PurgingJoin, number: int) -> bool:
     reached, before = {number}, set[int]()
     while reached != before:
         before = set(reached)
-        spend(len(held) + len(join.rules))
+        spend(len(held) + len(rules))
         known = {v for v, holders in enumerate(held) if holders & before}
-        reached |= {rule.target for rule in join.rules if _applies(rule, before, known, first=before == {number})}
+        reached |= {rule.target for rule in rules if _applies(rule, before, known, first=before == {number})}
     return len(reached) == len(join.operands)
 
 
@@ -248,7 +241,7 @@ def _stops(rule: Rule, asking: int, key: ByKey) -> bool:
 class _Rules:
     """The rules of one join. Evidence that several of them read is there once."""
 
-    def __init__(self, join: Join, catalog: Catalog, spill: bool = False) -> None:
+    def __init__(self, join: PhysicalJoin, catalog: Catalog, spill: bool = False) -> None:
         self._join, self._catalog, self._spill = join, catalog, spill
         self.variables = join_variables(join)
         self._classes = join_classes(join)
@@ -332,8 +325,8 @@ class _Rules:
         held = {n for n in range(len(self._join.operands)) if self.holds(n, key.variables)} - {key.target}
         spend(len(held) * len(rules))
         untold = tuple(n for n in sorted(held) if not any(self._tells(rule, key.target, n) for rule in rules))
-        join = PurgingJoin(self._join.operands, self._join.on, rules, (), (), ())
-        grows = isinstance(self._scans[key.target].spec, Unbounded) and not always_forgets(join, key.target)
+        is_endless = isinstance(self._scans[key.target].spec, Unbounded)
+        grows = is_endless and not always_forgets(self._join, rules, key.target)
         return untold if grows or all(any(_stops(rule, n, key) for rule in rules) for n in untold) else ()
 
     def _late(self, key: ByKey, rules: tuple[Rule, ...]) -> tuple[AfterRows, ...]:

@@ -1,4 +1,4 @@
-"""The rules by which a join forgets, and the join with its rules. How they are found is in `purging`.
+"""The rules by which a join drops rows, and the retention that they make up. `purging` derives them.
 
 A rule says when no more row of its *target*, one of the join's inputs, joins what is there. Rules name inputs, evidence
 and the join's variables by their numbers.
@@ -7,11 +7,10 @@ and the join's variables by their numbers.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from penstock.algebra.expressions import Column, Expr
-from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
-from penstock.closing.join_variables import join_variables
+from penstock.algebra.expressions import Expr
+from penstock.algebra.relations import Relation
 from penstock.closing.monitors import Monitor
 
 
@@ -156,63 +155,27 @@ def k_of(rule: Rule) -> K | None:
 
 
 @dataclass(frozen=True, slots=True)
-class PurgingJoin(Join):
-    """A join that forgets: `forgets` are the inputs whose rows go when by the rules they join nothing new."""
+class JoinRetention:
+    """How long a join keeps the rows of its inputs.
+
+    A row of an input in `forgets` is dropped as soon as the rules say that it joins nothing new.
+    """
 
     rules: tuple[Rule, ...]
+    #: What the rules read besides the join's own inputs, such as punctuations.
     evidence: tuple[Relation, ...]
     forgets: tuple[int, ...]
     monitors: tuple[Monitor, ...] = ()
-    #: The rules that lean on a k, if rows that go by them alone are spilled (thesis 6.1.6).
+    #: The rules that lean on a k, if rows that are dropped by them alone are spilled (thesis 6.1.6).
     probable: tuple[Rule, ...] = ()
 
-    @property
-    def inputs(self) -> tuple[Relation, ...]:
-        return self.operands + self.evidence
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> PurgingJoin:
-        count = len(self.operands)
-        return replace(self, operands=inputs[:count], evidence=inputs[count:])
-
-    def keys_of(self, number: int, variables: Iterable[int]) -> tuple[Column, ...]:
-        """The columns of an input that variables are."""
-        found = join_variables(self)
-        return tuple(column for v in variables if (column := found[v][number]) is not None)
-
     def evidence_along(self, number: int, variables: Iterable[int]) -> list[Expr | None]:
-        """The columns by which evidence is partitioned along these variables. What lacks one goes to all cells.
+        """The columns by which evidence is partitioned along these variables.
 
-        So does what several rules read in different ways.
+        Evidence that lacks a variable goes to all cells along it, and so does evidence that several rules read in
+        different ways.
         """
         readers = [rule for rule in self.rules if isinstance(rule, OfValues) and rule.evidence == number]
         ways = {rule.variables for rule in readers}
         held = dict(zip(ways.pop(), self.evidence[number].schema, strict=True)) if len(ways) == 1 else {}
         return [held.get(variable) for variable in variables]
-
-
-@dataclass(frozen=True, slots=True)
-class PurgingSemiJoin(SemiJoin):
-    """A semi-join that forgets as `join` does, which is of the same sides."""
-
-    join: PurgingJoin
-
-    @property
-    def inputs(self) -> tuple[Relation, ...]:
-        return self.join.inputs
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> PurgingSemiJoin:
-        return PurgingSemiJoin(inputs[0], inputs[1], self.on, self.join.with_inputs(inputs))
-
-
-@dataclass(frozen=True, slots=True)
-class PurgingAntiJoin(AntiJoin):
-    """An anti-join that forgets as `join` does, which is of the same sides."""
-
-    join: PurgingJoin
-
-    @property
-    def inputs(self) -> tuple[Relation, ...]:
-        return self.join.inputs
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> PurgingAntiJoin:
-        return PurgingAntiJoin(inputs[0], inputs[1], self.on, self.join.with_inputs(inputs))

@@ -23,7 +23,7 @@ from penstock.algebra.physical import Received, Scan
 from penstock.algebra.relations import Query, StreamKind, Table, streams, walk_relations
 from penstock.catalog import Catalog, TableDef
 from penstock.closing.group_closers import GroupEnding
-from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.engines.ingest import Ingest, Sent
 from penstock.engines.lateness import NEVER, Progress
 from penstock.engines.metrics import DICTIONARY, OperatorMetrics, constraints_of, machine_metrics
@@ -34,7 +34,6 @@ from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
 from penstock.operators.windows.stubs import SharedStores
-from penstock.plan.buckets import Constant
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Leaf, Plan
@@ -43,9 +42,6 @@ from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import Deltas, assemble, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
-
-#: Operators that keep less than their windows hold.
-_FORGETTING = PurgingJoin | PurgingSemiJoin | PurgingAntiJoin | GroupEnding | Constant
 
 
 class EmbeddedEngine:
@@ -137,7 +133,7 @@ class EmbeddedEngine:
     def forgets(self) -> bool:
         """Whether operators keep less than their windows hold: then rows that wait for others would be most of it."""
         nodes = (node for fragment in self.plan.fragments for node in walk_relations(fragment.root))
-        return any(isinstance(node, _FORGETTING) for node in nodes)
+        return any(isinstance(node, GroupEnding) or (isinstance(node, PhysicalJoin) and node.purges) for node in nodes)
 
     @property
     def watermark(self) -> int:

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from penstock.algebra.physical import Keep, Scan
-from penstock.algebra.relations import Join, Project, Relation, Select, StreamKind
+from penstock.algebra.relations import Project, Relation, Select, StreamKind
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
 from penstock.operators.gauges import Gauge
@@ -177,10 +178,10 @@ def _stream(leaf: Leaf) -> object:
     return leaf.stream.name if isinstance(leaf, Scan) else leaf
 
 
-def root_join(root: Relation) -> Join | None:
+def root_join(root: Relation) -> PhysicalJoin | None:
     """The join whose results are those of a fragment, but for what is done to each by itself."""
     match root:
-        case Join():
+        case PhysicalJoin(JoinKind.JOIN):
             return root
         case Select(below) | Project(below) | Keep(below):
             return root_join(below)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from penstock.algebra.buckets import BoxSide, Buckets, DifferenceLimit, Hole, Space
 from penstock.algebra.expressions import (
     Cast,
     Column,
@@ -24,7 +25,7 @@ from penstock.algebra.expressions import (
     columns,
     conjunction,
 )
-from penstock.algebra.physical import Keep, Scan, WholeAntiJoin, physical
+from penstock.algebra.physical import Keep, Scan, physical
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
@@ -36,25 +37,14 @@ from penstock.algebra.relations import (
     Relation,
     Select,
     SemiJoin,
-    rewrite_relation,
     streams,
     walk_relations,
 )
 from penstock.catalog import Catalog
 from penstock.closing.blocks import Block, Operand, block_of
 from penstock.closing.contents import content
-from penstock.plan.buckets import (
-    BoxSide,
-    Buckets,
-    Constant,
-    ConstantAntiJoin,
-    ConstantJoin,
-    ConstantSemiJoin,
-    DifferenceLimit,
-    Hole,
-    Space,
-    has_totals,
-)
+from penstock.closing.physical_join import JoinKind, PhysicalJoin, with_physical_joins
+from penstock.plan.anti_join_choices import without_choices
 from penstock.plan.overflow import KnownEnds
 from penstock.plan.predicate_outcomes import PredicateOutcomes, told
 from penstock.register import arithmetic
@@ -93,12 +83,8 @@ def with_constant_synopses(relation: Relation, catalog: Catalog) -> Relation:
     """The physical form of a relation in normal form, with buckets where they bound a join."""
     found = dict(_found(relation, JoinContext.of(relation), catalog))
 
-    def whole(node: Relation) -> Relation:
-        if isinstance(node, AntiJoin) and _inputs(node) in found:
-            return WholeAntiJoin(node.left, node.right, node.on)
-        return node
-
-    return _rewritten(physical(rewrite_relation(relation, whole)), found)
+    in_chains = without_choices(relation, lambda join: _inputs(join) in found)
+    return _rewritten(with_physical_joins(physical(in_chains)), found)
 
 
 def _found(relation: Relation, above: JoinContext, catalog: Catalog) -> Iterator[tuple[Occurrences, Synopses]]:
@@ -116,34 +102,29 @@ def _rewritten(relation: Relation, found: Mapping[Occurrences, Synopses], above:
     own = relation if isinstance(relation, Aggregate) else None
     inputs = tuple(_rewritten(below, found, own) for below in relation.inputs)
     relation = relation.with_inputs(inputs) if inputs != relation.inputs else relation
-    if not isinstance(relation, AnyJoin):
+    if not isinstance(relation, PhysicalJoin):
         return relation
-    synopses = found.get(tuple(tuple(_occurrences(operand)) for operand in relation.inputs))
+    synopses = found.get(tuple(tuple(_occurrences(operand)) for operand in relation.operands))
     if synopses is None or (synopses.summed and above is None):
         return relation
-    return _constant(relation, synopses, above)
+    return _with_buckets(relation, synopses, above)
 
 
 def _occurrences(relation: Relation) -> Iterator[str]:
     return (node.stream.occurrence for node in walk_relations(relation) if isinstance(node, Scan))
 
 
-def _constant(join: AnyJoin, synopses: Synopses, above: Aggregate | None) -> Relation:
+def _with_buckets(join: PhysicalJoin, synopses: Synopses, above: Aggregate | None) -> Relation:
     """The join with buckets. The right side of a semi-join is without duplicates as it is, if it is kept in buckets."""
-    inputs = list(join.inputs)
-    if not isinstance(join, Join) and isinstance(inputs[1], Distinct) and synopses.buckets[1] is not None:
+    inputs = list(join.operands)
+    if join.kind is not JoinKind.JOIN and isinstance(inputs[1], Distinct) and synopses.buckets[1] is not None:
         inputs[1] = inputs[1].input
     made = _kept(inputs, synopses, above)
     if made is None:
         return join
     operands, buckets = made
-    counting: Constant
-    if isinstance(join, Join):
-        counting = ConstantJoin(tuple(operands), join.on, tuple(buckets))
-    else:
-        kind = ConstantSemiJoin if isinstance(join, SemiJoin) else ConstantAntiJoin
-        counting = kind(operands[0], operands[1], join.on, (buckets[0], buckets[1]))
-    return counting if counting.schema == join.schema or has_totals(counting) else Keep(counting, join.schema)
+    counting = replace(join, operands=tuple(operands), buckets=tuple(buckets))
+    return counting if counting.schema == join.schema or counting.has_totals else Keep(counting, join.schema)
 
 
 def _kept(
@@ -157,7 +138,7 @@ def _kept(
         if known is not None:
             # A value that nobody reads any more, nor computes of, tells nothing apart.
             there = {*operand.schema, *known.added, *_computed_of(operand)}
-            if not all(columns(s.of) <= frozenset(operands[s.table].schema) for s in known.stretches):
+            if not all(columns(s.of) <= frozenset(operands[s.table].schema) for s in known.intervals):
                 return None
             values = tuple(column for column in known.values if column in there)
             kept = replace(known, values=values, totals=tuple(_totals(above, operand, values)))
@@ -271,7 +252,7 @@ class _Reading:
             self._space(closure, attributes) if is_skyline else None,
             self._bound[0].size,
             (*further.computed, *self._narrowed(reckoned)),
-            further.stretches,
+            further.intervals,
         )
         if not all(LEAST <= number <= MOST for number in kept.numbers):
             return None

@@ -5,34 +5,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
+from penstock.algebra.buckets import Buckets
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
 from penstock.algebra.relations import (
     Aggregation,
-    AntiJoin,
-    Join,
     Relation,
-    SemiJoin,
     StreamKind,
     Table,
     walk_relations,
 )
 from penstock.closing.bounds import counted
 from penstock.closing.group_closers import GroupEnding, GroupInTime, WithFirstRow
-from penstock.closing.rules import ByNo, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
-from penstock.plan.buckets import Buckets, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByNo
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
-from penstock.plan.stateless_input import PassingAntiJoin, PassingJoin, PassingSemiJoin
 
 
 def operator_name(relation: Relation, number: int) -> str:
     """What the operator of a relation is called; `number` is its place from the root down."""
-    kind = next((join for join in (Join, SemiJoin, AntiJoin) if isinstance(relation, join)), type(relation))
-    return f"{kind.__name__.lower()}{number}"
+    name = relation.kind.value if isinstance(relation, PhysicalJoin) else type(relation).__name__.lower()
+    return f"{name}{number}"
 
 
 def fragments_text(plan: Plan) -> str:
@@ -129,6 +126,19 @@ def _tree(relation: Relation, number: int, margin: str) -> tuple[int, list[str]]
     return number, lines
 
 
+def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
+    """What a join keeps of its inputs, where that is less than their windows hold."""
+    if join.retention is not None:
+        names = " and ".join(_leaf_name(cast(Leaf, join.operands[number])) for number in join.forgets)
+        yield f"forgets rows of {names}"
+        yield from (f"watches {monitor.constraint}" for monitor in join.retention.monitors if monitor.varies)
+        yield from _noes(join)
+    if join.buckets:
+        yield f"keeps {_all_buckets_text(join.operands, join.buckets)}"
+    if join.stateless is not None:
+        yield f"keeps nothing of {_names(join.operands[join.stateless])}"
+
+
 def _all_buckets_text(operands: Sequence[Relation], buckets: Sequence[Buckets | None]) -> str:
     parts = [(operand, kept) for operand, kept in zip(operands, buckets, strict=True) if kept is not None]
     once = ", without duplicates" if any(kept.space is not None for _, kept in parts) else ""
@@ -174,28 +184,8 @@ def _operator_text(relation: Relation) -> str:
                 column = values.groups.schema[-1].name
                 parts.append(f"forgets values of {column} that end {_closers_text(values.groups)}")
             return ", ".join(parts)
-        case PurgingSemiJoin() | PurgingAntiJoin():
-            plain = SemiJoin if isinstance(relation, SemiJoin) else AntiJoin
-            names = " and ".join(_leaf_name(cast(Leaf, side)) for side in (relation.left, relation.right))
-            return f"{_operator_text(plain(relation.left, relation.right, relation.on))}, forgets rows of {names}"
-        case PurgingJoin(operands, forgets=forgets):
-            names = " and ".join(_leaf_name(cast(Leaf, operands[number])) for number in forgets)
-            monitored = "".join(f", watches {monitor.constraint}" for monitor in relation.monitors if monitor.varies)
-            return f"{_operator_text(Join(operands, relation.on))}, forgets rows of {names}{monitored}{_noes(relation)}"
-        case PassingJoin(operands, on, passing):
-            return f"{_operator_text(Join(operands, on))}, keeps nothing of {_names(operands[passing])}"
-        case PassingSemiJoin(left, right, on, passing):
-            kept = f"keeps nothing of {_names((left, right)[passing])}"
-            return f"{_operator_text(SemiJoin(left, right, on))}, {kept}"
-        case PassingAntiJoin(left, right, on, passing):
-            kept = f"keeps nothing of {_names((left, right)[passing])}"
-            return f"{_operator_text(AntiJoin(left, right, on))}, {kept}"
-        case ConstantJoin(operands, on, buckets):
-            return f"{_operator_text(Join(operands, on))}, keeps {_all_buckets_text(operands, buckets)}"
-        case ConstantSemiJoin(left, right, on, buckets):
-            return f"{_operator_text(SemiJoin(left, right, on))}, keeps {_all_buckets_text((left, right), buckets)}"
-        case ConstantAntiJoin(left, right, on, buckets):
-            return f"{_operator_text(AntiJoin(left, right, on))}, keeps {_all_buckets_text((left, right), buckets)}"
+        case PhysicalJoin():
+            return ", ".join([_operator_text(relation.logical()), *_kept_texts(relation)])
     return plan_text(relation).partition("\n")[0]
 
 
@@ -207,8 +197,9 @@ def _closers_text(ending: GroupEnding) -> str:
     return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in ending.evidence)])
 
 
-def _noes(join: PurgingJoin) -> str:
+def _noes(join: PhysicalJoin) -> Iterator[str]:
     """The inputs of which it may keep the keys of No rows, or not."""
     targets = [join.operands[rule.target] for rule in join.rules if isinstance(rule, ByNo) and rule.late]
     names = " and ".join(dict.fromkeys(_leaf_name(cast(Leaf, target)) for target in targets))
-    return f", may keep No of {names}" if names else ""
+    if names:
+        yield f"may keep No of {names}"

@@ -17,16 +17,13 @@ from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import (
     Aggregate,
-    AntiJoin,
     Distinct,
-    Join,
     PartitionRows,
     Project,
     Query,
     Relation,
     Rows,
     Select,
-    SemiJoin,
     SetOp,
     StreamKind,
     Table,
@@ -37,10 +34,9 @@ from penstock.catalog import Catalog
 from penstock.closing.group_closers import AfterPunctuation, GroupEnding
 from penstock.closing.groups import emitting, with_endings
 from penstock.closing.join_variables import is_monotone, join_variables
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging
-from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
 from penstock.effort import answering, nesting, spend
-from penstock.plan.buckets import Constant, ConstantJoin, has_totals
 from penstock.plan.constant_synopses import with_constant_synopses
 from penstock.plan.folding import folded
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -48,7 +44,7 @@ from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.narrowing import narrowed
 from penstock.plan.panes import Panes, in_panes
-from penstock.plan.stateless_input import with_passing
+from penstock.plan.stateless_input import with_stateless_inputs
 
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
 Dimension = tuple[Expr, ...] | None
@@ -133,7 +129,7 @@ def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: b
     """
     relation = folded(narrowed(relation))
     counted = with_constant_synopses(relation, catalog)
-    purging = with_passing(with_purging(counted, catalog, spill))
+    purging = with_stateless_inputs(with_purging(counted, catalog, spill))
     return with_endings(purging, catalog, certain=spill and not emits)
 
 
@@ -223,12 +219,11 @@ class _Cutter:
                 return _Piece(relation)
             case Select() | Project() | Keep() | Panes():
                 return self.piece(relation.inputs[0]).under(relation)
-            case Join():
+            case PhysicalJoin(JoinKind.JOIN):
                 return self._join(relation)
-            case SemiJoin(left, right, on) | AntiJoin(left, right, on):
-                pairs = _equal_columns(on, left, right)
-                return self._semi_join(relation, self.piece(left), self.piece(right), pairs)
-            case Aggregate(join, keys) if has_totals(join):
+            case PhysicalJoin(_, (left, right), on):
+                return self._semi_join(relation, _equal_columns(on, left, right))
+            case Aggregate(PhysicalJoin(has_totals=True) as join, keys):
                 placed = self._with_totals(join, [key.expr for key in keys if isinstance(key.expr, Column)])
                 seen = placed.seen and placed.seen.renamed((key.column, key.expr) for key in keys)
                 return _Piece(relation.with_inputs((placed.relation,)), placed.routes, placed.shares, seen)
@@ -310,17 +305,17 @@ class _Cutter:
                 placed.append(self.received(piece, route, shares))
         return placed
 
-    def _with_totals(self, join: Constant, keys: list[Column]) -> _Piece:
+    def _with_totals(self, join: PhysicalJoin, keys: list[Column]) -> _Piece:
         """A join whose partial aggregates are added up where they come out: only keys of groups may part its rows."""
-        if isinstance(join, ConstantJoin):
+        if join.kind is JoinKind.JOIN:
             variables = join_variables(join)
             by = [next((v for v in variables if key in v), _alone(key, join)) for key in keys]
             return self._join(join, list(dict.fromkeys(by)))
-        pairs = [pair for pair in _equal_columns(join.on, join.left, join.right) if pair[0] in keys]
+        pairs = [pair for pair in _equal_columns(join.on, *join.operands) if pair[0] in keys]
         alone: list[tuple[Column, Column | None]] = [(key, None) for key in keys]
-        return self._semi_join(join, self.piece(join.left), self.piece(join.right), [*pairs, *alone])
+        return self._semi_join(join, [*pairs, *alone])
 
-    def _join(self, relation: Join, variables: list[tuple[Column | None, ...]] | None = None) -> _Piece:
+    def _join(self, relation: PhysicalJoin, variables: list[tuple[Column | None, ...]] | None = None) -> _Piece:
         """A join on a grid of its variables, or of others that each say where a row goes."""
         variables = join_variables(relation) if variables is None else variables
         pieces = [self.piece(operand) for operand in relation.operands]
@@ -330,30 +325,21 @@ class _Cutter:
         chosen = [(v, s) for v, s in zip(variables, shares, strict=True) if s > 1]
         grid = tuple(s for _, s in chosen) or (1,)
         own: list[list[Expr | None]] = [[*(v[i] for v, _ in chosen)] or [None] for i in range(len(pieces))]
-        if isinstance(relation, PurgingJoin):
-            relation = _forgetting_here(relation, pieces)
-        if isinstance(relation, PurgingJoin):
-            pieces += [_Piece(scan) for scan in relation.evidence]
-            own += [
-                relation.evidence_along(n, [v for v, s in enumerate(shares) if s > 1]) or [None]
-                for n in range(len(relation.evidence))
-            ]
+        relation = _forgetting_here(relation, pieces)
+        pieces += [_Piece(scan) for scan in relation.evidence]
+        own += _evidence_along(relation, [v for v, s in enumerate(shares) if s > 1])
         placed = self._grid(pieces, own, grid)
         routes = tuple(route for piece in placed for route in piece.routes)
         seen = _seen(relation, (frozenset(column for column in v if column is not None) for v, _ in chosen))
         return _Piece(relation.with_inputs(tuple(piece.relation for piece in placed)), routes, grid, seen)
 
-    def _semi_join(
-        self, relation: Relation, left: _Piece, right: _Piece, pairs: Sequence[tuple[Column, Column | None]]
-    ) -> _Piece:
+    def _semi_join(self, relation: PhysicalJoin, pairs: Sequence[tuple[Column, Column | None]]) -> _Piece:
         # A left row must be in one cell only, and right rows that match it in the same, or in all.
         own: list[list[Expr | None]] = [[pairs[0][0]], [pairs[0][1]]] if pairs else [[None], [None]]
-        pieces = [left, right]
-        if isinstance(relation, PurgingSemiJoin | PurgingAntiJoin):
-            join = relation.join
-            variables = [v for v, same in enumerate(join_variables(join)) if pairs and pairs[0][0] in same]
-            pieces += [_Piece(scan) for scan in join.evidence]
-            own += [join.evidence_along(n, variables) or [None] for n in range(len(join.evidence))]
+        pieces = [self.piece(operand) for operand in relation.operands]
+        variables = [v for v, same in enumerate(join_variables(relation)) if pairs and pairs[0][0] in same]
+        pieces += [_Piece(scan) for scan in relation.evidence]
+        own += _evidence_along(relation, variables)
         placed = self._grid(pieces, own, (self.cells,) if pairs else (1,))
         routes = tuple(route for piece in placed for route in piece.routes)
         inputs = tuple(piece.relation for piece in placed)
@@ -373,13 +359,20 @@ def _of_groups(groups: _Piece, held: Mapping[Column, Column]) -> tuple[Dimension
     return tuple(None if column is None else (column,) for column in found) if len(found) == len(nowhere) else nowhere
 
 
-def _forgetting_here(join: PurgingJoin, pieces: list[_Piece]) -> Join:
-    """The join, which forgets no rows of windows that are cut elsewhere: these tell it when they go."""
+def _forgetting_here(join: PhysicalJoin, pieces: list[_Piece]) -> PhysicalJoin:
+    """The join, which drops no rows of windows that are cut elsewhere: these send deletions when rows leave them."""
     forgets = tuple(number for number in join.forgets if pieces[number].shares is None)
-    return replace(join, forgets=forgets) if forgets else Join(join.operands, join.on)
+    return replace(join, retention=replace(join.retention, forgets=forgets) if join.retention and forgets else None)
 
 
-def _alone(key: Column, join: Join) -> tuple[Column | None, ...]:
+def _evidence_along(join: PhysicalJoin, variables: Sequence[int]) -> list[list[Expr | None]]:
+    """Of each evidence the columns by which it is partitioned along variables of the join."""
+    if join.retention is None:
+        return []
+    return [join.retention.evidence_along(n, variables) or [None] for n in range(len(join.evidence))]
+
+
+def _alone(key: Column, join: PhysicalJoin) -> tuple[Column | None, ...]:
     """A column of one input as if it were a variable of the join."""
     return tuple(key if key in operand.schema else None for operand in join.operands)
 

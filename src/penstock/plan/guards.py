@@ -17,7 +17,7 @@ from penstock.catalog import Catalog, OnViolation, Punctuated, StreamDef
 from penstock.closing.declarations import constraint_text
 from penstock.closing.evidence import of_fixed, values_of
 from penstock.closing.group_closers import GroupEnding
-from penstock.closing.rules import PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.closing.physical_join import PhysicalJoin
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,8 @@ def rulings(relation: Relation, catalog: Catalog) -> Rulings:
 
 def _evidence(node: Relation) -> tuple[Relation, ...]:
     match node:
-        case PurgingJoin(evidence=evidence):
-            return evidence
-        case PurgingSemiJoin(join=join) | PurgingAntiJoin(join=join):
-            return join.evidence
+        case PhysicalJoin():
+            return node.evidence
         case GroupEnding():
             return node.inputs[1:]
     return ()

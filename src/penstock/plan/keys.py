@@ -13,8 +13,9 @@ from collections.abc import Iterable
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns
 from penstock.algebra.physical import Keep, Scan
-from penstock.algebra.relations import AntiJoin, Distinct, Join, Output, Project, Relation, Select, SemiJoin, Table
+from penstock.algebra.relations import Distinct, Output, Project, Relation, Select, Table
 from penstock.catalog import Catalog, StreamDef, TableDef, Unique
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 
 Columns = frozenset[Column]
 
@@ -29,14 +30,16 @@ def decided(relation: Relation, given: Columns, catalog: Catalog) -> Columns:
     match relation:
         case Scan() | Table() if _is_key(relation, given, catalog):
             return frozenset(relation.schema)
-        case Select(below) | Distinct(below) | SemiJoin(left=below) | AntiJoin(left=below):
+        case Select(below) | Distinct(below):
             return decided(below, given, catalog)
         case Keep(below, kept):
             return decided(below, given, catalog) & frozenset(kept)
         case Project(below, outputs):
             inside = decided(below, _inside(outputs, given), catalog)
             return given | frozenset(output.column for output in outputs if columns(output.expr) <= inside)
-        case Join(operands, on):
+        case PhysicalJoin(JoinKind.SEMI | JoinKind.ANTI, (left, _)):
+            return decided(left, given, catalog)
+        case PhysicalJoin(_, operands, on):
             return _decided_in_join(operands, on, given, catalog)
     return given
 
@@ -52,7 +55,7 @@ def _is_key(relation: Relation, given: Columns, catalog: Catalog) -> bool:
             return _is_key(below, given, catalog)
         case Project(below, outputs):
             return _is_key(below, _inside(outputs, given), catalog)
-        case Join(operands):
+        case PhysicalJoin(JoinKind.JOIN, operands):
             known = decided(relation, given, catalog)
             return all(_is_key(operand, known & frozenset(operand.schema), catalog) for operand in operands)
     return False

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.algebra.buckets import TableInterval
 from penstock.algebra.expressions import FALSE, Column, Expr, In
 from penstock.algebra.relations import Output
 from penstock.closing.blocks import Block, Operand
 from penstock.closing.finite import finite, truths
-from penstock.plan.buckets import Stretch
 from penstock.plan.finite_columns import against, cases, equal_columns, listed, of_table
 from penstock.types import BIGINT, BOOLEAN
 
@@ -25,7 +25,7 @@ class PredicateOutcomes:
 
     values: tuple[Column, ...]
     computed: tuple[Output, ...]
-    stretches: tuple[Stretch, ...]
+    intervals: tuple[TableInterval, ...]
     #: BOOLEANs among what is found.
     true: tuple[Column, ...]
     where: tuple[Expr, ...]
@@ -53,10 +53,10 @@ def told(
         outcomes += by_case or ()
         sides += [side] if side is not None else []
     computed = [Output(Column(scope, f"_outcome{n}", BOOLEAN), e) for n, e in enumerate(dict.fromkeys(outcomes))]
-    stretches, sums = [], []
+    intervals, sums = [], []
     for number, (mine, table, of) in enumerate(dict.fromkeys(sides)):
         own_side = mine if isinstance(mine, Column) else Column(scope, f"_side{number}", mine.type)
-        stretches.append(Stretch(Column(scope, f"_stretch{number}", BIGINT), own_side, table, of))
+        intervals.append(TableInterval(Column(scope, f"_interval{number}", BIGINT), own_side, table, of))
         sums += [Output(own_side, mine)] if own_side != mine else []
     alone = listed(truths(operand.relation))
     few = sorted(values & known.keys() - alone.keys(), key=str)
@@ -64,9 +64,9 @@ def told(
     if not split - known.keys() - {member.own for member in members} <= finite(operand.relation).keys():
         return None
     return PredicateOutcomes(
-        (*(output.column for output in computed), *(stretch.column for stretch in stretches)),
+        (*(output.column for output in computed), *(interval.column for interval in intervals)),
         (*computed, *sums),
-        (*stretches, *members),
+        (*intervals, *members),
         tuple(member.column for member in members),
         tuple(In(column, known[column]) if known[column] else FALSE for column in few),
     )
@@ -74,10 +74,10 @@ def told(
 
 def _members(
     scope: str, values: list[Column], tables: dict[int, frozenset[Column]], same: list[set[Column]]
-) -> Iterator[Stretch]:
+) -> Iterator[TableInterval]:
     """Of each value that is equal to a table's column, whether the table has it."""
     for column in values:
         found = ((n, of) for n, schema in tables.items() if (of := of_table(column, schema, same)) is not None)
         table = next(found, None)
         if table is not None:
-            yield Stretch(Column(scope, f"_member_{column.name}", BOOLEAN), column, *table)
+            yield TableInterval(Column(scope, f"_member_{column.name}", BOOLEAN), column, *table)

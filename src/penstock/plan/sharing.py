@@ -14,20 +14,15 @@ from dataclasses import dataclass, replace
 from penstock.algebra.expressions import Column, Expr, substitute
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import (
-    AntiJoin,
-    Join,
     Output,
     PartitionRows,
     Relation,
     Schema,
-    SemiJoin,
     Unbounded,
 )
-from penstock.closing.rules import PurgingJoin
-from penstock.plan.buckets import ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.plan.fragments import Plan, Route
 from penstock.plan.panes import Panes
-from penstock.plan.stateless_input import PassingAntiJoin, PassingJoin, PassingSemiJoin
 
 
 def same_rows(route: Route) -> Hashable:
@@ -139,32 +134,10 @@ def _windows(relation: Relation, is_joined: bool) -> Iterator[Scan]:
         return
     if isinstance(relation, Scan) and (is_joined or not isinstance(relation.spec, Unbounded)):
         yield relation
-    joined, forgotten = _joined(relation), _forgotten(relation)
+    joined, reduced = (relation.operands, relation.reduced) if isinstance(relation, PhysicalJoin) else ((), ())
     for number, below in enumerate(relation.inputs):
-        if number not in forgotten:
+        if number not in reduced:
             yield from _windows(below, number < len(joined))
-
-
-def _forgotten(relation: Relation) -> tuple[int, ...]:
-    """The inputs of which a join does not keep all rows."""
-    match relation:
-        case PurgingJoin(forgets=forgets):
-            return forgets
-        case ConstantJoin(buckets=buckets) | ConstantSemiJoin(buckets=buckets) | ConstantAntiJoin(buckets=buckets):
-            return tuple(number for number, kept in enumerate(buckets) if kept is not None)
-        case PassingJoin(passing=passing) | PassingSemiJoin(passing=passing) | PassingAntiJoin(passing=passing):
-            return (passing,)
-    return ()
-
-
-def _joined(relation: Relation) -> tuple[Relation, ...]:
-    """The inputs of a join, which come before the evidence that it may have."""
-    match relation:
-        case Join(operands):
-            return operands
-        case SemiJoin() | AntiJoin():
-            return relation.inputs
-    return ()
 
 
 def _with_columns_of(scans: Sequence[Scan]) -> Scan:

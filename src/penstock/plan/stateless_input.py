@@ -1,66 +1,28 @@
-"""Rows that pass: a join with tables keeps nothing of the one input that changes.
+"""Stateless inputs: a join with tables keeps nothing of the one input that changes.
 
-A table is there from instant 0 on and never changes, so a row that comes has met all that it will ever join. If it goes
-again, as rows of something computed may, it meets the same rows once more.
+A table is there from instant 0 on and never changes, so a row that arrives has met all that it will ever join. If it is
+retracted, as rows of something computed may be, it meets the same rows once more.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.relations import (
-    AntiJoin,
     Distinct,
-    Join,
     Project,
     Relation,
     Select,
-    SemiJoin,
     Table,
     Unbounded,
     rewrite_relation,
     walk_relations,
 )
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 
 
-@dataclass(frozen=True, slots=True)
-class PassingJoin(Join):
-    """A join of which all inputs but one are tables."""
-
-    passing: int
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> PassingJoin:
-        return replace(self, operands=inputs)
-
-
-@dataclass(frozen=True, slots=True)
-class PassingSemiJoin(SemiJoin):
-    """A semi-join with a table, on either side; its right side may have duplicates."""
-
-    passing: int
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> PassingSemiJoin:
-        left, right = inputs
-        return replace(self, left=left, right=right)
-
-
-@dataclass(frozen=True, slots=True)
-class PassingAntiJoin(AntiJoin):
-    """The same of an anti-join."""
-
-    passing: int
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> PassingAntiJoin:
-        left, right = inputs
-        return replace(self, left=left, right=right)
-
-
-#: All of whose inputs one passes.
-Passing = PassingJoin | PassingSemiJoin | PassingAntiJoin
-
-
-def with_passing(relation: Relation) -> Relation:
+def with_stateless_inputs(relation: Relation) -> Relation:
     """The physical relation whose joins with tables keep nothing of the other input.
 
     >>> from penstock.algebra.expressions import Column
@@ -68,32 +30,25 @@ def with_passing(relation: Relation) -> Relation:
     >>> from penstock.types import BIGINT
     >>> ts, f = Column("s", "ts", BIGINT), Column("k", "f", BIGINT)
     >>> scan = Scan(Stream("s", "s", (ts,), ts), Unbounded(), (), (Output(ts, ts),))
-    >>> with_passing(Join((Table("k", "k", (f,)), scan), ())).passing
+    >>> with_stateless_inputs(PhysicalJoin(JoinKind.JOIN, (Table("k", "k", (f,)), scan), ())).stateless
     1
     """
-    return rewrite_relation(relation, _passing)
+    return rewrite_relation(relation, _with_stateless_input)
 
 
-def _passing(node: Relation) -> Relation:
-    if type(node) not in (Join, SemiJoin, AntiJoin):
+def _with_stateless_input(node: Relation) -> Relation:
+    if not isinstance(node, PhysicalJoin) or node.retention is not None or node.buckets:
         return node
-    inputs = [_without_duplicates(node, number, below) for number, below in enumerate(node.inputs)]
-    changing = [number for number, below in enumerate(inputs) if not _is_table(below)]
-    if len(changing) != 1 or _is_window(inputs[changing[0]]):
+    operands = tuple(_without_duplicates(node, number, below) for number, below in enumerate(node.operands))
+    changing = [number for number, below in enumerate(operands) if not _is_table(below)]
+    if len(changing) != 1 or _is_window(operands[changing[0]]):
         return node
-    match node:
-        case Join(_, on):
-            return PassingJoin(tuple(inputs), on, changing[0])
-        case SemiJoin(_, _, on):
-            return PassingSemiJoin(inputs[0], inputs[1], on, changing[0])
-        case AntiJoin(_, _, on):
-            return PassingAntiJoin(inputs[0], inputs[1], on, changing[0])
-    return node
+    return replace(node, operands=operands, stateless=changing[0])
 
 
-def _without_duplicates(node: Relation, number: int, below: Relation) -> Relation:
-    """An input; of the right side of a semi-join duplicates are nothing to care for."""
-    is_right = number == 1 and not isinstance(node, Join)
+def _without_duplicates(node: PhysicalJoin, number: int, below: Relation) -> Relation:
+    """An operand. Duplicates of a semi-join's right side make no difference."""
+    is_right = number == 1 and node.kind is not JoinKind.JOIN
     return below.input if is_right and isinstance(below, Distinct) else below
 
 

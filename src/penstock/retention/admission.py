@@ -12,7 +12,8 @@ from collections.abc import Collection
 import numpy as np
 
 from penstock.closing.join_variables import inputs_with_variables
-from penstock.closing.rules import ByKey, InTime, PurgingJoin
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByKey, InTime
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import may_have
 from penstock.synopsis.deltas import Deltas
@@ -22,7 +23,7 @@ from penstock.synopsis.indexed_inputs import IndexedInputs
 class Admission:
     """The doors of a join's inputs, of which only the rows of some may be left out."""
 
-    def __init__(self, node: PurgingJoin, core: IndexedInputs, some: Collection[int]) -> None:
+    def __init__(self, node: PhysicalJoin, core: IndexedInputs, some: Collection[int]) -> None:
         self._core = core
         held = inputs_with_variables(node)
         timed = [(rule, rule.reach) for rule in node.rules if isinstance(rule, InTime)]
@@ -57,7 +58,7 @@ def _shared(one: int, other: int, held: list[set[int]]) -> tuple[int, ...]:
     return tuple(v for v, holders in enumerate(held) if {one, other} <= holders)
 
 
-def _is_awaited(number: int, node: PurgingJoin, held: list[set[int]]) -> bool:
+def _is_awaited(number: int, node: PhysicalJoin, held: list[set[int]]) -> bool:
     """Whether a row of another input may wait for one of this by its key alone. It must then see it come."""
     keys = [rule for rule in node.rules if isinstance(rule, ByKey) and rule.target == number]
     others = {other for key in keys for variable in key.variables for other in held[variable]} - {number}

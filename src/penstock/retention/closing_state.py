@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from penstock.closing.rules import ByCluster, ByLifespan, ByNo, ByOrder, ByPunctuation, PurgingJoin
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByCluster, ByLifespan, ByNo, ByOrder, ByPunctuation
 from penstock.kernels import purge as kernel
 from penstock.kernels.ranks import ranks, stamp
 from penstock.kernels.recent import Ticks
@@ -25,7 +26,7 @@ _LEAST = -(1 << 63)
 
 
 class ClosingState:
-    def __init__(self, memory: Memory, name: str, node: PurgingJoin) -> None:
+    def __init__(self, memory: Memory, name: str, node: PhysicalJoin) -> None:
         self._memory, self._name, self._node = memory, name, node
         self.evidence = {
             number: Evidence(memory, f"{name}.evidence{number}", len(rule.variables))

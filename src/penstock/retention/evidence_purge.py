@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.closing.join_variables import inputs_with_variables
-from penstock.closing.rules import ByCluster, ByLifespan, PurgingJoin
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByCluster, ByLifespan
 from penstock.kernels.purge import TIME
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.monitors import Monitors
@@ -27,7 +28,7 @@ class EvidencePurge:
         self,
         memory: Memory,
         name: str,
-        node: PurgingJoin,
+        node: PhysicalJoin,
         core: IndexedInputs,
         closing_state: ClosingState,
         monitors: Monitors,

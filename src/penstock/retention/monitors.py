@@ -15,7 +15,8 @@ from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Range, Schema
 from penstock.closing.join_variables import join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfReference
-from penstock.closing.rules import ByKey, Estimate, K, PurgingJoin
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByKey, Estimate, K
 from penstock.errors import PenstockError
 from penstock.plan.constraint_report import ConstraintReport
 from penstock.retention.arrivals import Arrivals
@@ -39,7 +40,7 @@ class Monitors:
         self,
         memory: Memory,
         name: str,
-        node: PurgingJoin,
+        node: PhysicalJoin,
         core: IndexedInputs,
         closing_state: ClosingState,
         dictionary: Dictionary,

@@ -18,7 +18,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.closing.rules import ByCluster, ByNo, ByOrder, InTime, PurgingJoin
+from penstock.closing.join_variables import columns_of
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByCluster, ByNo, ByOrder, InTime
 from penstock.kernels.purge import TIME
 from penstock.plan.constraint_report import ConstraintReport
 from penstock.retention.arrivals import Arrivals
@@ -46,7 +48,7 @@ class NoComponents:
         self,
         memory: Memory,
         name: str,
-        node: PurgingJoin,
+        node: PhysicalJoin,
         core: IndexedInputs,
         closing_state: ClosingState,
         monitors: Monitors,
@@ -162,12 +164,12 @@ def _askers(rule: ByNo) -> tuple[int, ...]:
     return rule.awaited or tuple(told.source for told in rule.late)
 
 
-def _name(node: PurgingJoin, rule: ByNo) -> str:
-    columns = node.keys_of(rule.target, rule.variables)
+def _name(node: PhysicalJoin, rule: ByNo) -> str:
+    columns = columns_of(node, rule.target, rule.variables)
     return f"{columns[0].scope}: No of ({', '.join(column.name for column in columns)})"
 
 
-def _closers(node: PurgingJoin, rule: ByNo, asking: int) -> Iterator[tuple[int, NoCloser]]:
+def _closers(node: PhysicalJoin, rule: ByNo, asking: int) -> Iterator[tuple[int, NoCloser]]:
     """The rules that say when an input brings no more rows that ask for a key."""
     for number, other in enumerate(node.rules):
         match other:

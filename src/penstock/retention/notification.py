@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.closing.join_variables import inputs_with_variables
-from penstock.closing.rules import ByCluster, ByKey, ByLifespan, ByNo, ByPunctuation, InTime, PurgingJoin, Rule
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByCluster, ByKey, ByLifespan, ByNo, ByPunctuation, InTime, Rule
 from penstock.retention.purge_tables import PurgeTables
 
 #: Rules for which rows wait until something with certain values comes.
@@ -26,7 +27,7 @@ class Notification:
     wait for values that they have, `told` those of them whom results tell, and `woken` those who are looked at then.
     """
 
-    node: PurgingJoin
+    node: PhysicalJoin
     looked_at: tuple[int, ...]
     stars: frozenset[int]
     once: frozenset[int]
@@ -38,7 +39,7 @@ class Notification:
 
     @staticmethod
     def of(
-        node: PurgingJoin,
+        node: PhysicalJoin,
         tables: PurgeTables,
         inputs: Collection[int],
         once: Collection[int],
@@ -97,7 +98,7 @@ def _waiting(rule: Rule, inputs: Collection[int], held: list[set[int]]) -> Itera
         yield from (n for n in inputs if n != rule.target and all(n in held[v] for v in rule.variables))
 
 
-def _done(rule: Rule, node: PurgingJoin) -> Iterator[int]:
+def _done(rule: Rule, node: PhysicalJoin) -> Iterator[int]:
     """The inputs whose rows wait for none of a rule's target from the first look on: what they join was there."""
     for other in node.rules:
         match other:

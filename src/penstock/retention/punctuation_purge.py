@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Unbounded
+from penstock.closing.join_variables import columns_of
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.purging import always_forgets
-from penstock.closing.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, PurgingJoin, Rule, k_of
+from penstock.closing.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, Rule, k_of
 from penstock.kernels.sets import among, distinct
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.rows import SlotsByInput
@@ -43,7 +44,7 @@ class PunctuationPurge:
         self,
         memory: Memory,
         name: str,
-        node: PurgingJoin,
+        node: PhysicalJoin,
         core: IndexedInputs,
         closing_state: ClosingState,
         holds: Holds,
@@ -83,7 +84,7 @@ class PunctuationPurge:
     def holders(self) -> list[Holder]:
         """What holds codes of interned values."""
         return [
-            RowCodeOwner(counted.store.held_column, self._node.keys_of(rule.target, rule.variables))
+            RowCodeOwner(counted.store.held_column, columns_of(self._node, rule.target, rule.variables))
             for (number, _), counted in self._counted.items()
             for rule in [self._rules[number]]
         ]
@@ -221,7 +222,7 @@ class PunctuationPurge:
         return found
 
 
-def _going(node: PurgingJoin, rules: Mapping[int, ByPunctuation]) -> dict[int, set[int]]:
+def _going(node: PhysicalJoin, rules: Mapping[int, ByPunctuation]) -> dict[int, set[int]]:
     """By rule the inputs whose rows all go in the end without it, by rules none of whose k may vary.
 
     Where two rules would each do without the other, one of them is needed: the others then go by that.
@@ -237,13 +238,12 @@ def _going(node: PurgingJoin, rules: Mapping[int, ByPunctuation]) -> dict[int, s
     return found
 
 
-def _gone_by(node: PurgingJoin, rules: Sequence[Rule]) -> set[int]:
+def _gone_by(node: PhysicalJoin, rules: Sequence[Rule]) -> set[int]:
     """The inputs whose rows all go in the end by these rules."""
-    plain = replace(node, rules=tuple(rules))
-    return {n for n in node.forgets if always_forgets(plain, n)}
+    return {n for n in node.forgets if always_forgets(node, rules, n)}
 
 
-def _is_sure(rule: Rule, node: PurgingJoin) -> bool:
+def _is_sure(rule: Rule, node: PhysicalJoin) -> bool:
     return not isinstance(k_of(rule), Estimate) and rule not in node.probable
 
 

@@ -16,7 +16,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.closing.join_variables import inputs_with_variables, is_monotone
+from penstock.closing.join_variables import columns_of, inputs_with_variables, is_monotone
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import (
     AfterRows,
     ByCluster,
@@ -26,7 +27,6 @@ from penstock.closing.rules import (
     ByOrder,
     ByPunctuation,
     Estimate,
-    PurgingJoin,
     Static,
     k_of,
 )
@@ -72,7 +72,7 @@ class Purge:
         self,
         memory: Memory,
         name: str,
-        node: PurgingJoin,
+        node: PhysicalJoin,
         core: IndexedInputs,
         paths: Sequence[tuple[Probe, ...]],
         windows: Mapping[int, PurgeableWindow],
@@ -151,7 +151,7 @@ class Purge:
             self._monitors.holders
             + self._punctuations.holders
             + [
-                RowCodeOwner(entries.store.held_column, self.node.keys_of(rule.target, rule.variables))
+                RowCodeOwner(entries.store.held_column, columns_of(self.node, rule.target, rule.variables))
                 for number, rule in enumerate(self.node.rules)
                 if isinstance(rule, ByPunctuation | ByLifespan | ByNo | ByCluster)
                 for entries in [self._closing.evidence[number]]
@@ -463,7 +463,7 @@ class Purge:
         return [source.store.capacity for source in self._core.inputs]
 
 
-def looked_up(node: PurgingJoin) -> set[tuple[int, tuple[int, ...]]]:
+def looked_up(node: PhysicalJoin) -> set[tuple[int, tuple[int, ...]]]:
     """By which variables the purge looks for rows of which inputs."""
     held = inputs_with_variables(node)
     wanted = {(rule.target, wanted_variables(rule, held)) for rule in node.rules if not isinstance(rule, Static)}

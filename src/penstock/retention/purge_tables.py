@@ -15,6 +15,7 @@ import numpy as np
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Range, Relation, Table, Unbounded
 from penstock.closing.join_variables import inputs_with_variables
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import (
     AfterRows,
     ByCluster,
@@ -24,7 +25,6 @@ from penstock.closing.rules import (
     ByOrder,
     ByPunctuation,
     InTime,
-    PurgingJoin,
     Rule,
     Static,
     k_of,
@@ -64,7 +64,7 @@ class PurgeTables:
 
     def __init__(
         self,
-        node: PurgingJoin,
+        node: PhysicalJoin,
         core: IndexedInputs,
         closing_state: ClosingState,
         monitors: Monitors,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.closing.rules import ByPunctuation, PurgingJoin
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByPunctuation
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.monitors import values_text, violation
 from penstock.synopsis.dictionary import Dictionary
@@ -24,7 +25,7 @@ class Rejection:
         self,
         memory: Memory,
         name: str,
-        node: PurgingJoin,
+        node: PhysicalJoin,
         core: IndexedInputs,
         closing_state: ClosingState,
         dictionary: Dictionary,

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.closing.join_variables import join_variables
-from penstock.closing.rules import AfterRows, InTime, PurgingJoin, Static
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import AfterRows, InTime, Static
 from penstock.kernels.extending import extended
 from penstock.kernels.pointers import address
 from penstock.kernels.purge import Spilled
@@ -47,7 +48,7 @@ class Spill:
         self,
         memory: Memory,
         name: str,
-        node: PurgingJoin,
+        node: PhysicalJoin,
         core: IndexedInputs,
         paths: Sequence[tuple[Probe, ...]],
         windows: Mapping[int, RecallableWindow],
@@ -189,7 +190,7 @@ class Spill:
     def _place(self, number: int, columns: tuple[int, ...]) -> int:
         return self._keys[number].index(columns)
 
-    def _layout(self, node: PurgingJoin, number: int) -> Layout:
+    def _layout(self, node: PhysicalJoin, number: int) -> Layout:
         types = tuple(column.type for column in node.operands[number].schema)
         return Layout(types, tuple(self._keys[number]), len(self._notes[number]))
 
@@ -205,13 +206,13 @@ def _in_order(parts: Sequence[Events]) -> Events:
     return Events(ts[order], signs[order], slots[order])
 
 
-def counted(node: PurgingJoin, number: int) -> list[tuple[int, AfterRows]]:
+def counted(node: PhysicalJoin, number: int) -> list[tuple[int, AfterRows]]:
     """The rules that note something with the rows of an input, with their numbers."""
     rules = enumerate(node.rules)
     return [(n, rule) for n, rule in rules if isinstance(rule, AfterRows) and rule.source == number]
 
 
-def _reach(node: PurgingJoin, number: int) -> int | None:
+def _reach(node: PhysicalJoin, number: int) -> int | None:
     """How much later than a row of an input another comes at most that joins it, for certain; None if nothing says."""
     reaches: dict[int, int] = {}
     for rule in node.rules:

@@ -10,20 +10,18 @@ from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.relations import (
     Aggregate,
-    AntiJoin,
     Distinct,
-    Join,
     Project,
     Relation,
     Schema,
     Select,
-    SemiJoin,
     SetOp,
     SetOperator,
     Table,
     Unbounded,
 )
 from penstock.closing.group_closers import GroupEnding
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.kernels import counting
 from penstock.operators.bag import Bag
 from penstock.operators.building.groups import build_aggregate, build_counting, build_ending
@@ -54,7 +52,7 @@ class Builder:
         fragment: Fragment,
         memory: Memory,
         dictionary: Dictionary,
-        insert_only: Join | None,
+        insert_only: PhysicalJoin | None,
         shared: SharedStores | None,
         forgetting: Forgetting = EAGER,
         spill: Path | None = None,
@@ -117,9 +115,9 @@ class Builder:
                 return self.project(below, tuple(o.expr for o in outputs))
             case Keep(below, columns):
                 return self.project(below, columns)
-            case Join():
+            case PhysicalJoin(JoinKind.JOIN):
                 return build_join(self, relation, relation.schema)
-            case SemiJoin() | AntiJoin():
+            case PhysicalJoin():
                 return build_semi_join(self, relation)
             case Aggregate():
                 return build_aggregate(self, relation)[1]
@@ -196,7 +194,7 @@ class Builder:
     def project(self, below: Relation, exprs: tuple[Expr, ...]) -> DeltaNode:
         """Rows of these expressions. A join makes its results of plain columns at once."""
         columns = tuple(expr for expr in exprs if isinstance(expr, Column))
-        if isinstance(below, Join) and len(columns) == len(exprs):
+        if isinstance(below, PhysicalJoin) and below.kind is JoinKind.JOIN and len(columns) == len(exprs):
             return self.built(below, lambda: build_join(self, below, columns))
         node, project = self.deltas(below), projection(exprs, below.schema)
 

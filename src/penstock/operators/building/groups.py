@@ -10,6 +10,7 @@ import numpy as np
 from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp
 from penstock.closing.group_closers import EndingValues, GroupEnding, WithFirstRow
 from penstock.closing.join_variables import is_monotone
+from penstock.closing.physical_join import PhysicalJoin
 from penstock.kernels import counting
 from penstock.kernels.aggregation import ORDERED
 from penstock.kernels.sets import first_equals
@@ -22,7 +23,6 @@ from penstock.operators.groups.ending import Endings
 from penstock.operators.groups.panes import PartialAggregates
 from penstock.operators.joins.bucket_totals import Summed
 from penstock.operators.projection import Projection, projection
-from penstock.plan.buckets import Constant, has_totals
 from penstock.plan.panes import Panes
 from penstock.retention.sweep import RowCodeOwner
 from penstock.synopsis.deltas import Deltas, row_width
@@ -115,7 +115,7 @@ def build_aggregate(build: Builder, relation: Aggregate) -> tuple[AggregateOpera
     if isinstance(relation.input, Panes):
         project = projection(keys + arguments, relation.input.schema)
         return _pane_aggregate(build, relation.input, project, key_types, specs)
-    if has_totals(relation.input):
+    if isinstance(relation.input, PhysicalJoin) and relation.input.has_totals:
         return _total_aggregate(build, relation.input, relation, specs)
     below = build.project(relation.input, keys + arguments)
     grows = is_monotone(relation.input)
@@ -149,7 +149,7 @@ def _pane_aggregate(
 
 
 def _total_aggregate(
-    build: Builder, join: Constant, relation: Aggregate, specs: tuple[AggregationSpec, ...]
+    build: Builder, join: PhysicalJoin, relation: Aggregate, specs: tuple[AggregationSpec, ...]
 ) -> tuple[AggregateOperator, DeltaNode]:
     """An aggregate of a join of buckets: of some arguments partial aggregates come, of the others values."""
     owners = {a: n for n, kept in enumerate(join.buckets) if kept is not None for a in kept.totals}

@@ -8,28 +8,28 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, cast
 
+from penstock.algebra.buckets import Buckets
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import AntiJoin, Join, Relation, Rows, Schema, SemiJoin
+from penstock.algebra.relations import Relation, Rows, Schema
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
-from penstock.closing.rules import ByKey, PurgingAntiJoin, PurgingJoin, PurgingSemiJoin
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.closing.rules import ByKey, JoinRetention
 from penstock.operators.building.nodes import DeltaNode, EventNode, Step, StoredRelation, once
 from penstock.operators.building.windows import build_arrivals, build_purgeable
 from penstock.operators.joins.bucket_join import (
     BucketInputs,
-    ConstantJoinOperator,
-    ConstantSemiJoinOperator,
+    BucketJoinOperator,
+    BucketSemiJoinOperator,
     recipe_of,
     skyline_of,
 )
 from penstock.operators.joins.bucket_totals import BucketTotals, Summed
 from penstock.operators.joins.mjoin import JoinCore, JoinOperator, SemiJoinOperator
-from penstock.operators.joins.stateless_input import PassingInput, joined, matched, shown
+from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.operators.scalars import compile_predicate
-from penstock.plan.buckets import Buckets, Constant, ConstantAntiJoin, ConstantJoin, ConstantSemiJoin
-from penstock.plan.stateless_input import Passing, PassingAntiJoin, PassingJoin, PassingSemiJoin
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge, looked_up
 from penstock.retention.spill import with_leaving
@@ -45,21 +45,21 @@ if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
 
 
-def build_join(build: Builder, join: Join, columns: Schema) -> DeltaNode:
+def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> DeltaNode:
     """The join's results, of these columns."""
-    if isinstance(join, PurgingJoin):
-        return _purging_join(build, join, columns)
-    if isinstance(join, ConstantJoin):
-        return _constant_join(build, join, columns)
-    if isinstance(join, PassingJoin):
-        return _passing_join(build, join, columns)
+    if join.retention is not None:
+        return _purging_join(build, join, join.retention, columns)
+    if join.buckets:
+        return _bucket_join(build, join, columns)
+    if join.stateless is not None:
+        return _stateless_join(build, join, join.stateless, columns)
     parts = [build.events(operand) for operand in join.operands]
     core = _core(build, join, columns, parts, insert_only=join is build.insert_only)
     operator = JoinOperator(core)
     return lambda step: operator.step([part.events(step) for part in parts])
 
 
-def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNode:
+def _purging_join(build: Builder, node: PhysicalJoin, retention: JoinRetention, columns: Schema) -> DeltaNode:
     windows = {number: _PurgeableInput(build, node.operands[number]) for number in node.forgets}
     parts = [
         windows[number].stored if number in windows else build.events(operand)
@@ -70,7 +70,7 @@ def _purging_join(build: Builder, node: PurgingJoin, columns: Schema) -> DeltaNo
     evidence = [build.deltas(scan) for scan in node.evidence]
     forgetting = {number: own.window for number, own in windows.items()}
     retracts = not insert_only and not is_monotone(node)
-    copies = [_copies(build, node, monitor) for monitor in node.monitors]
+    copies = [_copies(build, node, monitor) for monitor in retention.monitors]
     name = build.name("purge")
     purge = Purge(
         build.memory,
@@ -124,7 +124,7 @@ def _measure_disk(build: Builder, purge: Purge) -> None:
         build.gauges.top.on_disk.append(purge.spill.on_disk)
 
 
-def _copies(build: Builder, node: PurgingJoin, monitor: Monitor) -> int:
+def _copies(build: Builder, node: PhysicalJoin, monitor: Monitor) -> int:
     """In how many cells a monitor sees a row: those along which none of its leaves is partitioned."""
     match monitor:
         case OfReference(target=target, source=source):
@@ -136,49 +136,48 @@ def _copies(build: Builder, node: PurgingJoin, monitor: Monitor) -> int:
     return prod(share for share, *dimensions in along if not any(dimensions))
 
 
-def _constant_join(build: Builder, node: ConstantJoin, columns: Schema) -> DeltaNode:
+def _bucket_join(build: Builder, node: PhysicalJoin, columns: Schema) -> DeltaNode:
     """A join of buckets: of inputs that have some no row is stored but one of each."""
-    nodes, parts, synopses = _bucket_inputs(build, node, node.operands, node.buckets)
+    nodes, parts, synopses = _bucket_inputs(build, node)
     core = _core(build, node, columns, parts, insert_only=node is build.insert_only)
-    operator = ConstantJoinOperator(BucketInputs(core, synopses))
+    operator = BucketJoinOperator(BucketInputs(core, synopses))
     return lambda step: operator.step([changes(step) for changes in nodes])
 
 
-def build_totals(build: Builder, node: Constant, summed: Sequence[Summed]) -> tuple[DeltaNode, BucketTotals]:
+def build_totals(build: Builder, node: PhysicalJoin, summed: Sequence[Summed]) -> tuple[DeltaNode, BucketTotals]:
     """A join of buckets, of all columns, each result with partial aggregates behind them."""
-    join = node if isinstance(node, ConstantJoin) else Join(node.inputs, node.on)
-    nodes, parts, synopses = _bucket_inputs(build, join, node.inputs, node.buckets)
+    nodes, parts, synopses = _bucket_inputs(build, node)
     schemas = [part.schema for part in parts]
     totals = BucketTotals(build.memory, build.name("totals"), summed, schemas, build.dictionary)
     build.holders.append(totals)
-    core = _core(build, join, node.schema if isinstance(node, ConstantJoin) else (), parts)
+    core = _core(build, node, node.schema if node.kind is JoinKind.JOIN else (), parts)
     inputs = BucketInputs(core, synopses)
-    operator: ConstantJoinOperator | ConstantSemiJoinOperator
-    if isinstance(node, ConstantJoin):
-        operator = ConstantJoinOperator(inputs, totals)
+    operator: BucketJoinOperator | BucketSemiJoinOperator
+    if node.kind is JoinKind.JOIN:
+        operator = BucketJoinOperator(inputs, totals)
     else:
-        wants_match = isinstance(node, SemiJoin)
+        wants_match = node.kind is JoinKind.SEMI
         inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
-        operator = ConstantSemiJoinOperator(inputs, inner, wants_match, totals)
+        operator = BucketSemiJoinOperator(inputs, inner, wants_match, totals)
     return lambda step: operator.step([changes(step) for changes in nodes]), totals
 
 
 def _bucket_inputs(
-    build: Builder, join: Join, operands: Sequence[Relation], buckets: Sequence[Buckets | None]
+    build: Builder, join: PhysicalJoin
 ) -> tuple[list[DeltaNode | EventNode], list[StoredRelation], list[ConstantSynopsis | None]]:
     """What inputs give in a step, where their rows or samples are, and the synopses of those that have buckets."""
     nodes: list[DeltaNode | EventNode] = []
     parts: list[StoredRelation] = []
     synopses: list[ConstantSynopsis | None] = []
-    for number, (operand, kept) in enumerate(zip(operands, buckets, strict=True)):
+    for number, (operand, kept) in enumerate(zip(join.operands, join.buckets, strict=True)):
         if kept is None:
             part = build.events(operand)
             parts.append(replace(part, events=once(part.events)))
             nodes.append(parts[-1].events)
             synopses.append(None)
             continue
-        nodes.append(_stretched(build, build.deltas(operand), operand.schema, kept, parts))
-        schema = (*operand.schema, *(stretch.column for stretch in kept.stretches))
+        nodes.append(_with_intervals(build, build.deltas(operand), operand.schema, kept, parts))
+        schema = (*operand.schema, *(interval.column for interval in kept.intervals))
         joined = [column for variable in join_variables(join) if (column := variable[number]) is not None]
         recipe, width = recipe_of(kept, schema, joined), row_width(len(schema))
         synopsis = ConstantSynopsis(build.memory, build.name("buckets"), width, recipe, skyline_of(kept))
@@ -190,23 +189,23 @@ def _bucket_inputs(
     return nodes, parts, synopses
 
 
-def _stretched(
+def _with_intervals(
     build: Builder, node: DeltaNode, schema: Schema, kept: Buckets, parts: Sequence[StoredRelation]
 ) -> DeltaNode:
     """Rows with the columns that are found in tables. `parts` will hold these when the first row comes."""
-    if not kept.stretches:
+    if not kept.intervals:
         return node
-    stretches = TableIntervals(kept.stretches, schema, build.dictionary)
+    intervals = TableIntervals(kept.intervals, schema, build.dictionary)
 
-    def stretched(step: Step) -> Deltas:
-        tables = {stretch.table: parts[stretch.table] for stretch in kept.stretches}
+    def with_intervals(step: Step) -> Deltas:
+        tables = {interval.table: parts[interval.table] for interval in kept.intervals}
         for table in tables.values():
             table.events(step)
         deltas, stores = node(step), {number: table.store for number, table in tables.items()}
         schemas = {number: table.schema for number, table in tables.items()}
-        return Deltas(deltas.ts, deltas.weight, stretches.step(deltas.rows, stores, schemas))
+        return Deltas(deltas.ts, deltas.weight, intervals.step(deltas.rows, stores, schemas))
 
-    return stretched
+    return with_intervals
 
 
 def _no_events(step: Step) -> Events:
@@ -250,13 +249,12 @@ class _Settled:
         return slots, leaving
 
 
-def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJoin) -> DeltaNode:
+def _purging_semi_join(build: Builder, node: PhysicalJoin) -> DeltaNode:
     """Rows of both sides go when they match nothing new, and a left row as soon as it has a match, which it keeps."""
-    node = relation.join
     windows = [_PurgeableInput(build, operand) for operand in node.operands]
     core = _core(build, node, (), [own.stored for own in windows], looked_up=looked_up(node))
     evidence = [build.deltas(scan) for scan in node.evidence]
-    wants_match = isinstance(relation, SemiJoin)
+    wants_match = node.kind is JoinKind.SEMI
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
     left, right = (cast(RecallableWindow, own.window) for own in windows)
     forgetting = {0: _Settled(left, operator), 1: right}
@@ -285,79 +283,75 @@ def _purging_semi_join(build: Builder, relation: PurgingSemiJoin | PurgingAntiJo
         purge.step(came, entered, found[kept])
         return shown
 
-    return build.narrowed(semi_join, windows[0].stored, relation.left.schema)
+    return build.narrowed(semi_join, windows[0].stored, node.schema)
 
 
-def build_semi_join(build: Builder, relation: SemiJoin | AntiJoin) -> DeltaNode:
-    if isinstance(relation, PurgingSemiJoin | PurgingAntiJoin):
+def build_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
+    if relation.retention is not None:
         return _purging_semi_join(build, relation)
-    if isinstance(relation, ConstantSemiJoin | ConstantAntiJoin):
-        return _constant_semi_join(build, relation)
-    if isinstance(relation, PassingSemiJoin | PassingAntiJoin):
-        return _passing_semi_join(build, relation)
-    sides = (relation.left, relation.right)
-    parts = [build.events(side) for side in sides]
-    core = _core(build, Join(sides, relation.on), (), parts)
-    wants_match = isinstance(relation, SemiJoin)
+    if relation.buckets:
+        return _bucket_semi_join(build, relation)
+    if relation.stateless is not None:
+        return _stateless_semi_join(build, relation, relation.stateless)
+    parts = [build.events(side) for side in relation.operands]
+    core = _core(build, relation, (), parts)
+    wants_match = relation.kind is JoinKind.SEMI
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
 
     def semi_join(step: Step) -> Deltas:
         return operator.step([part.events(step) for part in parts])
 
-    return build.narrowed(semi_join, parts[0], relation.left.schema)
+    return build.narrowed(semi_join, parts[0], relation.schema)
 
 
-def _constant_semi_join(build: Builder, relation: ConstantSemiJoin | ConstantAntiJoin) -> DeltaNode:
-    sides = (relation.left, relation.right)
-    join = Join(sides, relation.on)
-    nodes, parts, synopses = _bucket_inputs(build, join, sides, relation.buckets)
-    core = _core(build, join, (), parts)
-    wants_match = isinstance(relation, SemiJoin)
+def _bucket_semi_join(build: Builder, relation: PhysicalJoin) -> DeltaNode:
+    nodes, parts, synopses = _bucket_inputs(build, relation)
+    core = _core(build, relation, (), parts)
+    wants_match = relation.kind is JoinKind.SEMI
     inner = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
-    operator = ConstantSemiJoinOperator(BucketInputs(core, synopses), inner, wants_match)
-    return build.narrowed(
-        lambda step: operator.step([changes(step) for changes in nodes]), parts[0], relation.left.schema
-    )
+    operator = BucketSemiJoinOperator(BucketInputs(core, synopses), inner, wants_match)
+    return build.narrowed(lambda step: operator.step([changes(step) for changes in nodes]), parts[0], relation.schema)
 
 
-def _passing_join(build: Builder, node: PassingJoin, columns: Schema) -> DeltaNode:
+def _stateless_join(build: Builder, node: PhysicalJoin, stateless: int, columns: Schema) -> DeltaNode:
     """A join with tables, which keeps nothing of its other input."""
-    changes, parts, store = _passing_inputs(build, node)
-    passing = PassingInput(_core(build, node, columns, parts), node.passing, store)
-    tables = [part for number, part in enumerate(parts) if number != node.passing]
-    return lambda step: joined(passing, changes(step), [part.events(step) for part in tables])
+    changes, parts, store = _stateless_inputs(build, node, stateless)
+    rows = StatelessInput(_core(build, node, columns, parts), stateless, store)
+    tables = [part for number, part in enumerate(parts) if number != stateless]
+    return lambda step: joined(rows, changes(step), [part.events(step) for part in tables])
 
 
-def _passing_semi_join(build: Builder, relation: PassingSemiJoin | PassingAntiJoin) -> DeltaNode:
-    changes, parts, store = _passing_inputs(build, relation)
-    core = _core(build, Join(relation.inputs, relation.on), (), parts)
-    passing, table = PassingInput(core, relation.passing, store), parts[1 - relation.passing]
-    wants_match = isinstance(relation, SemiJoin)
-    if relation.passing == 0:
-        return lambda step: shown(passing, changes(step), table.events(step), wants_match)
+def _stateless_semi_join(build: Builder, relation: PhysicalJoin, stateless: int) -> DeltaNode:
+    changes, parts, store = _stateless_inputs(build, relation, stateless)
+    core = _core(build, relation, (), parts)
+    rows, table = StatelessInput(core, stateless, store), parts[1 - stateless]
+    wants_match = relation.kind is JoinKind.SEMI
+    if stateless == 0:
+        return lambda step: shown(rows, changes(step), table.events(step), wants_match)
     operator = SemiJoinOperator(build.memory, build.name("semijoin"), core, wants_match)
-    return lambda step: matched(passing, changes(step), table.events(step), operator)
+    return lambda step: matched(rows, changes(step), table.events(step), operator)
 
 
-def _passing_inputs(build: Builder, node: Passing) -> tuple[DeltaNode, list[StoredRelation], RowStore]:
-    """What comes of the input that passes, where each input's rows are, and where those are for a while."""
-    own = node.inputs[node.passing]
-    # Nobody has to find these rows again, so they are not among what is persisted.
-    store = RowStore(Memory(), "passing", row_width(len(own.schema)))
-    passing = StoredRelation(own.schema, store, _no_events)
+def _stateless_inputs(
+    build: Builder, node: PhysicalJoin, stateless: int
+) -> tuple[DeltaNode, list[StoredRelation], RowStore]:
+    """The changes of the stateless input, where each input's rows are, and the store of its rows for one step."""
+    own = node.operands[stateless]
+    # No operator has to find these rows again, so they are not among what is persisted.
+    store = RowStore(Memory(), "stateless", row_width(len(own.schema)))
     changes: list[DeltaNode] = []
     parts = []
-    for number, below in enumerate(node.inputs):
-        if number == node.passing:
+    for number, below in enumerate(node.operands):
+        if number == stateless:
             changes.append(build.deltas(below))
-        parts.append(passing if number == node.passing else build.events(below))
+        parts.append(StoredRelation(own.schema, store, _no_events) if number == stateless else build.events(below))
     build.purges_within_step = True
     return changes[0], parts, store
 
 
 def _core(
     build: Builder,
-    join: Join,
+    join: PhysicalJoin,
     columns: Schema,
     parts: Sequence[StoredRelation],
     *,
@@ -376,8 +370,7 @@ def _core(
     test = (lambda rows: predicate(rows, build.dictionary)) if predicate is not None else None
     shown = tuple(map(stored.index, columns))
     name = build.name("join")
-    rules = join.rules if isinstance(join, PurgingJoin) else ()
-    keys = [(rule.target, rule.variables) for rule in rules if isinstance(rule, ByKey)]
+    keys = [(rule.target, rule.variables) for rule in join.rules if isinstance(rule, ByKey)]
     core = partial(JoinCore, build.memory, name, tuple(inputs), test, shown)
     return core(insert_only=insert_only, looked_up=looked_up, keys=keys)
 

@@ -20,7 +20,8 @@ from penstock.closing.group_closers import (
     GroupInTime,
     WithFirstRow,
 )
-from penstock.closing.rules import ByPunctuation, PurgingJoin
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.rules import ByPunctuation
 from penstock.kernels.sets import among
 from penstock.operators.scalars import compile_scalar
 from penstock.retention.closing_state import without_nulls
@@ -213,11 +214,10 @@ class Endings:
 def _rules_by_evidence(node: GroupEnding) -> dict[AfterPunctuation | AfterJoin, list[int]]:
     """Of each end by punctuations the rules of the join below that read the same ones."""
     join = node.input.inputs[0] if len(node.input.inputs) == 1 else None
-    rules = join.rules if isinstance(join, PurgingJoin) else ()
     read = [
         (number, join.evidence[rule.evidence])
-        for number, rule in enumerate(rules)
-        if isinstance(rule, ByPunctuation) and isinstance(join, PurgingJoin)
+        for number, rule in enumerate(join.rules if isinstance(join, PhysicalJoin) else ())
+        if isinstance(rule, ByPunctuation) and isinstance(join, PhysicalJoin)
     ]
     return {
         end: [number for number, scan in read if scan == node.evidence[end.evidence]]

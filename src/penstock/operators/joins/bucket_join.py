@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from penstock.algebra.buckets import Buckets, Space
 from penstock.algebra.expressions import Column
 from penstock.algebra.relations import Schema
 from penstock.kernels.buckets import LEAST, MOST, Recipe, weigh
@@ -19,7 +20,6 @@ from penstock.kernels.covering import Skyline
 from penstock.kernels.pointers import address
 from penstock.operators.joins.bucket_totals import BucketTotals
 from penstock.operators.joins.mjoin import Combinations, JoinCore, SemiJoinOperator
-from penstock.plan.buckets import Buckets, Space
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks
 from penstock.synopsis.events import Events, Some
@@ -96,7 +96,7 @@ class BucketInputs:
         return _Came(Events(change.ts[kept], ones, placed.slots[kept]), placed.is_first[kept], weights, kept)
 
 
-class ConstantJoinOperator:
+class BucketJoinOperator:
     """Join: all combinations, each with the product of its counters, and with partial aggregates if it has totals."""
 
     def __init__(self, inputs: BucketInputs, totals: BucketTotals | None = None) -> None:
@@ -132,7 +132,7 @@ class ConstantJoinOperator:
         return np.concatenate(parts)
 
 
-class ConstantSemiJoinOperator:
+class BucketSemiJoinOperator:
     """SemiJoin and AntiJoin: rows of one bucket have the same matches, so they show together or not."""
 
     def __init__(

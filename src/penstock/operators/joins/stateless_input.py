@@ -1,4 +1,4 @@
-"""Joins with tables: a row that comes meets the tables' rows, and is gone."""
+"""Joins with tables: an arriving row of the stateless input meets the tables' rows, and is not kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Found(NamedTuple):
     rows: Ints
 
 
-class PassingInput:
+class StatelessInput:
     """The input of a join whose rows are stored for the time of a step only. The others hold tables."""
 
     def __init__(self, core: JoinCore, number: int, store: RowStore) -> None:
@@ -43,20 +43,20 @@ class PassingInput:
         return _Found(change[slots[:, self._number]], slots, ts, rows)
 
 
-def joined(passing: PassingInput, changes: Deltas, tables: list[Events]) -> Deltas:
+def joined(rows: StatelessInput, changes: Deltas, tables: list[Events]) -> Deltas:
     """Join: each combination as often as its row comes."""
-    found = passing.join(changes, tables)
+    found = rows.join(changes, tables)
     return Deltas(found.ts, changes.weight[found.by], found.rows).in_order()
 
 
-def shown(passing: PassingInput, changes: Deltas, table: Events, wants_match: bool) -> Deltas:
+def shown(rows: StatelessInput, changes: Deltas, table: Events, wants_match: bool) -> Deltas:
     """SemiJoin and AntiJoin: the changes that have a match in the table, or none."""
     has_match = np.zeros(len(changes), np.bool_)
-    has_match[passing.join(changes, [table]).by] = True
+    has_match[rows.join(changes, [table]).by] = True
     return changes.take(has_match == wants_match)
 
 
-def matched(passing: PassingInput, changes: Deltas, table: Events, operator: SemiJoinOperator) -> Deltas:
+def matched(rows: StatelessInput, changes: Deltas, table: Events, operator: SemiJoinOperator) -> Deltas:
     """SemiJoin and AntiJoin of a table, of whose rows the changes are matches."""
-    found = passing.join(changes, [table])
+    found = rows.join(changes, [table])
     return operator.shown(table, Events(found.ts, changes.weight[found.by], found.slots[:, 0]))

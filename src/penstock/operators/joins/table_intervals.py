@@ -1,4 +1,4 @@
-"""Where values lie among those of a table: the table's values cut all others into finitely many stretches."""
+"""Where values lie among those of a table: the table's values cut all others into finitely many intervals."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from penstock.algebra.buckets import TableInterval
 from penstock.algebra.expressions import Expr
 from penstock.algebra.relations import Schema
 from penstock.operators.projection import projection
-from penstock.plan.buckets import Stretch
 from penstock.synopsis.deltas import Bools, assemble, is_null
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
@@ -22,10 +22,10 @@ _LARGEST = (1 << 63) - 1
 class TableIntervals:
     """Adds columns to rows. Tables never change once they are there, so what they hold is looked up once."""
 
-    def __init__(self, stretches: Sequence[Stretch], schema: Schema, dictionary: Dictionary) -> None:
-        self._stretches = stretches
+    def __init__(self, intervals: Sequence[TableInterval], schema: Schema, dictionary: Dictionary) -> None:
+        self._intervals = intervals
         self._columns = len(schema)
-        self._places = [schema.index(stretch.own) for stretch in stretches]
+        self._places = [schema.index(interval.own) for interval in intervals]
         self._dictionary = dictionary
         self._values: dict[tuple[int, Expr], Ints] = {}
 
@@ -34,21 +34,23 @@ class TableIntervals:
         columns: list[tuple[Ints, Bools | None]] = [
             (rows[:, n], is_null(rows, n, self._columns)) for n in range(self._columns)
         ]
-        for stretch, place in zip(self._stretches, self._places, strict=True):
+        for interval, place in zip(self._intervals, self._places, strict=True):
             # Before the first row comes the tables may not be there.
-            values = self._values_of(stretch, tables, schemas) if len(rows) else np.zeros(0, np.int64)
+            values = self._values_of(interval, tables, schemas) if len(rows) else np.zeros(0, np.int64)
             codes, nulls = columns[place]
-            is_member = stretch.column.type == BOOLEAN
-            columns.append((_places(values, _ordered(codes, stretch.own.type), is_member), nulls))
+            is_member = interval.column.type == BOOLEAN
+            columns.append((_places(values, _ordered(codes, interval.own.type), is_member), nulls))
         return assemble(columns, len(rows))
 
-    def _values_of(self, stretch: Stretch, tables: Mapping[int, RowStore], schemas: Mapping[int, Schema]) -> Ints:
+    def _values_of(
+        self, interval: TableInterval, tables: Mapping[int, RowStore], schemas: Mapping[int, Schema]
+    ) -> Ints:
         """The values of a table, in their order, each once."""
-        key = (stretch.table, stretch.of)
+        key = (interval.table, interval.of)
         if key not in self._values:
-            table, project = tables[stretch.table], projection((stretch.of,), schemas[stretch.table])
+            table, project = tables[interval.table], projection((interval.of,), schemas[interval.table])
             rows = project(table.whole(table.held()), self._dictionary)
-            self._values[key] = np.unique(_ordered(rows[~is_null(rows, 0, 1), 0], stretch.of.type))
+            self._values[key] = np.unique(_ordered(rows[~is_null(rows, 0, 1), 0], interval.of.type))
         return self._values[key]
 
 

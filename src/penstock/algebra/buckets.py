@@ -1,4 +1,4 @@
-"""Buckets: what stands for all rows of an input that are alike, and the join of buckets. Found in `constant_synopses`.
+"""Buckets: what stands for all rows of an input that are alike. A plan finds them in `plan/constant_synopses.py`.
 
 Rows are alike that have the same *values*, in whatever is read of them, and join the same *box* of rows of the other
 inputs (002, with one counter or skyline per values and box). Numbers are in codes, as kernels read them: a TIMESTAMP in
@@ -8,11 +8,10 @@ microseconds, a DECIMAL without its point.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TypeGuard
+from dataclasses import dataclass
 
 from penstock.algebra.expressions import Column, Expr, columns
-from penstock.algebra.relations import Aggregation, AntiJoin, Join, Output, Relation, SemiJoin
+from penstock.algebra.relations import Aggregation, Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class TableInterval:
     """Where a value lies among those that a table has: these are as good as constants.
 
     `column` gets the place, for which before a value, a value and behind all are told apart; or if it is a BOOLEAN,
@@ -92,7 +91,7 @@ class Buckets:
     #: Columns that are computed for it: outcomes of comparisons with columns of few values, and whether a row counts.
     computed: tuple[Output, ...] = ()
     #: Columns that are found when the tables are there.
-    stretches: tuple[Stretch, ...] = ()
+    intervals: tuple[TableInterval, ...] = ()
     #: Aggregates above of which each bucket keeps a partial one: of the values of these, nothing else is read.
     totals: tuple[Aggregation, ...] = ()
 
@@ -100,13 +99,13 @@ class Buckets:
     def columns(self) -> frozenset[Column]:
         """The columns that are looked at, or computed of."""
         read = (column for output in self.computed for column in columns(output.expr))
-        looked_at = (*self.values, *self.compared, *read, *(stretch.own for stretch in self.stretches))
+        looked_at = (*self.values, *self.compared, *read, *(interval.own for interval in self.intervals))
         return frozenset(looked_at) - self.added
 
     @property
     def added(self) -> frozenset[Column]:
         """The columns that the input does not have by itself."""
-        return frozenset((*(output.column for output in self.computed), *(s.column for s in self.stretches)))
+        return frozenset((*(output.column for output in self.computed), *(s.column for s in self.intervals)))
 
     @property
     def numbers(self) -> Iterator[int]:
@@ -118,44 +117,3 @@ class Buckets:
         if self.space is not None:
             yield from (end for end in (*self.space.lows, *self.space.highs) if end is not None)
             yield from (limit for _, _, limit in self.space.differences)
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantJoin(Join):
-    """A join that keeps buckets of some inputs, and of the others, which are bounded anyway, all rows."""
-
-    buckets: tuple[Buckets | None, ...]
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> ConstantJoin:
-        return replace(self, operands=inputs)
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantSemiJoin(SemiJoin):
-    """The same of a semi-join, whose right side need not be without duplicates then."""
-
-    buckets: tuple[Buckets | None, Buckets | None]
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> ConstantSemiJoin:
-        left, right = inputs
-        return replace(self, left=left, right=right)
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantAntiJoin(AntiJoin):
-    """The same of an anti-join."""
-
-    buckets: tuple[Buckets | None, Buckets | None]
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> ConstantAntiJoin:
-        left, right = inputs
-        return replace(self, left=left, right=right)
-
-
-#: All that keep buckets.
-Constant = ConstantJoin | ConstantSemiJoin | ConstantAntiJoin
-
-
-def has_totals(relation: Relation) -> TypeGuard[Constant]:
-    """Whether partial aggregates come out of a join of buckets: the aggregate above must run in the same cell."""
-    return isinstance(relation, Constant) and any(kept is not None and kept.totals for kept in relation.buckets)

@@ -1,0 +1,132 @@
+"""The physical join: one node for joins, semi-joins and anti-joins, with what it keeps of its inputs as fields.
+
+In a plan every join is such a node. By itself it keeps all rows that its inputs' windows hold. At most one of three
+fields makes it keep less: a *retention* says until when it keeps a row, *buckets* stand for rows that are alike (002),
+and of a *stateless* input it keeps nothing, because all its other inputs are tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from penstock.algebra.buckets import Buckets
+from penstock.algebra.expressions import Expr, require
+from penstock.algebra.relations import AntiJoin, Join, Relation, Schema, SemiJoin, rewrite_relation
+from penstock.closing.monitors import Monitor
+from penstock.closing.rules import JoinRetention, Rule
+
+
+class JoinKind(Enum):
+    """What a join gives: combinations, left rows that have a match, or left rows that have none."""
+
+    JOIN = "join"
+    SEMI = "semijoin"
+    ANTI = "antijoin"
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalJoin(Relation):
+    """A join that is ready to run. A semi-join or an anti-join has two operands and gives rows of the first."""
+
+    kind: JoinKind
+    operands: tuple[Relation, ...]
+    on: tuple[Expr, ...]
+    retention: JoinRetention | None = None
+    #: Of each operand the buckets that the join keeps in place of its rows, or None; empty where no operand has any.
+    buckets: tuple[Buckets | None, ...] = ()
+    #: The operand of which the join keeps nothing.
+    stateless: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self.kind is JoinKind.JOIN or len(self.operands) == 2, "a semi-join has two inputs")
+        require(len(self.buckets) in (0, len(self.operands)), "a join has buckets, or none, of each input")
+        fields = (self.retention is not None, bool(self.buckets), self.stateless is not None)
+        require(sum(fields) <= 1, "a join keeps less for one reason only")
+        self.logical()
+
+    def _schema(self) -> Schema:
+        own = self.operands if self.kind is JoinKind.JOIN else self.operands[:1]
+        return tuple(column for operand in own for column in operand.schema)
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        """The operands, and behind them the evidence that its rules read."""
+        return self.operands + self.evidence
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> PhysicalJoin:
+        operands, evidence = inputs[: len(self.operands)], inputs[len(self.operands) :]
+        retention = self.retention and replace(self.retention, evidence=evidence)
+        return replace(self, operands=operands, retention=retention)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return () if self.retention is None else self.retention.rules
+
+    @property
+    def evidence(self) -> tuple[Relation, ...]:
+        return () if self.retention is None else self.retention.evidence
+
+    @property
+    def forgets(self) -> tuple[int, ...]:
+        """The operands whose rows are dropped before they leave their windows."""
+        return () if self.retention is None else self.retention.forgets
+
+    @property
+    def monitors(self) -> tuple[Monitor, ...]:
+        return () if self.retention is None else self.retention.monitors
+
+    @property
+    def probable(self) -> tuple[Rule, ...]:
+        """The rules that lean on a k, if rows that are dropped by them alone are spilled."""
+        return () if self.retention is None else self.retention.probable
+
+    @property
+    def reduced(self) -> tuple[int, ...]:
+        """The operands of which the join does not keep all rows that their windows hold."""
+        bucketed = (number for number, kept in enumerate(self.buckets) if kept is not None)
+        return (*self.forgets, *bucketed, *(() if self.stateless is None else (self.stateless,)))
+
+    @property
+    def purges(self) -> bool:
+        """Whether it drops rows that arrived, or counts them in buckets."""
+        return self.retention is not None or bool(self.buckets)
+
+    @property
+    def has_totals(self) -> bool:
+        """Whether partial aggregates come out of buckets: the aggregate above must run in the same cell."""
+        return any(kept is not None and kept.totals for kept in self.buckets)
+
+    def logical(self) -> Join | SemiJoin | AntiJoin:
+        """The join of the algebra that this one computes."""
+        match self.kind:
+            case JoinKind.JOIN:
+                return Join(self.operands, self.on)
+            case JoinKind.SEMI:
+                return SemiJoin(self.operands[0], self.operands[1], self.on)
+            case JoinKind.ANTI:
+                return AntiJoin(self.operands[0], self.operands[1], self.on)
+
+
+def with_physical_joins(relation: Relation) -> Relation:
+    """The relation with a physical join, which keeps all rows, in place of each join of the algebra.
+
+    >>> from penstock.algebra.expressions import Column
+    >>> from penstock.algebra.relations import Table
+    >>> from penstock.types import BIGINT
+    >>> tables = (Table(name, name, (Column(name, "a", BIGINT),)) for name in ("k", "m"))
+    >>> with_physical_joins(SemiJoin(*tables, ())).kind
+    <JoinKind.SEMI: 'semijoin'>
+    """
+    return rewrite_relation(relation, _physical_join)
+
+
+def _physical_join(node: Relation) -> Relation:
+    match node:
+        case Join(operands, on):
+            return PhysicalJoin(JoinKind.JOIN, operands, on)
+        case SemiJoin(left, right, on):
+            return PhysicalJoin(JoinKind.SEMI, (left, right), on)
+        case AntiJoin(left, right, on):
+            return PhysicalJoin(JoinKind.ANTI, (left, right), on)
+    return node
