@@ -1,4 +1,4 @@
-"""The Yes, No and Unknown components of each stream (6.3), and what bounds them.
+"""Each stream has a Yes, a No and an Unknown component (6.3); constraints and windows bound them.
 
 A row x of X is Yes when its rows of G_X(Q) are there, No when they never will be, Unknown before that is known. What
 must be kept follows from the deadlines of `together`:
@@ -35,7 +35,7 @@ from penstock.closing.kconstraints.waits import Fact, Wait, WindowOn, step_withi
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the components of a graph follow from."""
+    """The components of a graph follow from its guards and its deadlines."""
 
     graph: JoinGraph
     guards: tuple[ArrivalGuard, ...]
@@ -43,14 +43,14 @@ class Situation:
 
 
 def situation_of(query: ConstrainedJoin) -> Situation:
-    """The graph of a query with its guards and its deadlines."""
+    """Derive the join graph of a query, its guards and its deadlines."""
     graph = join_graph(query)
     found = guards(graph)
     return Situation(graph, found, deadlines(graph, found))
 
 
 def bounded_components(query: ConstrainedJoin) -> Callable[[str], dict[Component, ComponentBound] | None]:
-    """The components of those streams only that are asked about, or None where one of them is unbounded.
+    """Give a function from a stream to the bounds of its components, or to None where one of them is unbounded.
 
     Bids refer to items, and the item of a bid comes at most 100 items after the bid:
 
@@ -84,7 +84,7 @@ def bounded_components(query: ConstrainedJoin) -> Callable[[str], dict[Component
 
 
 def unknown_component(situation: Situation, name: str) -> ComponentBound | None:
-    """Rows that wait for the streams of G_S(Q); None if nothing bounds them."""
+    """Unknown rows wait for the streams of G_S(Q); None if nothing bounds them."""
     due, awaited = situation.deadlines[name], situation.graph.descendants[name]
     if not awaited:
         return EmptyComponent(
@@ -99,7 +99,7 @@ def unknown_component(situation: Situation, name: str) -> ComponentBound | None:
 
 
 def yes_component(situation: Situation, name: str) -> ComponentBound | None:
-    """Rows that wait for the streams outside G_S(Q), or to be taken back; None if nothing bounds them."""
+    """Yes rows wait for the streams outside G_S(Q), or until their results are deleted; None if nothing bounds them."""
     graph, awaited = situation.graph, awaited_by_yes(situation.graph, name)
     if not awaited and not takes_back(graph):
         return EmptyComponent(
@@ -116,7 +116,7 @@ def yes_component(situation: Situation, name: str) -> ComponentBound | None:
 
 
 def no_component(situation: Situation, name: str) -> ComponentBound:
-    """Keys of rows that parents need not wait for."""
+    """The No component holds keys of rows that parents need not wait for."""
     graph, due = situation.graph, situation.deadlines[name]
     parents = graph.parents[name]
     if not parents:
@@ -140,7 +140,7 @@ def no_component(situation: Situation, name: str) -> ComponentBound:
     )
 
 
-#: Those first that are soonest worked out.
+#: The cheapest to derive come first.
 _COMPONENTS: Mapping[Component, Callable[[Situation, str], ComponentBound | None]] = {
     Component.UNKNOWN: unknown_component,
     Component.YES: yes_component,
@@ -149,12 +149,12 @@ _COMPONENTS: Mapping[Component, Callable[[Situation, str], ComponentBound | None
 
 
 def awaited_by_yes(graph: JoinGraph, name: str) -> tuple[str, ...]:
-    """The streams outside G_S(Q)."""
+    """Yes rows of S wait for the streams outside G_S(Q)."""
     return tuple(other for other in graph.names if other != name and other not in graph.descendants[name])
 
 
 def no_waits(situation: Situation, name: str) -> tuple[Wait, ...] | None:
-    """When no parents come any more to ask for a key, or it is old enough to be forgotten."""
+    """After these waits no more parents of a key arrive, or the key has left its window."""
     due = situation.deadlines[name]
     window = situation.graph.stream(name).window
     own = None if window is None else (Wait().then(step_within(name, window), WindowOn(name, window)),)
@@ -165,17 +165,17 @@ _YES_RULE = "RIDS or order ends the wait for rows that join, and a window ends a
 
 
 def yes_waits(graph: JoinGraph, due: Deadlines, awaited: Iterable[str]) -> tuple[Wait, ...] | None:
-    """When rows have had all their results with the awaited streams, and none is left to be taken back."""
+    """After these waits rows have had all results with the awaited streams, and none of these is left to be deleted."""
     return due.expiry() if takes_back(graph) else due.shortest((due.last(awaited), due.expiry()))
 
 
 def twins(graph: JoinGraph, name: str) -> Iterable[str]:
-    """The stream, and those joined one-one with it, if only in a roundabout way: a Yes row has its own row there."""
+    """A Yes row has its own row in each stream that is joined one-one with its stream, directly or along a cycle."""
     return (name, *(other for other in graph.descendants[name] if name in graph.descendants[other]))
 
 
 def _can_fail(situation: Situation, name: str) -> bool:
-    """Whether a row may turn out to be No: by a filter, a window, a missing row, or rows that do not fit each other."""
+    """Say whether a row may become No: by a filter, a window, a missing row, or rows that do not fit each other."""
     graph = situation.graph
     reached = (name, *graph.descendants[name])
     streams = [graph.stream(one) for one in reached]
@@ -201,7 +201,7 @@ _RANKS = {kind: rank for rank, kind in enumerate(ComponentKind)}
 
 
 def _preference(bound: ComponentBound) -> tuple[bool, bool, int, int]:
-    """Nothing is best, then what ends by itself, then what has a number, then the smaller one."""
+    """An empty component is best, then a wait that ends by itself, then a known number of rows, then a smaller one."""
     if not isinstance(bound, BoundedComponent):
         return (False, False, 0, 0)
     return bound.kind is ComponentKind.OPEN, bound.number is None, bound.number or 0, _RANKS[bound.kind]

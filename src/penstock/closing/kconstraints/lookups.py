@@ -16,7 +16,7 @@ from penstock.closing.kconstraints.join_graph import JoinGraph
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Find the row of `stream` whose key has the values of earlier columns; then compare what else is joined."""
+    """A lookup finds the row of `stream` whose key has the values of earlier columns, and compares all other joins."""
 
     parent: str
     stream: str
@@ -25,7 +25,7 @@ class Lookup:
 
 
 def lookups(graph: JoinGraph, start: str) -> tuple[Lookup, ...]:
-    """The lookups for a row of a stream, each after those that it needs, nearest streams first."""
+    """A row of a stream is looked up in this order: each lookup follows those that it needs, nearest streams first."""
     known: dict[int, JoinAttribute] = {}
     checked_at_start = _own(graph, start)
     for number, column in checked_at_start:
@@ -62,6 +62,6 @@ def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, JoinAttr
 
 
 def _own(graph: JoinGraph, stream: str) -> list[tuple[int, JoinAttribute]]:
-    """The joined columns of a stream with their classes, in the order of declaration."""
+    """List the joined columns of a stream with their classes, in the order of declaration."""
     columns = (JoinAttribute(stream, name) for name in graph.stream(stream).attributes)
     return [(graph.classes[column], column) for column in columns if column in graph.classes]

@@ -17,7 +17,7 @@ from penstock.closing.kconstraints.waits import Passed
 
 
 def ordered(graph: JoinGraph) -> Iterator[OrderedArrival]:
-    """The declared orders, and those of time columns: a row that comes more than its delay late there is none."""
+    """Orders are declared, or those of time columns: no row arrives later than its stream's delay allows."""
     for constraint in graph.query.constraints:
         if isinstance(constraint, OrderedArrival):
             yield constraint
@@ -27,7 +27,7 @@ def ordered(graph: JoinGraph) -> Iterator[OrderedArrival]:
 
 
 def ordered_guards(graph: JoinGraph) -> Iterator[ArrivalGuard]:
-    """X ⇝ Y for each stream X that is joined with an ordered column of Y."""
+    """An ordered column of Y gives a guard X ⇝ Y for each stream X that is joined with it."""
     for order in ordered(graph):
         column = JoinAttribute(order.stream, order.column)
         number = graph.classes.get(column)

@@ -17,7 +17,7 @@ _UNKNOWN = Rate()
 
 
 def most_rows(rate: Rate, microseconds: int) -> int | None:
-    """The most rows that come in a span of this length.
+    """At most so many rows arrive in a span of this length.
 
     >>> most_rows(Rate(most=10), 999_999), most_rows(Rate(most=10), 1_000_000)
     (10, 20)
@@ -26,7 +26,7 @@ def most_rows(rate: Rate, microseconds: int) -> int | None:
 
 
 def most_time(rate: Rate, rows: int) -> int | None:
-    """The longest that one waits for so many rows.
+    """So many rows take at most this time to arrive.
 
     >>> most_time(Rate(least=10), 25)
     3000000
@@ -35,7 +35,7 @@ def most_time(rate: Rate, rows: int) -> int | None:
 
 
 def duration(wait: Wait, streams: Mapping[str, ConstrainedStream]) -> int | None:
-    """The longest that a wait lasts, in microseconds, where rates tell."""
+    """A wait lasts at most so many microseconds, where rates tell."""
     total = 0
     for step in wait.steps:
         match step:
@@ -52,7 +52,7 @@ def duration(wait: Wait, streams: Mapping[str, ConstrainedStream]) -> int | None
 
 
 def rows_during(stream: ConstrainedStream, wait: Wait, streams: Mapping[str, ConstrainedStream]) -> int | None:
-    """The most rows of a stream that are in such a wait at one time, where that is known."""
+    """At most so many rows of a stream are in such a wait at one time, where that is known."""
     counts = [step.rows for step in wait.steps if isinstance(step, After) and _same(stream, streams[step.stream])]
     if len(counts) == len(wait.steps):
         return sum(counts)
@@ -65,7 +65,7 @@ def _same(left: ConstrainedStream, right: ConstrainedStream) -> bool:
 
 
 def rids_by_latency(latency: int, target: Rate) -> RowCount | None:
-    """6.1.1: what comes at most `latency` later comes within that many rows of its stream.
+    """Section 6.1.1: a row that arrives at most `latency` later arrives within that many rows of its stream.
 
     >>> rids_by_latency(2_000_000, Rate(1, per=100))
     RowCount(n=20001)
@@ -104,7 +104,7 @@ def clustered_by_delay(devices: int, sampled: Rate, delay: int) -> RowCount | No
 
 
 def _between(rate: Rate, span: int) -> RowCount | None:
-    """After a first row, the rows of a span that begins with it."""
+    """So many rows follow a first row in a span that begins with it."""
     if span < 0:
         return RowCount(0)
     rows = most_rows(rate, span)

@@ -27,7 +27,7 @@ class ArrivalGuard:
 
 
 def rids_guards(graph: JoinGraph) -> Iterator[ArrivalGuard]:
-    """The guards of the declared RIDS constraints whose columns the query joins."""
+    """Every declared RIDS constraint whose columns the query joins is a guard."""
     for constraint in graph.query.constraints:
         if isinstance(constraint, Rids) and constraint.stream != constraint.target and _is_joined(graph, constraint):
             step = step_within(constraint.target, _between_occurrences(graph, constraint))
@@ -49,7 +49,7 @@ def clock_guards(graph: JoinGraph) -> Iterator[ArrivalGuard]:
 
 
 def _between_occurrences(graph: JoinGraph, constraint: Rids) -> Extent:
-    """k, or k + 1 between two occurrences of one stream, since a row may come to this one before the other."""
+    """The guard waits for k rows; between occurrences of one stream for k + 1, as a row may reach one of them first."""
     stream, target = graph.stream(constraint.stream), graph.stream(constraint.target)
     if isinstance(constraint.within, RowCount) and stream.counted_as == target.counted_as:
         return RowCount(constraint.within.n + 1)
@@ -57,7 +57,7 @@ def _between_occurrences(graph: JoinGraph, constraint: Rids) -> Extent:
 
 
 def _is_joined(graph: JoinGraph, constraint: Rids) -> bool:
-    """Whether rows that join agree on the columns of the constraint."""
+    """Say whether rows that join agree on the columns of the constraint."""
     unjoined = object()
     return all(
         graph.classes.get(JoinAttribute(constraint.stream, name), unjoined)

@@ -1,4 +1,4 @@
-"""What k-constraints speak of: streams with windows and keys, equality joins of them, and RIDS, CA and OA.
+"""k-constraints speak of streams with windows and keys, of equality joins of them, and of RIDS, CA and OA.
 
 These are the values of thesis chapter 6 and know nothing of the SQL algebra. Words are the thesis's: in a many-one join
 S1 → S2 the stream S1 is the *parent* and S2, whose key is compared, the *child*. (SQL says it the other way round of a
@@ -16,7 +16,7 @@ from penstock.closing.join_predicates import JoinAttribute, JoinEquality
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """A number of rows: of the stream that a window or an order is about, or of the stream that is waited for."""
+    """Rows are counted on the stream of a window or an order, or on the stream that is waited for."""
 
     n: int
 
@@ -34,13 +34,13 @@ class TimeSpan:
             raise ValueError(f"a length of time is not negative: {self.microseconds}")
 
 
-#: How far: the adherence parameter k, or the size of a window.
+#: An extent is the adherence parameter k, or the size of a window.
 Extent: TypeAlias = RowCount | TimeSpan
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How fast a stream is: in any `per` microseconds come at most `most` of its rows, and at least `least`."""
+    """In any `per` microseconds at most `most` rows of a stream arrive, and at least `least`."""
 
     most: int | None = None
     least: int | None = None
@@ -55,7 +55,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class StreamClock:
-    """The attribute that tells the time: a row with value v arrives at a time from v to v + delay."""
+    """The attribute tells the time: a row with value v arrives at a time from v to v + delay."""
 
     attribute: str
     delay: int = 0
@@ -143,12 +143,12 @@ ArrivalConstraint: TypeAlias = Rids | ClusteredArrival | OrderedArrival
 
 
 class JoinOutput(Enum):
-    """What is made of the join's result."""
+    """The query gives out insertions into the join's result, or all of its changes."""
 
     INSERTIONS = "insertions"
-    """Only new result rows are told: ISTREAM, or windows that never let go."""
+    """Only new result rows are given out, as by ISTREAM or over unbounded windows."""
     CHANGES = "changes"
-    """Result rows are also taken back when a row leaves its window."""
+    """Result rows are also deleted when a row leaves its window."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is found of a component that has a bound: it is empty, or bounded, with a proof."""
+"""A component that has a bound is empty or bounded; a proof says why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.closing.kconstraints.waits import Fact, Wait
 
 
 class Component(Enum):
-    """Definition 6.3.1: the rows that join with all of G_S(Q), those that never will, and the others."""
+    """Definition 6.3.1: Yes rows join with all of G_S(Q), No rows never will, and Unknown rows are undecided."""
 
     YES = "Yes"
     NO = "No"
@@ -19,19 +19,19 @@ class Component(Enum):
 
 
 class ComponentKind(Enum):
-    """How a component is bounded, best first."""
+    """A component is bounded in one of these ways; the best stands first."""
 
     WINDOW = "window"
-    """The rows of its stream's window."""
+    """It holds the rows of its stream's window."""
     K = "k"
-    """The rows that come during a wait that ends by itself, as long as streams go on."""
+    """It holds the rows that arrive during a wait, which ends by itself as long as streams go on."""
     OPEN = "open"
-    """The rows that an ordered stream has not passed yet."""
+    """It holds the rows that an ordered stream has not passed yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComponentProof:
-    """The rule, and the declarations that it leans on."""
+    """A rule of the thesis bounds the component, and leans on declarations."""
 
     rule: str
     leans_on: tuple[Fact, ...] = ()
@@ -51,7 +51,7 @@ class EmptyComponent:
 
 @dataclass(frozen=True, slots=True)
 class BoundedComponent:
-    """As many rows as arrive on `counted` during the longest of the waits: at most `number`, if rates tell.
+    """It holds as many rows as arrive on `counted` during the longest wait: at most `number`, if rates tell.
 
     `counted` is the component's own stream, or another with a row for each row of it.
     """

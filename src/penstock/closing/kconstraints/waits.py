@@ -16,7 +16,7 @@ from penstock.closing.kconstraints.streams import ArrivalConstraint, Extent, Row
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Until that many more rows of a stream have come."""
+    """The step ends when that many more rows of a stream have arrived."""
 
     stream: str
     rows: int
@@ -27,7 +27,7 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class Lapse:
-    """Until that much time has passed: while now <= arrival + microseconds."""
+    """The step ends when that much time has passed; it lasts while now <= arrival + microseconds."""
 
     microseconds: int
 
@@ -37,7 +37,7 @@ class Lapse:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Until the ordered column has passed the row's value, and by OA(k) no smaller value can follow."""
+    """The step ends when the ordered column has passed the row's value, so that by OA(k) no smaller one can follow."""
 
     column: JoinAttribute
     within: Extent
@@ -51,7 +51,7 @@ WaitStep: TypeAlias = After | Lapse | Passed
 
 @dataclass(frozen=True, slots=True)
 class WindowOn:
-    """The declaration that a window is: a row leaves it after that many rows of the stream, or that time."""
+    """A window is a declaration, too: a row leaves it after that many rows of the stream, or that time."""
 
     stream: str
     extent: Extent
@@ -66,15 +66,15 @@ class SameClock:
     delay: int
 
 
-#: What a proof leans on.
+#: A proof leans on such declarations.
 Fact: TypeAlias = ArrivalConstraint | WindowOn | SameClock
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The steps, one after the other; steps of no rows are left out, what they lean on is not.
+    """The steps follow one after the other. Steps of no rows are left out, the facts behind them are not.
 
-    A step of no time is one: until it is over, other rows of the same instant may come.
+    A step of no time counts: until it is over, other rows of the same instant may arrive.
     """
 
     steps: tuple[WaitStep, ...] = ()
@@ -90,7 +90,7 @@ class Wait:
 
     @property
     def is_window(self) -> bool:
-        """Whether it is the stay in one window and nothing else."""
+        """Say whether the wait is the stay in one window and nothing else."""
         return len(self.leans_on) == 1 and isinstance(self.leans_on[0], WindowOn)
 
     def then(self, step: WaitStep, fact: Fact) -> Wait:
@@ -102,7 +102,7 @@ class Wait:
 
 
 def step_within(stream: str, extent: Extent) -> WaitStep:
-    """The step that an extent is, where rows are counted on a stream."""
+    """An extent is a step, where rows are counted on a stream."""
     match extent:
         case RowCount(n):
             return After(stream, n)

@@ -19,7 +19,7 @@ from penstock.closing.punctuation.schemes import Punctuation, Scheme
 
 @dataclass(frozen=True, slots=True)
 class StreamRow:
-    """A row of a stream, by attribute."""
+    """A row of a stream has a value for each attribute."""
 
     stream: str
     values: tuple[tuple[str, Hashable], ...]
@@ -42,7 +42,7 @@ class PurgeDefeat:
 
 
 def purge_defeat(query: PunctuatedJoin, schemes: Iterable[Scheme], stream: str, size: int) -> PurgeDefeat:
-    """`size` rows of a stream that is not purgeable, none of which may be forgotten.
+    """Build `size` rows of a stream that is not purgeable, none of which may be forgotten.
 
     >>> from penstock.closing.join_predicates import JoinEquality
     >>> from penstock.closing.punctuation.query import PunctuatedStream
@@ -76,7 +76,7 @@ def purge_defeat(query: PunctuatedJoin, schemes: Iterable[Scheme], stream: str, 
 
 
 def _old(classes: JoinClasses, index: int) -> dict[int, Hashable]:
-    """A value for each class such that all predicates hold; another for each index, but where constants tie it down."""
+    """Choose a value for each class so that all predicates hold: another for each index, unless constants fix it."""
     assert classes.solution is not None
     ordered, tied = classes.ordered, _tied(classes)
     old: dict[int, Hashable] = {}
@@ -92,7 +92,7 @@ def _old(classes: JoinClasses, index: int) -> dict[int, Hashable]:
 
 
 def _tied(classes: JoinClasses) -> set[int]:
-    """Classes that differences connect with the constant 0."""
+    """Differences connect these classes with the constant 0."""
     tied, stack = {ZERO}, [ZERO]
     while stack:
         node = stack.pop()

@@ -1,4 +1,4 @@
-"""Which streams a set of streams reaches: forward chaining, as with functional dependencies.
+"""A set of streams reaches others by forward chaining, as with functional dependencies.
 
 A scheme is a rule: where the classes of its punctuable attributes are known, its stream is reached, and all classes
 of that stream are known. This is reachability in the generalized punctuation graph (004, definition 9), with two
@@ -26,7 +26,7 @@ class SchemeRule:
     """A scheme over classes: its stream is reached when `needs` are known and `order` has an upper bound."""
 
     scheme: Scheme
-    #: The punctuable attributes and their classes.
+    #: Punctuable attributes have these classes.
     attributes: tuple[tuple[JoinAttribute, int], ...]
     needs: frozenset[int]
     order: int | None
@@ -44,7 +44,7 @@ class SchemeRule:
 
 @dataclass(frozen=True, slots=True)
 class SchemeRules:
-    """The schemes of a query as rules, with who waits for which class."""
+    """The schemes of a query are rules; an index says which rules wait for which class."""
 
     classes: JoinClasses
     rules: tuple[SchemeRule, ...]
@@ -58,7 +58,7 @@ class SchemeRules:
 
     @property
     def ended_streams(self) -> frozenset[str]:
-        """Streams that a scheme ends: tables, whose state does not grow even if it cannot be purged."""
+        """A scheme ends these streams. They are tables, whose state does not grow even if it cannot be purged."""
         return frozenset(self.rules[index].scheme.stream for index in self.free)
 
     def ended(self, streams: Sequence[str]) -> bool:
@@ -67,7 +67,7 @@ class SchemeRules:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What was reached: the streams in order, and the rule that reached each but those of the start."""
+    """A search reaches streams in some order, each but those of its start by one rule."""
 
     streams: tuple[str, ...]
     fired: tuple[int, ...]
@@ -77,7 +77,7 @@ class Reach:
     above: frozenset[int]
 
     def lets(self, rule: SchemeRule) -> bool:
-        """The rule may fire: whether it is one of the search's or not."""
+        """Say whether a rule may fire, be it one of the search's or not."""
         return (
             rule.needs <= self.known
             and (rule.order is None or rule.order in self.above)
@@ -86,7 +86,7 @@ class Reach:
 
 
 def rules_of(classes: JoinClasses, schemes: Iterable[Scheme]) -> SchemeRules:
-    """A scheme of a stream that the query does not read, or of an attribute that it does not mention, helps nobody."""
+    """Turn schemes into rules. One of a stream or an attribute that the query does not mention is left out."""
     found = (_rule(classes, scheme) for scheme in dict.fromkeys(schemes) if scheme.stream in classes.by_stream)
     return combined(classes, [rule for rule in found if rule is not None])
 
@@ -125,7 +125,7 @@ def reach(
     classes: Iterable[int] = (),
     stop: frozenset[str] | set[str] = frozenset(),
 ) -> Reach:
-    """All that is reached from the streams of `start`, or from some known `classes`.
+    """Search for all streams that the streams of `start`, or some known `classes`, reach.
 
     `inputs` maps each stream of a join to the streams of the same input, which are reached together; only these take
     part. At a stream of `stop` the search ends.
@@ -142,7 +142,7 @@ def reach(
 
 
 class _Search:
-    """The state of one search; everything in it only grows. It costs no more than what it reaches."""
+    """One search has this state, which only grows. Its cost is linear in what it reaches."""
 
     def __init__(self, rules: SchemeRules, inputs: Mapping[str, Sequence[str]] | None) -> None:
         self.rules = rules
@@ -187,7 +187,7 @@ class _Search:
         self.count(self.rules.waiting_for_stream.get(stream, ()))
 
     def learn(self, number: int) -> None:
-        """Its values are at hand, so that what differs from them by so much is bounded."""
+        """Mark a class as known, and all classes that differences bound by it."""
         if number in self.known and number in self.above and number in self.below:
             return
         self.know(number)

@@ -1,4 +1,4 @@
-"""Classes of join attributes: the transitive closure of the equalities, and the graph of the differences.
+"""Join attributes form classes, by the transitive closure of equalities; differences are edges between classes.
 
 Theorem 1 of 004 holds only if the predicates are closed: with a.x = b.x and b.x = c.x, punctuations of c on x help
 to purge a, although no predicate joins a and c. So the theory works on classes of attributes that are equal in every
@@ -26,7 +26,7 @@ class DifferenceEdge:
 
 @dataclass(frozen=True, slots=True)
 class JoinClasses:
-    """The classes of a query, by number. Number 0 has no attribute: it is the constant 0."""
+    """Classes have numbers. Number 0 has no attribute: it is the constant 0."""
 
     of: Mapping[JoinAttribute, int]
     members: tuple[tuple[JoinAttribute, ...], ...]
@@ -51,7 +51,7 @@ ZERO = 0
 
 
 def join_classes(query: PunctuatedJoin) -> JoinClasses:
-    """Union-find over the equalities.
+    """Join equal attributes into classes, by union-find.
 
     >>> from penstock.closing.join_predicates import JoinEquality
     >>> from penstock.closing.punctuation.query import PunctuatedStream
@@ -95,7 +95,7 @@ def join_classes(query: PunctuatedJoin) -> JoinClasses:
 
 
 def nearest(edges: tuple[tuple[DifferenceEdge, ...], ...], start: int, stops: Container[int]) -> dict[int, int]:
-    """The stops that paths from `start` come to first, with the least sum of bounds on the way.
+    """Find the stops that paths from `start` reach first, with the least sum of bounds on the path.
 
     Bounds that lead through another stop follow from that stop's own, and are no news.
     """

@@ -22,7 +22,7 @@ from penstock.closing.punctuation.schemes import Scheme
 
 @dataclass(frozen=True, slots=True)
 class TreeLeaf:
-    """A stream."""
+    """A leaf is a stream."""
 
     stream: str
 
@@ -36,7 +36,7 @@ class TreeLeaf:
 
 @dataclass(frozen=True, slots=True)
 class TreeJoin:
-    """A join of two inputs or, an MJoin, of more."""
+    """A node joins two inputs or, as an MJoin, more."""
 
     inputs: tuple[JoinTree, ...]
 
@@ -57,7 +57,7 @@ JoinTree = TreeLeaf | TreeJoin
 
 @dataclass(frozen=True, slots=True)
 class JoinSafety:
-    """One join of a plan: whether the state of each of its inputs is purgeable."""
+    """A join of a plan is safe if the state of each of its inputs is purgeable, or does not grow."""
 
     join: TreeJoin
     states: tuple[Purgeability, ...]
@@ -69,7 +69,7 @@ class JoinSafety:
 
 @dataclass(frozen=True, slots=True)
 class PlanSafety:
-    """All joins of a plan, from the bottom up."""
+    """A plan is safe if all of its joins are; they are listed from the bottom up."""
 
     joins: tuple[JoinSafety, ...]
 
@@ -83,7 +83,7 @@ JoinCost = Callable[[TreeJoin, Sequence[Purgeability]], float]
 
 
 def check_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], plan: JoinTree) -> PlanSafety:
-    """The safety of each join of a plan. Figure 7 of 004: joins of two are unsafe where the join of three is safe.
+    """Check each join of a plan. In figure 7 of 004 joins of two are unsafe where the join of three is safe.
 
     >>> from penstock.closing.join_predicates import JoinAttribute, JoinEquality
     >>> from penstock.closing.punctuation.query import PunctuatedStream
@@ -104,7 +104,7 @@ def check_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], plan: JoinTree)
 
 
 def safe_plans(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> Iterator[JoinTree]:
-    """All safe plans, the one MJoin over all streams first; inputs stand in the query's order.
+    """Enumerate all safe plans, the one MJoin over all streams first; inputs stand in the query's order.
 
     Only safe joins are built upon, so a query with few safe joins has few plans to go through. There may be very many:
     take as many as you like.
@@ -128,7 +128,7 @@ def safe_plans(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> Iterator[Joi
 
 
 def cheapest_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], cost: JoinCost, most: int = 8) -> JoinTree | None:
-    """A safe plan of least cost, or None if the query is not safe.
+    """Find a safe plan of least cost; None if the query is not safe.
 
     Up to `most` streams all safe plans compete, by dynamic programming over sets of streams as in System R. Beyond,
     inputs of the one MJoin are put together two at a time as long as that is safe and cheaper.
@@ -186,7 +186,7 @@ def _put_together(inputs: tuple[JoinTree, ...], pair: TreeJoin) -> TreeJoin:
     return TreeJoin(tuple(pair if each is left else each for each in inputs if each is not right))
 
 
-#: Joins whose cost is looked at, beyond the streams for which all plans are.
+#: So many joins are costed where there are too many streams to cost all plans.
 _TRIES = 32
 
 
@@ -223,7 +223,7 @@ def _joins(plan: JoinTree) -> Iterator[TreeJoin]:
 
 
 def _partitions(streams: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """All ways to cut a set into two parts or more, from single streams to two big parts."""
+    """Cut a set into two parts or more in all ways, from single streams to two big parts."""
     yield from (parts for parts in sorted(_cut(streams), key=len, reverse=True) if len(parts) > 1)
 
 

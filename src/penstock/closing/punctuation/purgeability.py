@@ -18,7 +18,7 @@ from penstock.effort import spend
 
 @dataclass(frozen=True, slots=True)
 class AttributeLimit:
-    """The value of `source` in a row reached before, plus `offset`; without a source the offset alone."""
+    """A limit is the value of `source` in a row reached before, plus `offset`; without a source the offset alone."""
 
     source: JoinAttribute | None
     offset: int
@@ -100,7 +100,7 @@ class ChainStep:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A scheme of a stream that is not reached, and its attributes whose values no reached row tells."""
+    """A scheme does not reach its stream, as no reached row tells the values of some of its attributes."""
 
     scheme: Scheme
     unknown: tuple[JoinAttribute, ...]
@@ -111,7 +111,7 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Purgeable:
-    """The chain that purges each row of the state; with no steps the row is alone, or the query `impossible`.
+    """A chain purges each row of the state; with no steps the row is alone, or the query `impossible`.
 
     Where the predicates contradict each other there is no result, and no row need be kept at all.
     """
@@ -127,7 +127,7 @@ class Purgeable:
 
     @property
     def schemes(self) -> tuple[Scheme, ...]:
-        """The schemes that the proof leans on."""
+        """The proof leans on these schemes."""
         return tuple(step.scheme for step in self.steps)
 
     @property
@@ -147,7 +147,7 @@ class Purgeable:
 
 @dataclass(frozen=True, slots=True)
 class NotPurgeable:
-    """What the stream reaches, by which steps, and what it does not."""
+    """The stream reaches some streams by steps, and others not at all."""
 
     streams: tuple[str, ...]
     steps: tuple[ChainStep, ...]
@@ -174,7 +174,7 @@ Purgeability = Purgeable | NotPurgeable
 
 
 def purgeability_by(rules: SchemeRules, start: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]]) -> Purgeability:
-    """Whether the state of one input of a join can be purged.
+    """Decide whether the state of one input of a join can be purged.
 
     `start` holds the streams of the input, `inputs` the input of each stream of the join. In one MJoin over all streams
     each stream is an input by itself:
@@ -217,7 +217,7 @@ def _steps(
 
 
 def _ground(rules: SchemeRules, grounded: dict[int, JoinAttribute | None], streams: Iterable[str]) -> None:
-    """Classes whose value a row of these streams tells, and the attribute that tells it."""
+    """Add the classes whose value a row of these streams tells, each with the attribute that tells it."""
     for stream in streams:
         for number, attribute in rules.classes.telling[stream].items():
             grounded.setdefault(number, attribute)

@@ -14,7 +14,7 @@ from penstock.closing.join_predicates import JoinAttribute, JoinEquality
 
 @dataclass(frozen=True, slots=True)
 class PunctuatedStream:
-    """An input of the join, with those attributes that predicates or schemes mention (more do no harm)."""
+    """A stream is an input of the join, with the attributes that predicates or schemes mention (more do no harm)."""
 
     name: str
     attributes: tuple[str, ...]
@@ -53,7 +53,7 @@ class FiniteAttribute:
 
 @dataclass(frozen=True, slots=True)
 class PunctuatedJoin:
-    """The join of some streams on a conjunction of predicates."""
+    """The query joins some streams on a conjunction of predicates."""
 
     streams: tuple[PunctuatedStream, ...]
     equalities: tuple[JoinEquality, ...] = ()

@@ -19,7 +19,7 @@ from penstock.register.arithmetic.references import JoinReference, avoided, read
 
 
 class Pattern(Enum):
-    """How the rows that no plan may forget, and their partners, are arranged."""
+    """The rows that no plan may forget, and their partners, are arranged in one of these patterns."""
 
     #: Rows differ in a projected value.
     VALUES = "values"
@@ -33,7 +33,7 @@ class Pattern(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FailedCondition:
-    """A condition that fails, with what a witness is made of."""
+    """A condition of theorem 4.2 or 5.2 fails; its cause is what a witness is built from."""
 
     failure: Failure
     pattern: Pattern
@@ -42,7 +42,7 @@ class FailedCondition:
 
 
 def with_duplicates(query: ConjunctiveQuery, closure: Closure) -> Iterator[FailedCondition]:
-    """Each condition of theorem 4.2 that fails. C2 is not told from C3: an equality is two inequalities."""
+    """Find each condition of theorem 4.2 that fails. C2 is not told from C3: an equality is two inequalities."""
     if len(query.streams) == 1:
         return
     yield from infinite_projections(query, closure)
@@ -57,7 +57,7 @@ def with_duplicates(query: ConjunctiveQuery, closure: Closure) -> Iterator[Faile
 
 
 def infinite_projections(query: ConjunctiveQuery, closure: Closure) -> Iterator[FailedCondition]:
-    """C1: lemma A.2."""
+    """Find projected attributes with infinitely many values: C1, by lemma A.2."""
     for attribute in dict.fromkeys(query.projected):
         node = closure.node(attribute)
         if closure.values(node) is None:
@@ -79,7 +79,7 @@ def infinite_opaques(query: ConjunctiveQuery, closure: Closure) -> Iterator[Fail
 
 
 def meeting_values(closure: Closure, apart: Apart) -> int | None:
-    """In how many values the two sides of a `<>` can meet; None if infinitely many."""
+    """Count the values in which the two sides of a `<>` can meet; None if they are infinitely many."""
     uppers = (closure.above(apart.left), _shifted(closure.above(apart.right), apart.value))
     lowers = (closure.below(apart.left), _shifted(closure.below(apart.right), -apart.value))
     above = min((limit for limit in uppers if limit is not None), default=None)
@@ -97,7 +97,7 @@ def _shifted(limit: int | None, by: int) -> int | None:
 
 
 def missing_bounds(closure: Closure, *nodes: int) -> tuple[Missing, ...]:
-    """The sides on which attributes have no bound; both sides of a dense one that is not equal to a constant."""
+    """List the sides on which attributes have no bound; a dense one that is not equal to a constant lacks both."""
     found = []
     for node in nodes:
         attribute = closure.attributes[node - 1]

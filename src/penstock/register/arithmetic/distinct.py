@@ -24,7 +24,7 @@ from penstock.register.arithmetic.references import JoinReference, pairs_without
 
 
 def without_duplicates(query: ConjunctiveQuery, closure: Closure) -> Iterator[FailedCondition]:
-    """Each condition of theorem 5.2 that fails. `<>` between streams is harmless: two rows leave one hole at most."""
+    """Find what fails of theorem 5.2. `<>` between streams is harmless: two rows leave one hole at most."""
     yield from infinite_projections(query, closure)
     for stream in query.streams:
         pair = pairs_without_end(closure, references(closure, stream.name))

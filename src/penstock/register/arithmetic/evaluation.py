@@ -1,4 +1,4 @@
-"""What a query answers, straight from its definition: every combination of rows that satisfies the conditions."""
+"""A query answers with every combination of rows that satisfies its conditions, by definition."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _exact(value: ConstantValue) -> int | Fraction:
 
 
 def answers(query: ConjunctiveQuery, rows: Iterable[FamilyRow]) -> Answers:
-    """All answers after some rows, with how often each occurs. Opaque conditions are taken to hold."""
+    """Count each answer after some rows. Opaque conditions are taken to hold."""
     kept: dict[str, list[FamilyRow]] = {stream.base: [] for stream in query.streams}
     for row in rows:
         if row.stream in kept:
@@ -59,7 +59,7 @@ def answers(query: ConjunctiveQuery, rows: Iterable[FamilyRow]) -> Answers:
 
 
 def new_answers(query: ConjunctiveQuery, before: Sequence[FamilyRow], after: Sequence[FamilyRow]) -> Answers:
-    """What a plan must send out when rows arrive after others."""
+    """Count the new answers that a plan must give when rows arrive after others."""
     then, now = answers(query, before), answers(query, [*before, *after])
     if query.distinct:
         return Answers(dict.fromkeys(now.keys() - then.keys(), 1))
@@ -69,7 +69,7 @@ def new_answers(query: ConjunctiveQuery, before: Sequence[FamilyRow], after: Seq
 def tells_apart(
     query: ConjunctiveQuery, befores: Iterable[Sequence[FamilyRow]], afters: Iterable[Sequence[FamilyRow]]
 ) -> bool:
-    """Whether for any two of some beginnings, some continuation leads to different new answers."""
+    """Say whether for any two of some beginnings, some continuation leads to different new answers."""
     groups = [list(befores)]
     for after in afters:
         if all(len(group) == 1 for group in groups):

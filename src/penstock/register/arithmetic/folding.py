@@ -16,14 +16,14 @@ from penstock.register.arithmetic.closure import Closure, close
 from penstock.register.arithmetic.induced import induced
 from penstock.register.arithmetic.query import ComparedAttribute, Comparison, ConjunctiveQuery, Opaque, QueryCondition
 
-#: How many assignments the search for a homomorphism looks at, and how many all searches for one query.
+#: A search for a homomorphism tries so many assignments, and all searches for one query so many.
 PATIENCE, PATIENCE_IN_ALL = 10_000, 20_000
 
 Homomorphism = dict[str, str]
 
 
 def fold(query: ConjunctiveQuery) -> tuple[ConjunctiveQuery, tuple[tuple[str, str], ...]]:
-    """A query with the same answers and as few occurrences as can be found, and what stands for those left out.
+    """Leave out occurrences as long as the answers stay the same; say which occurrence stands for each of them.
 
     >>> one, two = ComparedAttribute("S1", "a"), ComparedAttribute("S2", "a")
     >>> from penstock.register.arithmetic.query import Op, StreamOccurrence
@@ -44,7 +44,7 @@ def fold(query: ConjunctiveQuery) -> tuple[ConjunctiveQuery, tuple[tuple[str, st
 
 @once
 def homomorphism(query: ConjunctiveQuery) -> Homomorphism | None:
-    """What stands for each occurrence, where some need not be there; what stands for others stands for itself."""
+    """Map each occurrence to the one that stands for it, where some are redundant; an image stands for itself."""
     closure = close(query) if query.distinct and query.joins_itself else None
     compared = frozenset(attribute for comparison in query.comparisons for attribute in comparison.attributes)
     found: Homomorphism = {stream.name: stream.name for stream in query.streams}
@@ -57,7 +57,7 @@ def homomorphism(query: ConjunctiveQuery) -> Homomorphism | None:
 
 
 def _settled(found: Homomorphism) -> Homomorphism:
-    """The power of a homomorphism that leaves all in its image as they are. Some power of any map does."""
+    """Take the power of a homomorphism that leaves its image as it is. Some power of any map does."""
     power = found
     while any(power[by] != by for by in power.values()):
         power = {name: found[by] for name, by in power.items()}
@@ -66,7 +66,7 @@ def _settled(found: Homomorphism) -> Homomorphism:
 
 @dataclass(slots=True)
 class _Patience:
-    """How many assignments were looked at in vain. A query that is not folded, though it could be, is judged as is."""
+    """The search stops after so many assignments. A query that could be folded and is not is judged as it is."""
 
     tried: int = 0
 
@@ -74,7 +74,7 @@ class _Patience:
 def _without_some(
     query: ConjunctiveQuery, closure: Closure, compared: frozenset[ComparedAttribute], patience: _Patience
 ) -> Homomorphism | None:
-    """A homomorphism that maps nothing to some occurrence."""
+    """Find a homomorphism that maps nothing to some occurrence."""
     for stream in reversed(query.streams):
         if sum(other.base == stream.base for other in query.streams) > 1:
             search = _Search(query, closure, compared, stream.name)
@@ -118,7 +118,7 @@ class _Search:
         return None
 
     def _is_implied(self, found: Homomorphism, latest: str) -> bool:
-        """Whether what is mapped so far follows from the query, as far as the latest occurrence is concerned."""
+        """Say whether the conditions on the latest occurrence, as mapped so far, follow from the query."""
         conditions = [c for c in self._conditions.get(latest, ()) if c.streams <= found.keys()]
         spend(5 + len(conditions))
         projected = [attribute for attribute in self.query.projected if attribute.stream == latest]
@@ -158,7 +158,7 @@ def _difference(closure: Closure, one: ComparedAttribute, other: ComparedAttribu
 
 
 def _image(query: ConjunctiveQuery, closure: Closure, found: Homomorphism) -> ConjunctiveQuery:
-    """The occurrences that are mapped to, with all that the query says of them, directly or not."""
+    """Restrict the query to the image of a homomorphism, with all that it implies of these occurrences."""
     left = set(found.values())
     streams = tuple(stream for stream in query.streams if stream.name in left)
     said = tuple(condition for condition in query.conditions if condition.streams <= left)

@@ -1,4 +1,4 @@
-"""The question of this package, from the closure to the verdict."""
+"""The judge takes a query from its closure to the verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.register.arithmetic.witness import witness
 
 
 def judge(query: ConjunctiveQuery) -> BoundedMemory | UnboundedMemory:
-    """Whether a constant number of entries is enough for a query, whatever its streams bring."""
+    """Decide whether a constant number of entries is enough for a query, whatever arrives."""
     small, folded = fold(query)
     closure = close(small)
     if closure is None:
@@ -27,5 +27,5 @@ def judge(query: ConjunctiveQuery) -> BoundedMemory | UnboundedMemory:
 
 
 def findings(query: ConjunctiveQuery, closure: Closure) -> Iterator[FailedCondition]:
-    """The conditions that fail, of theorem 5.2 for DISTINCT and of theorem 4.2 without."""
+    """Find the conditions that fail: of theorem 5.2 for DISTINCT, of theorem 4.2 without."""
     return without_duplicates(query, closure) if query.distinct else with_duplicates(query, closure)

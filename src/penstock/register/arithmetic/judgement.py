@@ -1,4 +1,4 @@
-"""What the theory says of a query: synopses and their sizes, or why there are none and what defeats any plan."""
+"""The theory gives a query synopses and their sizes, or says why there are none and what defeats any plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.register.arithmetic.query import ComparedAttribute, ConstantValue,
 
 
 class BoundSide(Enum):
-    """A direction in which an attribute is bounded, or is not, by a constant."""
+    """A constant bounds an attribute from above or from below."""
 
     ABOVE = "above"
     BELOW = "below"
@@ -19,7 +19,7 @@ class BoundSide(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class BoxEdge:
-    """Where a box ends; `strict` if its end does not belong to it, which of integers is never said."""
+    """A box ends here; `strict` if the end does not belong to it, which never holds of integers."""
 
     value: Fraction
     strict: bool = False
@@ -27,7 +27,7 @@ class BoxEdge:
 
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """One side of the box of rows that a row joins: the tightest limit that it sets to another stream's attribute.
+    """A row joins a box of rows. One side of the box is the tightest limit that it sets to another stream's attribute.
 
     `side` BELOW: `of` is at least the greatest of `attribute + edge`, and of `limit`. ABOVE: at most the least of them.
     """
@@ -41,7 +41,7 @@ class Corner:
 
 @dataclass(frozen=True, slots=True)
 class BoxHole:
-    """A value that another stream's attribute must not have: `attribute + shift`, if it lies from `low` to `high`."""
+    """Another stream's attribute must not be `attribute + shift`, if that lies from `low` to `high`."""
 
     of: ComparedAttribute
     attribute: ComparedAttribute
@@ -51,7 +51,7 @@ class BoxHole:
 
 
 class Kept(Enum):
-    """What a synopsis keeps per group of rows with equal `values`."""
+    """A synopsis keeps one of these per group of rows with equal `values`."""
 
     #: Nothing: a filter.
     NOTHING = "nothing"
@@ -63,7 +63,7 @@ class Kept(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Synopsis:
-    """What must be kept of one stream, and the most entries that it takes, whatever arrives."""
+    """A plan must keep this of one stream; it takes at most `size` entries, whatever arrives."""
 
     stream: str
     #: What rows must satisfy to be kept at all: the query's filters, and what joins imply of the stream by itself.
@@ -90,7 +90,7 @@ class BoundedMemory:
 
     @property
     def size(self) -> int:
-        """Entries in all synopses together."""
+        """All synopses together have so many entries."""
         return sum(synopsis.size for synopsis in self.synopses)
 
 
@@ -103,7 +103,7 @@ class Missing:
 
 
 class Reason(Enum):
-    """Which condition of theorems 4.2 and 5.2 fails."""
+    """One of the conditions of theorems 4.2 and 5.2 fails."""
 
     #: C1: a projected attribute takes infinitely many values.
     PROJECTED = "projected"
@@ -117,7 +117,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why memory has no bound: rows of `stream` must be kept because of these conditions and these missing bounds."""
+    """Memory has no bound: rows of `stream` must be kept because of these conditions and missing bounds."""
 
     reason: Reason
     stream: str
@@ -128,7 +128,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FamilyRow:
-    """A row of a (base) stream: a value for each attribute that the query mentions."""
+    """A row of a (base) stream has a value for each attribute that the query mentions."""
 
     stream: str
     values: Mapping[str, ConstantValue]
@@ -136,7 +136,7 @@ class FamilyRow:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """N rows of one stream. After each of their 2^N subsets, any plan must be in a state of its own."""
+    """A family is N rows of one stream. After each of their 2^N subsets, any plan must be in a state of its own."""
 
     items: tuple[FamilyRow, ...]
     #: Given two sets of items, by index, rows that lead to new answers after one set but not after the other.
@@ -145,7 +145,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class LinearMemoryWitness:
-    """Input streams of any length that defeat every plan."""
+    """Families of any size defeat every plan."""
 
     #: The (base) stream whose rows no plan may forget.
     stream: str

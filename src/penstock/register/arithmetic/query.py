@@ -1,4 +1,4 @@
-"""The queries that the theory of bounded memory speaks of: a conjunction of comparisons over unbounded streams.
+"""The theory of bounded memory speaks of queries that are a conjunction of comparisons over unbounded streams.
 
 Select-project-join queries of Arasu, Babcock, Babu, McAlister and Widom, *Characterizing Memory Requirements for
 Queries over Continuous Data Streams*, section 2.2, with `<=`, `<>` and differences (`S.a <= T.b + 5`) added. Nothing
@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 
 class Domain(Enum):
-    """Which values an attribute has, as far as comparisons can tell."""
+    """An attribute has values of one of these kinds, as far as comparisons can tell."""
 
     #: Between two values lie finitely many others: integers, timestamps in microseconds, dates in days, and decimals,
     #: whose `scale` says how many digits stand after the point.
@@ -28,7 +28,7 @@ class Domain(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ComparedAttribute:
-    """An attribute of one occurrence of a stream."""
+    """An occurrence of a stream has this attribute."""
 
     stream: str
     name: str
@@ -44,7 +44,7 @@ class ComparedAttribute:
 
 
 class Op(Enum):
-    """The comparisons; `>` and `>=` are these with their sides exchanged."""
+    """These are all comparisons; `>` and `>=` are two of them with their sides exchanged."""
 
     LT = "<"
     LE = "<="
@@ -114,7 +114,7 @@ QueryCondition: TypeAlias = Comparison | Opaque
 
 @dataclass(frozen=True, slots=True)
 class StreamOccurrence:
-    """An occurrence of a stream: its own name, and that of the stream, which may occur more than once (a self-join)."""
+    """An occurrence has a name of its own, and that of the stream, which may occur more than once (a self-join)."""
 
     name: str
     base: str
@@ -147,7 +147,7 @@ class ConjunctiveQuery:
         projected: Iterable[ComparedAttribute],
         distinct: bool,
     ) -> ConjunctiveQuery:
-        """A query in which no stream occurs twice."""
+        """Build a query in which no stream occurs twice."""
         return ConjunctiveQuery(
             tuple(StreamOccurrence(name, name) for name in streams), tuple(conditions), tuple(projected), distinct
         )
@@ -159,7 +159,7 @@ class ConjunctiveQuery:
 
     @property
     def attributes(self) -> tuple[ComparedAttribute, ...]:
-        """Those that the query mentions. Every occurrence of a stream has all that any of them has."""
+        """The query mentions these attributes. Every occurrence of a stream has all that any of them has."""
         bases = {stream.name: stream.base for stream in self.streams}
         kinds = {(bases[a.stream], a.name): (a.domain, a.scale) for a in self.mentioned()}
         return tuple(

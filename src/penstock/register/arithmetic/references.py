@@ -1,4 +1,4 @@
-"""Where a join looks at a row: the references of a stream to others, the paper's MinRef and MaxRef (definition 4.2).
+"""A join compares a row by the references of its stream to others, the paper's MinRef and MaxRef (definition 4.2).
 
 A row of a stream joins a *box*: for each reference, the other attribute is at least, or at most, so far from the
 row's own. A family of rows in which each has a partner that joins no other row of the family is what memory must hold
@@ -37,7 +37,7 @@ class JoinReference:
 
 
 def references(closure: Closure, stream: str, fixed: frozenset[int] = frozenset()) -> list[JoinReference]:
-    """The references of a stream to other streams, but for those of `fixed` attributes.
+    """Find the references of a stream to other streams, but for those of `fixed` attributes.
 
     The closure's limit is taken: a pair of rows that exceeds it is as little an answer as one that exceeds the
     comparison's own.
@@ -55,13 +55,13 @@ def references(closure: Closure, stream: str, fixed: frozenset[int] = frozenset(
 
 
 def avoided(closure: Closure, stream: str, fixed: frozenset[int] = frozenset()) -> list[tuple[int, Apart]]:
-    """The `<>` of a stream to other streams, each with the stream's own attribute."""
+    """Find the `<>` of a stream to other streams, each with the stream's own attribute."""
     pairs = [(own_node(closure, stream, apart.left, apart.right), apart) for apart in closure.aparts]
     return [(own, apart) for own, apart in pairs if own is not None and own not in fixed]
 
 
 def own_node(closure: Closure, stream: str, left: int, right: int) -> int | None:
-    """The one of two nodes that is of the stream, if the other is of another stream."""
+    """Pick the one of two nodes that is of the stream, if the other is of another stream."""
     if ZERO in (left, right):
         return None
     mine = [closure.attributes[node - 1].stream == stream for node in (left, right)]
@@ -69,7 +69,7 @@ def own_node(closure: Closure, stream: str, left: int, right: int) -> int | None
 
 
 def slack(closure: Closure, reference: JoinReference) -> Limit:
-    """How far the constants alone let the two values come too close, or None if any distance.
+    """Measure how far the constants alone let the two values come too close; None if any distance.
 
     If it is not positive, constants imply the comparison: it is *redundant* (definition 3.1, which forgets that an
     attribute may be equal to a constant; that case is in here).
@@ -79,12 +79,12 @@ def slack(closure: Closure, reference: JoinReference) -> Limit:
 
 
 def read_values(closure: Closure, reference: JoinReference) -> int | None:
-    """How many limits the own attribute can set to the other beyond the constant one; None if infinitely many."""
+    """Count the limits that the own attribute can set to the other beyond the constant one; None if infinitely many."""
     return steps_within(slack(closure, reference), step(closure, reference))
 
 
 def steps_within(room: Limit, size: int) -> int | None:
-    """How many steps fit in a room; None for infinitesimal steps in a room that is not itself infinitesimal."""
+    """Count the steps that fit in a range; None for infinitesimal steps in a range that is not itself infinitesimal."""
     if room is None or (size < WHOLE // 2 <= room):
         return None
     return max(room, 0) // size
@@ -95,7 +95,7 @@ def step(closure: Closure, reference: JoinReference) -> int:
 
 
 def family(closure: Closure, first: JoinReference, second: JoinReference) -> int | None:
-    """The size of the largest family whose rows exclude each other by these two references; None if there is none.
+    """Give the size of the largest family whose rows exclude each other by these two references; None if there is none.
 
     Number the family so that a row and the partner of a later row break the first reference, and a row and the
     partner of an earlier row the second: any family that uses just two references can be so numbered. Its members are
@@ -147,7 +147,7 @@ def _sum(*limits: Limit) -> Limit:
 
 
 def largest_family(closure: Closure, found: Sequence[JoinReference], apart: int) -> int | None:
-    """A size that no family of rows exceeds, with these references and so many `<>`; None if there is no such size.
+    """Give a size that no family of rows exceeds, with these references and so many `<>`; None if there is none.
 
     That two rows exclude each other by a given pair of references is a strict partial order. In each of these orders
     give a row the length of the longest chain that ends in it: two rows of a family differ in some order, so there
@@ -174,7 +174,7 @@ def largest_family(closure: Closure, found: Sequence[JoinReference], apart: int)
 
 
 def pairs_without_end(closure: Closure, found: Sequence[JoinReference]) -> tuple[JoinReference, JoinReference] | None:
-    """Two references that let a family grow without end, if there are any."""
+    """Find two references that let a family grow without end, if there are any."""
     endless = [reference for reference in found if read_values(closure, reference) is None]
     for number, first in enumerate(endless):
         for second in endless[number + 1 :]:

@@ -1,4 +1,4 @@
-"""Streams that defeat every plan: N rows after each subset of which a plan must be in a state of its own (appendix A).
+"""A witness defeats every plan: N rows after each subset of which a plan must be in a state of its own (appendix A).
 
 The proof of lemma A.1 stretches one solution until its attributes lie far apart. Here a family is a solution of the
 query's closure taken N times, with links between neighbours, which is a system of differences again. Over integers
@@ -32,7 +32,7 @@ ATTEMPTS = 32
 def witness(
     query: ConjunctiveQuery, closure: Closure, finding: FailedCondition, written: ConjunctiveQuery
 ) -> LinearMemoryWitness | None:
-    """The streams that a condition which fails leads to, or None if they prove nothing.
+    """Build the witness of a condition that fails; None if it proves nothing.
 
     `written` is the query before it was folded: its rows may have attributes whose values no longer matter.
     """
@@ -58,7 +58,7 @@ class _Link:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A family, with all continuations that it may have to offer."""
+    """A family has been found, with all continuations that it may need."""
 
     items: tuple[FamilyRow, ...]
     continuations: tuple[tuple[FamilyRow, ...], ...]
@@ -79,7 +79,7 @@ class _Maker:
         return Family(found.items, found.separating)
 
     def is_right(self) -> bool:
-        """Try the family out: do its sets lead to different answers?"""
+        """Try the family out: its sets must lead to different answers."""
         if self.query.joins_itself and (2 * TRIED_ON) ** len(self.query.streams) > COMBINATIONS:
             return False
         found = self._family(TRIED_ON)
@@ -123,7 +123,7 @@ class _Maker:
         return FamilyRow(base, {**free, **values})
 
     def _members(self, size: int) -> list[Solution] | None:
-        """As many solutions of the query as asked for, linked as the pattern says. The last one is a spare."""
+        """Solve the query as many times as asked for, linked as the pattern says. The last solution is a spare."""
         closure, aparts = self.closure, list(self.closure.aparts)
         matrix = closed(len(closure.matrix), [*closure.limits(), *self._extra()])
         if self.finding.pattern is Pattern.HOLES and matrix is not None:
@@ -143,7 +143,7 @@ class _Maker:
         return members
 
     def _extra(self) -> list[tuple[int, int, int]]:
-        """For holes: that both sides of the `<>` are equal."""
+        """For holes, both sides of the `<>` are equal."""
         cause = self.finding.cause
         if not isinstance(cause, Apart):
             return []
@@ -208,7 +208,7 @@ def _spread(
 
 
 def _is_broken(apart: Apart, matrix: Matrix) -> bool:
-    """Whether both sides of a `<>` are equal in all solutions of a closed matrix."""
+    """Say whether both sides of a `<>` are equal in all solutions of a closed matrix."""
     return matrix[apart.left][apart.right] == apart.value and matrix[apart.right][apart.left] == -apart.value
 
 
@@ -262,7 +262,7 @@ def _follow(copies: Sequence[Solution], number: int, links: Sequence[_Link]) -> 
 def _pick(
     pattern: Pattern, partners: Sequence[tuple[FamilyRow, ...]], one: frozenset[int], other: frozenset[int]
 ) -> tuple[FamilyRow, ...]:
-    """The partner that tells two sets of items apart; the spare, which joins all, if for holes they differ in size."""
+    """Pick the partner that separates two sets of items; for holes, the spare, which joins all, separates sizes."""
     differing = one ^ other
     if not differing:
         raise ValueError("the sets are equal")
@@ -278,7 +278,7 @@ def _search(
     one: frozenset[int],
     other: frozenset[int],
 ) -> tuple[FamilyRow, ...]:
-    """In a self-join the rows of a continuation join each other, too: look for one that tells the sets apart."""
+    """Search a continuation that separates the sets: in a self-join its rows join each other, too."""
     befores = [[items[number] for number in sorted(numbers)] for numbers in (one, other)]
     for rows in tried:
         if tells_apart(query, befores, [rows]):
@@ -296,7 +296,7 @@ def _mixes_scales(closure: Closure) -> bool:
 
 
 def decode(closure: Closure, node: int, value: int) -> ConstantValue:
-    """A value as a user writes it. A value without an order that is no constant of the query gets a name of its own."""
+    """Give a value as a user writes it. One without an order that is no constant of the query gets a new name."""
     number = closure.number(value)
     if closure.attributes[node - 1].domain is not Domain.OTHER:
         return int(number) if number.denominator == 1 else number
