@@ -74,7 +74,7 @@ def run(graph: Graph, tables: StreamTables, declared: Mapping[str, Sequence[str]
         if count > fill:
             seconds += time.process_time() - start
     engine.close()
-    return Run(seconds, results, engine.state()[0], engine.on_disk())
+    return Run(seconds, results, engine.state()[0], engine.totals().on_disk)
 
 
 if __name__ == "__main__":

@@ -106,6 +106,20 @@ def test_a_file_imports_only_rooms_that_its_own_may_import(path: Path) -> None:
     assert not wrong
 
 
+def test_neither_engine_imports_the_other() -> None:
+    """What both need stands beside them in `engines/`."""
+    spark = [path for path in FILES if "spark" in path.relative_to(HOUSE).parts]
+    shared = [path for path in FILES if room_of(path) == "engines" and path not in spark]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for paths, other in ((spark, "penstock.engines.embedded"), (shared, "penstock.engines.spark"))
+        for path in paths
+        for line, name in imports(path)
+        if name.startswith(other)
+    ]
+    assert not wrong
+
+
 def test_the_rooms_have_an_order() -> None:
     """Each room stands below all that it imports, so there is no circle."""
     rooms = list(MAY_IMPORT)

@@ -58,10 +58,10 @@ def watched_run(script: str, tables: StreamTables, pushed: int) -> tuple[list[Wa
         for stream, batch in piece.items():
             engine.push(stream, batch)
         times.append(engine.advance()["_ts"].to_numpy())
-        for first in engine.constraints()[:1]:
+        for first in engine.totals().constraints[:1]:
             said.append(Watch(count, first.k if first.used else None))
     times.append(engine.finish()["_ts"].to_numpy())
-    lost = max((one.false_negatives for one in engine.constraints()), default=0.0)
+    lost = max((one.false_negatives for one in engine.totals().constraints), default=0.0)
     return said, np.concatenate(times).astype(np.int64), lost
 
 

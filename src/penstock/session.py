@@ -33,7 +33,7 @@ SourceData = Any
 
 
 class Session:
-    """What has been declared so far. `spark` is a SparkSession; without one, one is made when it is needed.
+    """Holds what has been declared so far. `spark` is a SparkSession; without one, one is made when it is needed.
 
     `time_zone` is what hours, days and times without a zone are of: a region, as 'Europe/Berlin', or an offset, as
     '+02:00'. It is that of the SparkSession, and without one UTC.
@@ -87,7 +87,7 @@ class Session:
         self._declare(f"CREATE OR REPLACE TABLE {_quoted(name)} ({', '.join(elements)})", name, data)
 
     def query(self, text: str, *, effort: int | None = None) -> Query:
-        """The query of that name, or the one that the text is; each answer about it may take `effort` steps of work."""
+        """Returns the query of that name, or binds the text; each answer about it may take `effort` steps of work."""
         found = self._found(text)
         return found if effort is None else Query(self, found.bound, found._origin, effort)
 
@@ -108,7 +108,7 @@ class Session:
 
     @property
     def spark(self) -> Any:
-        """The SparkSession; it is made if there is none."""
+        """Returns the SparkSession; it is made if there is none."""
         if self._spark is None:
             from penstock.engines.java import find_java  # noqa: PLC0415
             from penstock.engines.spark.session import spark_session  # noqa: PLC0415
@@ -119,7 +119,7 @@ class Session:
 
     @property
     def time_zone(self) -> str:
-        """The time zone of what is declared now."""
+        """Returns the time zone of what is declared now."""
         if self._time_zone is not None or self._spark is None:
             return self._time_zone or DEFAULT
         return self._zone_of_spark()
@@ -131,7 +131,7 @@ class Session:
 
     @property
     def data(self) -> dict[str, SourceData]:
-        """What was handed over, by name, for what is still declared that way."""
+        """Returns the provided rows by name, for streams and tables that are still declared without a source."""
         return {name: data for name, data in self._data.items() if name in self._declared()}
 
     def _declare(self, statement: str, name: str, data: SourceData) -> None:
@@ -139,13 +139,13 @@ class Session:
         self._data[name] = data
 
     def _declared(self) -> set[str]:
-        """The streams and tables without a source of their own."""
+        """Returns the streams and tables without a source of their own."""
         definitions: tuple[StreamDef | TableDef, ...] = (*self.catalog.streams, *self.catalog.tables)
         return {definition.name for definition in definitions if definition.connector is None}
 
 
 class Query:
-    """A bound query and what can be done with it."""
+    """A bound query, which can be judged, explained, run in this process, or started on Spark."""
 
     def __init__(
         self, session: Session, bound: BoundQuery, origin: Origin | None = None, effort: int | None = None
@@ -168,12 +168,12 @@ class Query:
 
     @property
     def verdict(self) -> Verdict:
-        """May it run indefinitely, with what has been declared so far?"""
+        """Returns the verdict with what has been declared so far: is its state bounded?"""
         with limited(self._effort):
             return check_query(self.bound, self._session.catalog, self._origin)
 
     def explain(self, cells: int | None = None) -> str:
-        """The plan in normal form; with a number of cells its fragments too."""
+        """Returns the plan in normal form; with a number of cells its fragments too."""
         with limited(self._effort):
             query = normalise(self.bound)
             planned = None if cells is None else plan(query, cells, self._session.catalog)
@@ -192,18 +192,19 @@ class Query:
             )
         for result in running.results():
             assert result is not None
-            self._metrics += [metric.as_json() for metric in result.engine.metrics()]
+            if result.ends_step:
+                self._metrics += [metric.as_json() for metric in result.engine.metrics()]
             if result.rows.num_rows:
                 yield result.rows
 
     def to_arrow(self, *, cells: int = 1, horizon: int | None = None) -> Any:
-        """All changes as one Arrow table: `_ts`, `_op`, then the select list."""
+        """Returns all changes as one Arrow table: `_ts`, `_op`, then the select list."""
         from penstock.engines.results import together  # noqa: PLC0415
 
         return together(self.run(cells=cells, horizon=horizon), self.schema)
 
     def dataframe(self, *, cells: int | None = None) -> Any:
-        """The query as a streaming DataFrame: `_ts`, `_op`, then the select list."""
+        """Returns the query as a streaming DataFrame: `_ts`, `_op`, then the select list."""
         from penstock.engines.spark.query import build  # noqa: PLC0415
 
         self._admit()
@@ -245,20 +246,20 @@ class Query:
         return self._started
 
     def _admit(self) -> None:
-        """Refuses what is not safe, and warns where the run does not yet do as the proof says."""
+        """Refuses an unsafe query, and warns where the run does not yet enforce its bound."""
         verdict = self.verdict
         refuse_unsafe(verdict)
         if (warning := unused_proof(verdict)) is not None:
             warnings.warn(warning, UnusedProof, stacklevel=3)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """What each operator did in each step: of the query that was started on Spark, or of the last run here."""
+        """Returns what each operator did in each step of the query started on Spark, or of the last run here."""
         if self._started is not None:
             return [metric.as_json() for metric in self._started.metrics()]
         return self._metrics
 
     def _frames(self, cells: int, forgetting: Forgetting) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
-        """The plan by which it runs, and the DataFrames of the streams and of the tables that the plan reads."""
+        """Returns the plan, and the DataFrames of the streams and of the tables that the plan reads."""
         from penstock.engines.planning import plan_of  # noqa: PLC0415
         from penstock.engines.spark.declared import frames_of  # noqa: PLC0415
 
@@ -273,7 +274,7 @@ class Query:
 
 
 def _readable(name: str, data: SourceData) -> SourceData:
-    """A Spark DataFrame as it is, anything else as rows with a schema."""
+    """Returns a Spark DataFrame as it is, anything else as rows with a schema."""
     if _is_spark(data):
         return data
     from penstock.engines.handed import Handed  # noqa: PLC0415
@@ -292,7 +293,7 @@ def _collected(name: str, data: SourceData) -> SourceData:
 
 
 def _columns(data: SourceData) -> list[str]:
-    """The columns of what is handed over, as they are declared."""
+    """Returns the columns of what is handed over, as they are declared."""
     columns: list[tuple[str, Type | str]]
     if _is_spark(data):
         columns = [(field.name, _SPARK.get(text := field.dataType.simpleString(), text)) for field in data.schema]

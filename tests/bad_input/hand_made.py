@@ -99,7 +99,7 @@ CASES: dict[str, Case] = {
     "CRLF": Case("csv", b"1,1\r\n2,2\r\n", [(1, 1), (2, 2)]),
     "lone CR": Case("csv", b"1,1\r2,2\r", [(1, 1), (2, 2)]),
     "lone CR behind a header": Case(
-        "csv", b"n,ts\r1,1\rx,2\r", "{file}:3: 'x' in column n is no BIGINT", N, "header 'true'"
+        "csv", b"n,ts\r1,1\rx,2\r", "{file}:3: 'x' in column n is not a BIGINT", N, "header 'true'"
     ),
     "lone CR in a header": Case("csv", b"n\rts\n1,1\n", "{file}: has no column ts", N, "header 'true'"),
     "a quoted header": Case("csv", b'"n","t\ns",ts\n1,x,2\n', [(1, 2)], N, "header 'true'"),
@@ -110,12 +110,14 @@ CASES: dict[str, Case] = {
     "UTF-16 csv": Case(
         "csv", "n,ts\n1,1\n".encode("utf-16"), "{file}: it is UTF-16, not text in UTF-8", N, "header 'true'"
     ),
-    "a long line": Case("csv", _LONG + b",1\n", "in column n is no BIGINT"),
+    "a long line": Case("csv", _LONG + b",1\n", "in column n is not a BIGINT"),
     "a long text": Case("csv", b"ab,1\n" + _LONG + b",1,2\n", "{file}:2: 3 fields instead of 2", W),
     "an empty file": Case("csv", b"", []),
     "only a header": Case("csv", b"n,ts\n", [], N, "header 'true'"),
     "only a header without an end": Case("csv", b"n,ts", [], N, "header 'true'"),
-    "a header twice": Case("csv", b"n,ts\n1,1\nn,ts\n", "{file}:3: 'n' in column n is no BIGINT", N, "header 'true'"),
+    "a header twice": Case(
+        "csv", b"n,ts\n1,1\nn,ts\n", "{file}:3: 'n' in column n is not a BIGINT", N, "header 'true'"
+    ),
     "a column twice": Case("csv", b"n,ts,N\n1,1,1\n", "{file}: has 2 columns n", N, "header 'true'"),
     "unbalanced quotes": Case("csv", b'"a,1\nb,2\n', "{file}:1: the file ends inside a quoted field", W),
     "a quote inside a text": Case("csv", b'a"b"c,1\n', [('a"b"c', 1)], W),
@@ -128,26 +130,26 @@ CASES: dict[str, Case] = {
     "quoted numbers that are NULL": Case(
         "csv", b'"-1",1\n-1,2\n"2",3\n', [(None, 1), (None, 2), (2, 3)], N, "nullValue '-1'"
     ),
-    "numbers as texts": Case("csv", b"1.0,1\n", "in column n is no BIGINT"),
-    "an exponent": Case("csv", b"1e3,1\n", "in column n is no BIGINT"),
-    "a number too large": Case("csv", b"9223372036854775808,1\n", "in column n is no BIGINT"),
+    "numbers as texts": Case("csv", b"1.0,1\n", "in column n is not a BIGINT"),
+    "an exponent": Case("csv", b"1e3,1\n", "in column n is not a BIGINT"),
+    "a number too large": Case("csv", b"9223372036854775808,1\n", "in column n is not a BIGINT"),
     "doubles": Case(
         "csv",
         b"NaN,1\nInfinity,2\n-Infinity,3\n-0.0,4\n1e999,5\n1e-999,6\ninf,7\n",
         [("nan", 1), ("inf", 2), ("-inf", 3), (-0.0, 4), ("inf", 5), (0.0, 6), ("inf", 7)],
         X,
     ),
-    "a double in words": Case("csv", b"nan(1),1\n", "in column x is no DOUBLE", X),
-    "a hexadecimal double": Case("csv", b"0x1p3,1\n", "in column x is no DOUBLE", X),
+    "a double in words": Case("csv", b"nan(1),1\n", "in column x is not a DOUBLE", X),
+    "a hexadecimal double": Case("csv", b"0x1p3,1\n", "in column x is not a DOUBLE", X),
     "decimals": Case("csv", b"9999.99,1\n-1.005,2\n", [(Decimal("9999.99"), 1), (Decimal("-1.01"), 2)], P),
-    "a decimal that overflows": Case("csv", b"10000,1\n", "in column p is no DECIMAL(6, 2)", P),
-    "a decimal that rounds up and overflows": Case("csv", b"9999.999,1\n", "is no DECIMAL(6, 2)", P),
-    "a decimal with a huge exponent": Case("csv", b"1e999999999,1\n", "is no DECIMAL(6, 2)", P),
+    "a decimal that overflows": Case("csv", b"10000,1\n", "in column p is not a DECIMAL(6, 2)", P),
+    "a decimal that rounds up and overflows": Case("csv", b"9999.999,1\n", "is not a DECIMAL(6, 2)", P),
+    "a decimal with a huge exponent": Case("csv", b"1e999999999,1\n", "is not a DECIMAL(6, 2)", P),
     "booleans": Case(
         "csv", b"1,1\n0,2\nT,3\nno,4\n", [(True, 1), (False, 2), (True, 3), (False, 4)], "f BOOLEAN, ts BIGINT"
     ),
-    "no boolean": Case("csv", b"2,1\n", "in column f is no BOOLEAN", "f BOOLEAN, ts BIGINT"),
-    "a date that is none": Case("csv", b"2023-02-29,1\n", "in column d is no DATE", "d DATE, ts BIGINT"),
+    "no boolean": Case("csv", b"2,1\n", "in column f is not a BOOLEAN", "f BOOLEAN, ts BIGINT"),
+    "a date that is none": Case("csv", b"2023-02-29,1\n", "in column d is not a DATE", "d DATE, ts BIGINT"),
     "a date far away": Case("csv", b"99999-01-01,1\n", [(35_804_357, 1)], "d DATE, ts BIGINT"),
     "times with zones": Case(
         "csv", b"1970-01-01T01:00:00+01:00,1\n1970-01-01 00:00:00Z,2\n1970-01-01,3\n", [(0, 1), (0, 2), (0, 3)], T
@@ -162,11 +164,11 @@ CASES: dict[str, Case] = {
     "wrong values in a lenient mode": Case("csv", b"x,1\n", [(None, 1)], N, "mode 'PERMISSIVE'"),
     "wrong arity in a lenient mode": Case("csv", b"1,1\n2\n", "{file}:2: 1 field instead of 2", N, "mode 'PERMISSIVE'"),
     # json
-    "only null": Case("json", b"null\n", "{file}:1: this is no JSON object"),
-    "null behind a row": Case("json", b'{"n": 1}\nnull\n', "{file}:2: this is no JSON object"),
-    "null behind an object": Case("json", b'{"n": 1} null\n', "{file}:1: this is no JSON"),
-    "two objects on a line": Case("json", b'{"n": 1}{"n": 2}\n', "{file}:1: this is no JSON"),
-    "an object on two lines": Case("json", b'{"n": 1,\n"ts": 2}\n', "{file}:1: this is no JSON"),
+    "only null": Case("json", b"null\n", "{file}:1: this is not a JSON object"),
+    "null behind a row": Case("json", b'{"n": 1}\nnull\n', "{file}:2: this is not a JSON object"),
+    "null behind an object": Case("json", b'{"n": 1} null\n', "{file}:1: this is not JSON"),
+    "two objects on a line": Case("json", b'{"n": 1}{"n": 2}\n', "{file}:1: this is not JSON"),
+    "an object on two lines": Case("json", b'{"n": 1,\n"ts": 2}\n', "{file}:1: this is not JSON"),
     "brackets in brackets": Case(
         "json", b'{"n": ' + b"[" * 20_000 + b"]" * 20_000 + b"}\n", "{file}:1: values nest more than 200 deep"
     ),
@@ -198,32 +200,34 @@ CASES: dict[str, Case] = {
     "a name in escapes": Case("json", rb'{"\u004e": 1, "ts" : 2}', [(1, 2)]),
     "an unread name twice": Case("json", b'{"n": 1, "ts": 1, "x": 1, "x": 2}\n', [(1, 1)]),
     "CRLF in json": Case("json", b'{"n": 1, "ts": 2}\r\n{"n": 3, "ts": 4}\r\n', [(1, 2), (3, 4)]),
-    "lone CR in json": Case("json", b'{"n": 1, "ts": 2}\r{"n": 3, "ts": 4}\r', "{file}:1: this is no JSON"),
-    "NUL between objects": Case("json", b'{"n": 1}\n\x00{"n": 2}\n', "{file}:2: this is no JSON"),
-    "a tab in a text": Case("json", b'{"w": "a\tb", "ts": 1}\n', "{file}:1: this is no JSON", W),
+    "lone CR in json": Case("json", b'{"n": 1, "ts": 2}\r{"n": 3, "ts": 4}\r', "{file}:1: this is not JSON"),
+    "NUL between objects": Case("json", b'{"n": 1}\n\x00{"n": 2}\n', "{file}:2: this is not JSON"),
+    "a tab in a text": Case("json", b'{"w": "a\tb", "ts": 1}\n', "{file}:1: this is not JSON", W),
     "UTF-16 json": Case("json", '{"n": 1}\n'.encode("utf-16"), "{file}: it is UTF-16, not text in UTF-8"),
     "numbers that are none": Case(
         "json", b'{"x": NaN, "ts": 1}\n{"x": "-Infinity", "ts": 2}\n', [("nan", 1), ("-inf", 2)], X
     ),
     "a double too large": Case("json", b'{"x": 1e999, "ts": 1}\n', [("inf", 1)], X),
     "a negative zero": Case("json", b'{"x": -0.0, "ts": 1}\n', [(-0.0, 1)], X),
-    "an integer with a fraction": Case("json", b'{"n": 1.5}\n', "{file}:1: 1.5 in n is no BIGINT"),
+    "an integer with a fraction": Case("json", b'{"n": 1.5}\n', "{file}:1: 1.5 in n is not a BIGINT"),
     "an integer with an exponent": Case("json", b'{"n": 1e3, "ts": 1}\n', [(1000, 1)]),
-    "an integer with a huge exponent": Case("json", b'{"n": 1e999999999}\n', "in n is no BIGINT"),
+    "an integer with a huge exponent": Case("json", b'{"n": 1e999999999}\n', "in n is not a BIGINT"),
     "an integer of very many digits": Case("json", b'{"n": ' + b"9" * 5000 + b"}\n", "{file}:1: "),
-    "a decimal in json that overflows": Case("json", b'{"p": 10000}\n', "{file}:1: 10000 in p is no DECIMAL(6, 2)", P),
-    "a boolean as a number": Case("json", b'{"f": 1}\n', "{file}:1: 1 in f is no BOOLEAN", "f BOOLEAN, ts BIGINT"),
+    "a decimal in json that overflows": Case(
+        "json", b'{"p": 10000}\n', "{file}:1: 10000 in p is not a DECIMAL(6, 2)", P
+    ),
+    "a boolean as a number": Case("json", b'{"f": 1}\n', "{file}:1: 1 in f is not a BOOLEAN", "f BOOLEAN, ts BIGINT"),
     "a text from other values": Case(
         "json",
         b'{"w": 1.5, "ts": 1}\n{"w": {"a": [1.50, null]}, "ts": 2}\n',
         [("1.5", 1), ('{"a":[1.5,null]}', 2)],
         W,
     ),
-    "a text from a boolean": Case("json", b'{"w": true}\n', "{file}:1: true in w is no STRING", W),
-    "a trailing comma": Case("json", b'{"n": 1,}\n', "{file}:1: this is no JSON"),
-    "an array of rows": Case("json", b'[{"n": 1}]\n', "{file}:1: this is no JSON object"),
-    "a long text in json": Case("json", b'{"n": "' + _LONG + b'"}\n', "in n is no BIGINT"),
-    "no base64": Case("json", b'{"b": "?"}\n', '{file}:1: "?" in b is no BINARY', "b BINARY, ts BIGINT"),
+    "a text from a boolean": Case("json", b'{"w": true}\n', "{file}:1: true in w is not a STRING", W),
+    "a trailing comma": Case("json", b'{"n": 1,}\n', "{file}:1: this is not JSON"),
+    "an array of rows": Case("json", b'[{"n": 1}]\n', "{file}:1: this is not a JSON object"),
+    "a long text in json": Case("json", b'{"n": "' + _LONG + b'"}\n', "in n is not a BIGINT"),
+    "no base64": Case("json", b'{"b": "?"}\n', '{file}:1: "?" in b is not a BINARY', "b BINARY, ts BIGINT"),
     # parquet
     "zero bytes": Case("parquet", b"", "{file}: it cannot be read as parquet"),
     "no parquet": Case("parquet", b"PAR1 and no more", "{file}: it cannot be read as parquet"),
@@ -241,7 +245,7 @@ CASES: dict[str, Case] = {
     ),
     "nanoseconds in a zone": Case("parquet", parquet(times("ns", 1_999, zone="Europe/Paris")), [(1, 0)], T),
     "milliseconds that do not fit": Case(
-        "parquet", parquet(times("ms", 2**62)), "{file}: column t holds a value that is no TIMESTAMP", T
+        "parquet", parquet(times("ms", 2**62)), "{file}: column t holds a value that is not a TIMESTAMP", T
     ),
     "a struct": Case(
         "parquet", parquet({"n": [{"a": 1}], "ts": [1]}), "{file}: column n holds struct<a: int64>, not BIGINT"
@@ -259,18 +263,18 @@ CASES: dict[str, Case] = {
     "too large a number": Case(
         "parquet",
         parquet({"n": pa.array([2**63], pa.uint64()), "ts": [1]}),
-        "{file}: column n holds a value that is no BIGINT",
+        "{file}: column n holds a value that is not a BIGINT",
     ),
     "too wide a decimal": Case(
         "parquet",
         parquet({"p": pa.array([Decimal("12345.67")]), "ts": [1]}),
-        "{file}: column p holds a value that is no DECIMAL(6, 2)",
+        "{file}: column p holds a value that is not a DECIMAL(6, 2)",
         P,
     ),
     "too long a decimal": Case(
         "parquet",
         parquet({"p": pa.array([Decimal("1.005")]), "ts": [1]}),
-        "{file}: column p holds a value that is no DECIMAL(6, 2)",
+        "{file}: column p holds a value that is not a DECIMAL(6, 2)",
         P,
     ),
     "texts that are not UTF-8": Case(
@@ -283,7 +287,7 @@ CASES: dict[str, Case] = {
                 "ts": [1],
             }
         ),
-        "{file}: column w holds a value that is no STRING",
+        "{file}: column w holds a value that is not a STRING",
         W,
     ),
     "bytes for a text": Case(
@@ -294,5 +298,5 @@ CASES: dict[str, Case] = {
         "parquet", parquet({"NN": [1], "nN": [2], "ts": [3]}), "{file}: has 2 columns nn", "nn BIGINT, ts BIGINT"
     ),
     "a parquet file without a column": Case("parquet", parquet({"ts": [3]}), "{file}: has no column n"),
-    "base64 of a gzip": Case("json", base64.b64encode(gzip.compress(b"{}")), "{file}:1: this is no JSON"),
+    "base64 of a gzip": Case("json", base64.b64encode(gzip.compress(b"{}")), "{file}:1: this is not JSON"),
 }

@@ -46,7 +46,7 @@ def test_queries_go_up_to_the_last_instant(window: str, delay: int | str) -> Non
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Paris"])
 def test_times_that_do_not_fit_are_an_error_that_names_the_column(unit: str, number: int, zone: str | None) -> None:
     column = pa.array([0, number], pa.int64()).view(pa.timestamp(unit, zone))
-    with pytest.raises(PenstockError, match="in: column t holds a value that is no TIMESTAMP") as caught:
+    with pytest.raises(PenstockError, match="in: column t holds a value that is not a TIMESTAMP") as caught:
         typed(column, Attribute("t", TIMESTAMP), "in")
     assert caught.value.hint == "times are at most some 292,000 years from 1970"
 

@@ -99,8 +99,8 @@ def test_an_empty_folder_may_fill_later(here: Path) -> None:
 CLI = {
     "": "s: the path is empty",
     "pipe.csv": "pipe.csv: it is a pipe, a socket or a device",
-    "bad.csv": "bad.csv:2: 'x' in column n is no BIGINT",
-    "bad.json": "bad.json:1: this is no JSON object",
+    "bad.csv": "bad.csv:2: 'x' in column n is not a BIGINT",
+    "bad.json": "bad.json:1: this is not a JSON object",
     "bad.parquet": "bad.parquet: it cannot be read as parquet",
 }
 

@@ -146,4 +146,4 @@ def test_no_cells_cannot_be(penstock: Penstock, cells: str, capsys: pytest.Captu
     penstock.file("q.sql", GRID)
     with pytest.raises(SystemExit, match="2"):
         penstock("explain", "q.sql", f"--cells={cells}")
-    assert "is no whole number from 1 on" in capsys.readouterr().err
+    assert "is not a whole number of at least 1" in capsys.readouterr().err

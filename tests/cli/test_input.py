@@ -158,9 +158,9 @@ def options(text: str) -> set[str]:
     ("option", "value", "message"),
     [
         ("--purge-every", "x", "x is neither a number of rows nor a time, as '5 SECONDS' is"),
-        ("--purge-every", "0", "0 is no whole number from 1 on"),
-        ("--give-up-after", "5", "5 is no time, as '5 SECONDS' is"),
-        ("--cells", "many", "many is no whole number from 1 on"),
+        ("--purge-every", "0", "0 is not a whole number of at least 1"),
+        ("--give-up-after", "5", "5 is not a time such as '5 SECONDS'"),
+        ("--cells", "many", "many is not a whole number of at least 1"),
     ],
 )
 def test_a_wrong_value_is_named(option: str, value: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -116,12 +117,12 @@ def test_results_and_metrics_have_paths_of_their_own(here: Penstock) -> None:
 def test_metrics_of_each_step_are_there_at_once(here: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def finish(engine: EmbeddedEngine) -> pa.Table:
+    def finish(engine: EmbeddedEngine) -> Iterator[pa.Table]:
         seen.append(Path("metrics.json").read_text())
         return ended(engine)
 
-    ended = EmbeddedEngine.finish
-    monkeypatch.setattr(EmbeddedEngine, "finish", finish)
+    ended = EmbeddedEngine.finish_in_blocks
+    monkeypatch.setattr(EmbeddedEngine, "finish_in_blocks", finish)
     assert run(here, "--metrics", "metrics.json").code == 0
     whole = Path("metrics.json").read_text()
     assert seen[0]

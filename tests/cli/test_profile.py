@@ -151,7 +151,7 @@ BAD = {
     "two.csv": ("a,b\n2024-05-06 00:00:00,2024-05-06 00:00:00\n", "two.csv: a, b could all be the time"),
     "twice.csv": ("a,A,ts\n1,2,2024-05-06 00:00:00\n", "twice.csv: has 2 columns a"),
     "broken.parquet": ("no parquet", "broken.parquet: it cannot be read as parquet"),
-    "broken.json": ("{", "broken.json:1: this is no JSON"),
+    "broken.json": ("{", "broken.json:1: this is not JSON"),
     "ragged.csv": ("a,ts\n1,2024-05-06 00:00:00\n1\n", "ragged.csv"),
     "none.sql": ("CREATE TABLE t (a INT);", "none.sql: no stream is declared"),
     "kafka.sql": ("CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts USING kafka;", "s: the embedded engine reads"),
@@ -214,7 +214,9 @@ def test_a_row_that_does_not_fit_the_first_ones(penstock: Penstock) -> None:
     penstock.file("s.csv", "".join(["a,ts\n", *rows, "1.5,2024-05-06 00:00:00\n"]))
     done = penstock("profile", "s.csv")
     assert done.code == 2
-    assert done.err.startswith("s.csv:200002: '1.5' in column a is no BIGINT\nhint: columns and types were taken from")
+    assert done.err.startswith(
+        "s.csv:200002: '1.5' in column a is not a BIGINT\nhint: columns and types were taken from"
+    )
 
 
 def test_a_table_of_no_rows(penstock: Penstock) -> None:

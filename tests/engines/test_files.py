@@ -152,17 +152,17 @@ def test_a_table_has_its_declared_types_even_without_rows(here: Path) -> None:
 
 
 WRONG_TEXTS: dict[str, tuple[str, str, str]] = {
-    "a value of another type": ("csv", "1,1\n\nfive,7\n", "s.csv:3: 'five' in column n is no BIGINT"),
-    "a value behind a quoted line break": ("csv", '1,1,"a\nb"\nx,7,c\n', "s.csv:3: 'x' in column n is no BIGINT"),
+    "a value of another type": ("csv", "1,1\n\nfive,7\n", "s.csv:3: 'five' in column n is not a BIGINT"),
+    "a value behind a quoted line break": ("csv", '1,1,"a\nb"\nx,7,c\n', "s.csv:3: 'x' in column n is not a BIGINT"),
     "a field too few": ("csv", "1,1\n2\n", "s.csv:2: 1 field instead of 2"),
     "a field too many": ("csv", "1,1\n2,2,2\n", "s.csv:2: 3 fields instead of 2"),
     "a quote that does not end": ("csv", '1,1\n2,"2\n', "s.csv:2: the file ends inside a quoted field"),
     "text that is not UTF-8": ("csv", "1,1\n2,\udcff\n", "s.csv: from line 1 on it is not UTF-8"),
-    "a number in json that is none": ("json", '{"n": 1, "ts": 1}\n{"n": "x"}\n', 's.json:2: "x" in n is no BIGINT'),
-    "a fraction in json": ("json", '{"n": 1.5, "ts": 1}\n', "s.json:1: 1.5 in n is no BIGINT"),
-    "a list in json": ("json", '{"n": [1]}\n', "s.json:1: [1] in n is no BIGINT"),
-    "an object that is cut off": ("json", '{"n": 1, "ts": 1}\n{"n": 1, "t', "s.json:2: this is no JSON"),
-    "json that is no object": ("json", "[1]\n", "s.json:1: this is no JSON object"),
+    "a number in json that is none": ("json", '{"n": 1, "ts": 1}\n{"n": "x"}\n', 's.json:2: "x" in n is not a BIGINT'),
+    "a fraction in json": ("json", '{"n": 1.5, "ts": 1}\n', "s.json:1: 1.5 in n is not a BIGINT"),
+    "a list in json": ("json", '{"n": [1]}\n', "s.json:1: [1] in n is not a BIGINT"),
+    "an object that is cut off": ("json", '{"n": 1, "ts": 1}\n{"n": 1, "t', "s.json:2: this is not JSON"),
+    "json that is no object": ("json", "[1]\n", "s.json:1: this is not a JSON object"),
     "json that is not UTF-8": ("json", '{"n": "\udcff"}\n', "s.json:1: it is not UTF-8"),
 }
 
@@ -196,7 +196,7 @@ def test_parquet_of_other_types_is_refused(here: Path) -> None:
     definition = declared("parquet OPTIONS (path 's.parquet')", "n INT, ts BIGINT")
     assert refused(definition) == "s.parquet: column n holds string, not INT"
     pq.write_table(pa.table({"n": [2**40], "ts": [1]}), "s.parquet")
-    assert refused(definition).startswith("s.parquet: column n holds a value that is no INT")
+    assert refused(definition).startswith("s.parquet: column n holds a value that is not an INT")
 
 
 def test_a_truncated_parquet_file_is_refused(here: Path) -> None:

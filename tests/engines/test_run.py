@@ -375,7 +375,7 @@ def test_bad_data_ends_the_run_and_leaves_no_results(auction: Penstock) -> None:
     auction.file("bid.csv", BIDS + "1970-01-01 00:00:15,x,1,open\n")
     done = embedded(auction, "--query", "gain", "--out", "out.csv")
     assert done.code == 2
-    assert done.err.startswith("bid.csv:9: 'x' in column auction is no BIGINT\nhint: ")
+    assert done.err.startswith("bid.csv:9: 'x' in column auction is not a BIGINT\nhint: ")
     assert not list(auction.folder.glob("*out.csv*"))
 
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.engines.spark import revival
+from penstock.engines.spark import state_recovery
 from penstock.synopsis import memory
 
 
@@ -150,7 +150,7 @@ def install(patch: pytest.MonkeyPatch, now: Callable[[], Operations | None]) -> 
         with builtins.open(path, mode, **options) as file:
             yield _TornFile(file, passing) if "w" in mode else file
 
-    patch.setattr(revival, "open", opened, raising=False)
+    patch.setattr(state_recovery, "open", opened, raising=False)
 
     rmtree = shutil.rmtree
 

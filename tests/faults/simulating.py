@@ -22,11 +22,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.engines.spark import cell, residence, revival
+from penstock.engines.spark import cell, state_directory, state_recovery
 from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.cell import CellProcessor
-from penstock.engines.spark.residence import Residences, new_run
 from penstock.engines.spark.source import _PackControl
+from penstock.engines.spark.state_directory import StateDirectory, new_run
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
 from penstock.engines.spark.written import LoggedFile, WrittenResults, clear_drafts
 from penstock.errors import PenstockError
@@ -179,7 +179,7 @@ class SimulatedSpark:
         self.workers = [self._new_process() for _ in range(2)]
         self.processors = [CellProcessor(work, level) for level in range(work.addresses.levels)]
         with self.operations.reports():
-            Residences(work.run).clear_others()
+            StateDirectory(work.run).clear_others()
         results = WrittenResults(self.out, self.log)
         try:
             for number in range(max(self.versions) + 1, len(self.batches)):
@@ -198,7 +198,7 @@ class SimulatedSpark:
             raise Failed from error
         finally:
             if not self.operations.is_dead:
-                Residences(work.run).remove()
+                StateDirectory(work.run).remove()
                 clear_drafts(self.out, QUERY_ID)
 
     def _micro_batch(self, work: Work, rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Any]:
@@ -271,11 +271,11 @@ class SimulatedSpark:
     def _in(self, worker: _Process) -> Iterator[None]:
         """What runs inside runs in that process."""
         before, self.process = self.process, worker
-        kept, revival._kept = revival._kept, worker.kept
+        kept, state_recovery._kept = state_recovery._kept, worker.kept
         try:
             yield
         finally:
-            self.process, revival._kept = before, kept
+            self.process, state_recovery._kept = before, kept
 
     def _new_process(self) -> _Process:
         return _Process(next(self.numbers))
@@ -292,7 +292,7 @@ def named_files(example: Example, states: dict[tuple[int, int], _State]) -> set[
     named: set[str] = set()
     for (level, key), state in states.items():
         address = example.work.addresses.at(level, key)
-        live = revival._rebuilt(example.work, address, None, _pages(state), None)
+        live = state_recovery._rebuilt(example.work, address, None, _pages(state), None)
         for spill in live.machine._spills:
             for rows in spill._spilled.values():
                 named |= {f"{address}/{rows._path(file).name}" for file in rows._table(0)}
@@ -311,10 +311,10 @@ class Simulation:
         self._folder, self._runs = folder, 0
         self.spark: SimulatedSpark | None = None
         install(patch, lambda: None if self.spark is None else self.spark.operations)
-        patch.setattr(residence, "_place", lambda: folder / "shared memory")
-        patch.setattr(residence, "owner", lambda: "here.0.1" if self.spark is None else self.spark.process.name)
-        patch.setattr(residence, "is_dead", lambda name: name in self._current.dead)
-        patch.setattr(residence, "is_alive", lambda name: name not in self._current.dead)
+        patch.setattr(state_directory, "_place", lambda: folder / "shared memory")
+        patch.setattr(state_directory, "owner", lambda: "here.0.1" if self.spark is None else self.spark.process.name)
+        patch.setattr(state_directory, "is_dead", lambda name: name in self._current.dead)
+        patch.setattr(state_directory, "is_alive", lambda name: name not in self._current.dead)
         patch.setattr(cell, "file_name", lambda number: f"{self._current.batch:05d}-{number:05d}-{QUERY_ID}")
         patch.setattr(spilled, "SWEEP_EVERY", 3)
         (folder / "shared memory").mkdir()

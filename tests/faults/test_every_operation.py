@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engines.spark.residence import _place
+from penstock.engines.spark.state_directory import _place
 from tests.faults.examples import simulated
 from tests.faults.failing import Kind
 from tests.faults.simulating import Simulation

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.engines.spark import cell, revival
+from penstock.engines.spark import cell, state_recovery
 from penstock.engines.spark.cell import CellProcessor, CellRow, CellStep
-from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.state_directory import StateDirectory
 from tests.faults.examples import simulated
 from tests.faults.failing import Kind
 from tests.faults.simulating import Simulation
@@ -30,18 +31,18 @@ def stepped_page_by_page(processor: CellProcessor, address: int, mine: list[byte
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-    Residences(processor._work.run).give_up()
+    StateDirectory(processor._work.run).mark_full()
     return _stepped(processor, address, mine)
 
 
 def _stepped(processor: CellProcessor, address: int, mine: list[bytes]) -> list[CellRow]:
     work, head = processor._work, processor._saved_head()
-    live = revival.take(work, address, head["token"] if head else None, processor._saved_pages())
+    live = state_recovery.take(work, address, head["token"] if head else None, processor._saved_pages())
     step = CellStep(work, address, live, head)
     rows = list(step.run(mine))
     for name, page in live.changes():
         processor._pages.updateValue((name,), (page,))
-    token = revival.keep(work, address, live)
+    token = state_recovery.keep(work, address, live)
     processor._head.update((json.dumps({"fingerprint": work.fingerprint, "token": token, **step.saved()}),))
     return rows
 
@@ -60,15 +61,15 @@ def test_a_step_that_is_tried_again_after_it_wrote_pages_is_noticed(
             simulation.run(example, [Kind.NO_SPACE], first)
 
 
-def results_that_stay(results: pa.Table, folder: str, name: str) -> bytes:
+def results_that_stay(results: Iterable[pa.Table], schema: pa.Schema, folder: str, name: str) -> bytes:
     """Results under their final name, unless a file of that name is there."""
     drafts = Path(folder) / ".drafts"
     os.makedirs(drafts, exist_ok=True)
     path = Path(folder) / f"part-{name}.snappy.parquet"
     if not path.exists():
-        pq.write_table(results, path)
-    told: dict[str, Any] = {"name": name, "draft": f"../{path.name}", "size": path.stat().st_size, "modified": 0}
-    return json.dumps(told).encode()
+        pq.write_table(pa.concat_tables([schema.empty_table(), *results]), path)
+    described: dict[str, Any] = {"name": name, "draft": f"../{path.name}", "size": path.stat().st_size, "modified": 0}
+    return json.dumps(described).encode()
 
 
 def test_results_of_a_failed_attempt_that_stay_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from penstock.errors import PenstockError
 from penstock.profiling.sources import stream_of
 
 BAD: dict[str, tuple[str, bytes, str]] = {
-    "only null": ("s.json", b"null\n", "s.json:1: this is no JSON object"),
+    "only null": ("s.json", b"null\n", "s.json:1: this is not a JSON object"),
     "deep": ("s.json", b'{"a": ' + b"[" * 20_000 + b"]" * 20_000 + b"}\n", "s.json:1: values nest more than 200 deep"),
     "many names": (
         "s.json",

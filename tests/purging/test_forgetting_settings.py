@@ -78,10 +78,10 @@ def test_what_waits_for_a_lost_punctuation_is_given_up_and_counted() -> None:
     kept, without = states(Forgetting(), lost=10)
     given_up, engine = states(Forgetting(give_up=100), lost=10)
     assert kept[-1] >= 19
-    assert without.given_up() == 0
+    assert without.totals().given_up == 0
     assert max(given_up) <= 12
-    assert 18 <= engine.given_up() <= 20
-    assert sum(line.given_up for line in engine.metrics()) == engine.given_up()
+    assert 18 <= engine.totals().given_up <= 20
+    assert sum(line.given_up for line in engine.metrics()) == engine.totals().given_up
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -108,7 +108,7 @@ def test_what_is_given_up_does_not_depend_on_how_rows_are_cut(seed: int) -> None
             engine.push(name, rows)
             log += logged(engine.advance(), query)
         assert log + logged(engine.finish(), query) == want
-        assert engine.given_up() > 0
+        assert engine.totals().given_up > 0
 
 
 @pytest.mark.parametrize("window", ["RANGE 90 MICROSECONDS", "RANGE 90 MICROSECONDS SLIDE 2 MICROSECONDS", "ROWS 9"])
@@ -126,7 +126,7 @@ def test_what_a_window_lets_go_is_not_given_up(window: str) -> None:
     for out in steps(engine, catalog, data, 5):
         log += logged(out, query)
     assert log + logged(engine.finish(), query) == expected(case, query, catalog) != Log()
-    assert engine.given_up() == 0
+    assert engine.totals().given_up == 0
 
 
 @pytest.mark.parametrize(

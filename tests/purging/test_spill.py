@@ -39,7 +39,7 @@ def log_of(
         if restarts:
             restart(engine, pages)
     log += logged(engine.finish(), found.query)
-    return log, engine.on_disk()
+    return log, engine.totals().on_disk
 
 
 @pytest.mark.parametrize("make", [spilling_case, other_case])

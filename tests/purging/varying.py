@@ -68,7 +68,7 @@ class Run:
     def note(self, engine: EmbeddedEngine) -> None:
         self.steps.append((engine.watermark, [each for line in engine.metrics() for each in line.constraints]))
         self.state_rows.append(engine.state()[0])
-        self.on_disk.append(engine.on_disk())
+        self.on_disk.append(engine.totals().on_disk)
 
 
 def run(

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         _forget_output()
-        return OK  # whoever read our output has seen enough
+        return OK  # the reader of our output has closed the pipe
     except OSError as error:
         if args.debug:
             raise
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _forget_output() -> None:
-    """What is still buffered goes nowhere, so that Python says nothing when it ends."""
+    """Discards buffered output, so that Python raises no error when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""Kinds of arguments that several commands take."""
+"""Argument types that several commands share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.types import UNITS
 
 
 def add_effort(parser: argparse.ArgumentParser) -> None:
-    """--effort, for the commands that judge or plan queries."""
+    """Adds --effort to the commands that judge or plan queries."""
     what = f"how many steps of work the answer to each query may take (default: {STEPS})"
     parser.add_argument("--effort", metavar="STEPS", type=at_least_one, help=what)
 
@@ -21,24 +21,24 @@ def at_least_one(text: str) -> int:
 
 
 def instant(text: str) -> int:
-    """Microseconds, from 0."""
+    """Parses microseconds, from 0."""
     return _at_least(0, text)
 
 
 def duration(text: str) -> int:
-    """A time as in SQL, in microseconds.
+    """Returns a time as in SQL, in microseconds.
 
     >>> duration("5 seconds"), duration("1 HOUR")
     (5000000, 3600000000)
     """
     found = re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+?)[sS]?\s*", text)
     if found is None or found[2].upper() not in UNITS:
-        raise argparse.ArgumentTypeError(f"{text} is no time, as '5 SECONDS' is")
+        raise argparse.ArgumentTypeError(f"{text} is not a time such as '5 SECONDS'")
     return int(found[1]) * UNITS[found[2].upper()]
 
 
 def rows_or_time(text: str) -> tuple[int | None, int | None]:
-    """A number of rows, or a time in microseconds.
+    """Returns a number of rows, or a time in microseconds.
 
     >>> rows_or_time("5000"), rows_or_time("2 seconds")
     ((5000, None), (None, 2000000))
@@ -52,7 +52,7 @@ def rows_or_time(text: str) -> tuple[int | None, int | None]:
 
 
 def add_time_zone(parser: argparse.ArgumentParser) -> None:
-    """The zone of hours, days, and times that name none."""
+    """Adds --time-zone: the zone of hours, days, and times without a zone."""
     parser.add_argument(
         "--time-zone",
         metavar="ZONE",
@@ -63,5 +63,5 @@ def add_time_zone(parser: argparse.ArgumentParser) -> None:
 
 def _at_least(least: int, text: str) -> int:
     if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text} is no whole number from {least} on")
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number of at least {least}")
     return int(text)

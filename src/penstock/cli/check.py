@@ -1,7 +1,7 @@
 """penstock check: find out what is wrong with the statements of a file, and which queries have bounded state
 
 Binds every statement and reports all errors at once. Each query gets a verdict: how much it keeps at most, or which
-piece of it may grow without end, why, and what would make it safe.
+piece of its state may grow without bound, why, and what would make it safe.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def report(script: Script, verdicts: list[Verdict]) -> dict[str, Json]:
-    """The report as JSON: design section 7."""
+    """Returns the report as JSON: design section 7."""
     return {
         "schema": JSON_SCHEMA,
         "errors": [error_json(error) for error in script.errors],

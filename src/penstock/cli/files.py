@@ -16,7 +16,7 @@ NO_QUERY = "no query; the declarations are well formed"
 
 
 def read_sql(file: str) -> str:
-    """The text of a file; of standard input for `-`."""
+    """Returns the text of a file; of standard input for `-`."""
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:

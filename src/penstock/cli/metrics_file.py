@@ -1,6 +1,6 @@
-"""The file of `--metrics`: a log that others may follow while the run goes on, so each step's lines are there at once.
+"""The file of `--metrics`: a log that other programs may follow during the run, so each step's lines are flushed.
 
-It is opened before a run starts, so that a path that cannot be written costs nothing.
+The file is opened before a run starts, so that a path that cannot be written fails early.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from penstock.errors import PenstockError
 
 
 class MetricsFile:
-    """Takes metrics as they come; without a path nobody asks for them. An existing file needs `overwrite`."""
+    """Writes the metrics of each step; does nothing without a path. Replacing a file needs `overwrite`."""
 
     def __init__(self, path: str | None, *, overwrite: bool = False) -> None:
         self._path = path
         self._file: TextIO | None = None
         if path is not None:
             with self._named():
-                # A pipe or a terminal is there before, and takes lines all the same.
+                # A pipe or a terminal exists already, and can be written.
                 is_new = not overwrite and not (Path(path).exists() and not Path(path).is_file())
                 self._file = Path(path).open("x" if is_new else "w", encoding="utf-8")  # noqa: SIM115
 

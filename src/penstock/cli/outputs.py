@@ -1,6 +1,6 @@
-"""The paths that a run writes to, and those that it must not: what is read is never written.
+"""The paths that a run writes to: it never writes to a path that it reads.
 
-A path inside of a folder that a stream reads is among them: the next run would take the results for rows.
+That includes paths inside of a folder that a stream reads: the next run would read the results as rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ONE_OUTPUT = "choose one with --query, or write {query} in the path, as in --ou
 
 
 def targets(out: str, queries: list[Query]) -> list[str]:
-    """Where the results of each query go."""
+    """Returns the target of each query's results."""
     if len(queries) > 1 and out != "-" and "{query}" not in out:
         names = listed(query.name for query in queries)
         raise PenstockError(f"the results of {names} cannot go to one place", _ONE_OUTPUT)
@@ -31,14 +31,14 @@ def targets(out: str, queries: list[Query]) -> list[str]:
 
 
 def refuse_names(queries: list[Query], hint: str) -> None:
-    """Names of queries become names of files."""
+    """Refuses names of queries that cannot be names of files."""
     for query in queries:
         if not _is_file_name(query.name):
             raise PenstockError(f"the name of the query {query.name} cannot be part of a path", hint)
 
 
 def _is_file_name(name: str) -> bool:
-    """Whether a file can be called that, and stays in its folder.
+    """Returns whether a file can be called that, and stays in its folder.
 
     >>> [_is_file_name(name) for name in ("top", "a b", "../top", "..", "a\\0b")]
     [True, True, False, False, False]
@@ -47,7 +47,7 @@ def _is_file_name(name: str) -> bool:
 
 
 def refuse_what_is_read(paths: Iterable[str], statements: str, script: Script) -> None:
-    """The files that statements and data are read from are never written, and no file is written twice."""
+    """Refuses to write to files that statements or data are read from, or to one file twice."""
     written = [path for path in paths if path != "-"]
     hint = "write to a path that nothing is read from"
     for path in written:
@@ -63,7 +63,7 @@ def refuse_what_is_read(paths: Iterable[str], statements: str, script: Script) -
 
 
 def _would_read(definition: StreamDef | TableDef, path: str) -> bool:
-    """Whether a declared source reads the file or folder of this path, or would if it were there."""
+    """Returns whether a declared source reads the file or folder of this path, or would if it were there."""
     options = {} if definition.connector is None else dict(definition.connector.options)
     source = next((value for name, value in options.items() if name.lower() == "path"), "").removeprefix("file:")
     if not source:
@@ -78,7 +78,7 @@ def _would_read(definition: StreamDef | TableDef, path: str) -> bool:
 
 
 def _fits(path: Path, pattern: Path) -> bool:
-    """Whether a pattern would find a path. A wildcard stands for nothing that starts with a dot.
+    """Returns whether a pattern would find a path. A wildcard stands for nothing that starts with a dot.
 
     >>> _fits(Path("/in/a.csv"), Path("/in/*.csv")), _fits(Path("/in/of/a.csv"), Path("/in/*.csv"))
     (True, False)

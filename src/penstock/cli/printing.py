@@ -1,4 +1,4 @@
-"""Printing what is not data: without secrets, and on a terminal without characters that would steer it."""
+"""Printing of messages: without secrets, and on a terminal without control characters."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def say(text: object, file: TextIO | None = None) -> None:
 
 
 def show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """What Python prints of an error that nobody handles, with the messages of all its causes, but no secrets."""
+    """Prints an unhandled error with the messages of all its causes, without secrets."""
     print(printable(masked("".join(traceback.format_exception(kind, error, trace)))), end="", file=sys.stderr)

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delay", metavar="TIME", type=duration, help="leave out rows that come later than this, as '5 SECONDS'"
     )
-    parser.add_argument("--columns", metavar="NAMES", help="look at these columns only: a,b or stream.a,stream.b")
+    parser.add_argument("--columns", metavar="NAMES", help="examine these columns only: a,b or stream.a,stream.b")
     parser.add_argument(
         "--most",
         metavar="K",
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _streams(args: argparse.Namespace) -> list[Profiled]:
-    """The streams that are declared, and those that files are."""
+    """Returns the declared streams, and a stream for each file."""
     from penstock.profiling.arrivals import Profiled  # noqa: PLC0415
     from penstock.profiling.sources import name_of, stream_of  # noqa: PLC0415
 
@@ -86,7 +86,7 @@ def _streams(args: argparse.Namespace) -> list[Profiled]:
 
 
 def _declared(data: Sequence[str]) -> dict[str, tuple[StreamDef, ...]]:
-    """The streams that SQL files declare, by file."""
+    """Returns the streams that SQL files declare, by file."""
     declared = {}
     for path in data:
         if path.lower().endswith(".sql"):
@@ -97,7 +97,7 @@ def _declared(data: Sequence[str]) -> dict[str, tuple[StreamDef, ...]]:
 
 
 def _check_names(streams: Sequence[StreamDef], times: Sequence[str]) -> None:
-    """That streams have names of their own, and that the times are those of some of them."""
+    """Checks that streams have different names, and that every time column belongs to one of them."""
     counts = Counter(stream.name.lower() for stream in streams)
     for time in times:
         stream, dot, _ = time.rpartition(".")
@@ -112,7 +112,7 @@ def _check_names(streams: Sequence[StreamDef], times: Sequence[str]) -> None:
 
 
 def _time_of(stream: str, times: Sequence[str]) -> str | None:
-    """The column that was named for a stream, or for all."""
+    """Returns the column that was named for a stream, or for all."""
     for time in times:
         if time.lower().startswith(f"{stream.lower()}."):
             return time[len(stream) + 1 :]
@@ -120,7 +120,7 @@ def _time_of(stream: str, times: Sequence[str]) -> str | None:
 
 
 def _chosen(columns: str | None, streams: Sequence[StreamDef]) -> dict[str, list[Attribute]]:
-    """The columns of each stream that are looked at."""
+    """Returns the columns of each stream that are examined."""
     own = {stream.name: [a for a in stream.attributes if not a.virtual] for stream in streams}
     if columns is None:
         return own

@@ -1,6 +1,6 @@
-"""What a terminal shows of a run: one line that is drawn anew, and a summary at the end, both on standard error.
+"""Progress of a run on a terminal: one line that is redrawn, and a summary at the end, both on standard error.
 
-A reading of files, of which it is known how long they are, shows a bar.
+Reading files whose lengths are known shows a bar.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from typing import TYPE_CHECKING
 
 from penstock.cli.printing import say
 from penstock.masking import printable
-from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
+from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest
+
+if TYPE_CHECKING:  # engines load libraries for data, which other commands do without
+    from penstock.engines.metrics import QueryTotals
 
 _SECONDS_BETWEEN = 0.2
 _BAR_WIDTH = 30
@@ -22,29 +26,52 @@ _BAR_WIDTH = 30
 
 @dataclass(slots=True)
 class Counts:
-    """What a run has done so far."""
+    """Counts what a run has done so far."""
 
     rows_in: int = 0
-    #: None where nobody counts them.
+    #: None where results are not counted.
     rows_out: int | None = 0
     late_rows: int = 0
     bad_rows: int = 0
     violations: int = 0
     given_up: int = 0
-    #: What monitors say of constraints.
+    #: What monitors report about constraints.
     constraints: list[ConstraintReport] = field(default_factory=list)
     watermark: int = 0
     state_rows: int = 0
     state_bytes: int = 0
+    #: Rows that arrived and wait until their instant is closed; they are no state.
+    in_flight_rows: int = 0
+    in_flight_bytes: int = 0
     on_disk: OnDisk = NOTHING_ON_DISK
 
+    def update(self, queries: Sequence[QueryTotals]) -> None:
+        """Takes over what the queries of a run report; a stream that several of them read counts once."""
+        if not queries:
+            return
+        streams = {name: stream for query in queries for name, stream in query.streams.items()}.values()
+        self.rows_in = sum(stream.rows for stream in streams)
+        self.late_rows = sum(stream.late_rows for stream in streams)
+        self.bad_rows = sum(stream.bad_rows for stream in streams)
+        self.violations = sum(query.violations for query in queries)
+        self.given_up = sum(query.given_up for query in queries)
+        self.constraints = strongest(each for query in queries for each in query.constraints)
+        self.on_disk = sum((query.on_disk for query in queries), NOTHING_ON_DISK)
+        self.watermark = min(query.watermark for query in queries)
+        self.state_rows = sum(query.state_rows for query in queries)
+        self.state_bytes = sum(query.state_bytes for query in queries)
+        self.in_flight_rows = sum(query.in_flight_rows for query in queries)
+        self.in_flight_bytes = sum(query.in_flight_bytes for query in queries)
+
     def summary(self) -> str:
-        """The last line, and one for each constraint that was broken.
+        """Returns the last line, and one for each constraint that was broken.
 
         >>> Counts(rows_in=1200, rows_out=7, late_rows=1).summary()
         '1,200 rows in, 7 rows out, 1 late, 0 bad'
         >>> Counts(rows_in=1200, rows_out=7, violations=2).summary()
         '1,200 rows in, 7 rows out, 0 late, 0 bad, 2 after their punctuation'
+        >>> Counts(rows_in=1200, rows_out=7, given_up=2, in_flight_rows=30).summary()
+        '1,200 rows in, 7 rows out, 0 late, 0 bad, 2 dropped at the wait timeout, 30 in flight'
         >>> Counts(rows_in=9, rows_out=7, on_disk=OnDisk(3, 2_400, 1)).summary()
         '9 rows in, 7 rows out, 0 late, 0 bad, 3 on disk (2.4 kB), 1 brought back'
         >>> order = Watched("s: ORDERED BY a WITHIN 2 ROWS", 5, True, 3, 1, 2.0)
@@ -56,16 +83,21 @@ class Counts:
         """
         rows = f"{self.rows_in:,} rows in" + ("" if self.rows_out is None else f", {self.rows_out:,} rows out")
         broken = f", {self.violations:,} after their punctuation" if self.violations else ""
-        lost = f", {self.given_up:,} given up" if self.given_up else ""
+        lost = f", {self.given_up:,} dropped at the wait timeout" if self.given_up else ""
+        waiting = f", {self.in_flight_rows:,} in flight" if self.in_flight_rows else ""
         disk, is_spilt = self.on_disk, self.on_disk != NOTHING_ON_DISK
         spilt = f", {disk.rows:,} on disk ({bytes_text(disk.bytes)}), {disk.brought_back:,} brought back"
-        lines = [f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}{lost}{spilt if is_spilt else ''}"]
+        if not is_spilt:
+            spilt = ""
+        lines = [f"{rows}, {self.late_rows:,} late, {self.bad_rows:,} bad{broken}{lost}{waiting}{spilt}"]
         lines += [_broken(each) for each in self.constraints if each.violations or each.false_negatives]
         return "\n".join(lines)
 
     def line(self, seconds: float) -> str:
         rate = self.rows_in / seconds if seconds else 0.0
         state = f"state {self.state_rows:,} rows {bytes_text(self.state_bytes)}"
+        if self.in_flight_rows:
+            state += f", in flight {self.in_flight_rows:,} rows {bytes_text(self.in_flight_bytes)}"
         if self.on_disk.rows:
             state += f", disk {self.on_disk.rows:,} rows {bytes_text(self.on_disk.bytes)}"
         return f"{self.rows_in:,} rows, {rate:,.0f}/s, watermark {self.watermark}, {state}, late {self.late_rows:,}"
@@ -81,7 +113,7 @@ def _broken(report: ConstraintReport) -> str:
 
 @dataclass(slots=True)
 class ProgressLine:
-    """Draws the line if somebody can see it, and no more than a few times a second."""
+    """Draws the line if standard error is a terminal, at most a few times a second."""
 
     counts: Counts = field(default_factory=Counts)
     _started: float = field(default_factory=time.monotonic)
@@ -95,14 +127,14 @@ class ProgressLine:
 
     @property
     def due(self) -> bool:
-        """Whether it is time to draw: to gather what is drawn costs something too."""
+        """Returns whether it is time to draw; gathering the counts has a cost, too."""
         return self.seen and time.monotonic() - self._drawn >= _SECONDS_BETWEEN
 
     def draw(self) -> None:
         self._show(self.counts.line(time.monotonic() - self._started))
 
     def compiles(self) -> None:
-        """A kernel is compiled now. The first query of its kind on a machine may need a hundred, most of a minute."""
+        """Counts a kernel that is being compiled; the first query of a kind on a machine may compile a hundred."""
         self._compiled += 1
         if self.due:
             self._show(f"compiling kernels, once on this machine: {self._compiled} so far")
@@ -120,7 +152,7 @@ class ProgressLine:
             sys.stderr.flush()
 
     def warn(self, text: str) -> None:
-        """Says something on a line of its own, once however many queries say it."""
+        """Prints a warning on a line of its own, once for all queries."""
         if text not in self._warned:
             self._warned.add(text)
             self.clear()
@@ -132,7 +164,7 @@ class ProgressLine:
 
 
 class Bar:
-    """How far a reading has come, of about so many rows per file; None for a file of which nobody knows."""
+    """Shows the progress of reading files of about so many rows each; None for a file of unknown length."""
 
     def __init__(self, totals: Sequence[int | None]) -> None:
         self._total = None if None in totals else sum(total or 0 for total in totals)
@@ -155,7 +187,7 @@ class Bar:
 
 
 def bar_text(rows: int, total: int | None, seconds: float) -> str:
-    """The line of a bar.
+    """Returns the line of a bar.
 
     >>> bar_text(250_000, 1_000_000, 0.5), bar_text(250_000, None, 0.5)
     ('[#######.......................] 25%  250,000 rows, 500,000/s', '250,000 rows, 500,000/s')
@@ -169,7 +201,7 @@ def bar_text(rows: int, total: int | None, seconds: float) -> str:
 
 
 def bytes_text(count: int) -> str:
-    """A number of bytes, short.
+    """Returns a number of bytes, short.
 
     >>> bytes_text(900), bytes_text(1_500_000)
     ('900 B', '1.5 MB')

@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", metavar="PATH", help="write a JSON line per step and operator")
     parser.add_argument("--cells", metavar="N", type=at_least_one, help="cells per fragment")
     parser.add_argument(
-        "--purge-every", metavar="ROWS|TIME", type=rows_or_time, help="look for what can be forgotten less often"
+        "--purge-every",
+        metavar="ROWS|TIME",
+        type=rows_or_time,
+        help="purge less often: after so many rows, or such a time",
     )
     parser.add_argument(
         "--give-up-after", metavar="TIME", type=duration, help="drop rows that wait longer for their punctuation"
@@ -89,7 +92,7 @@ def forgetting(args: argparse.Namespace) -> Forgetting:
 
 
 def chosen(script: Script, name: str | None) -> list[Query]:
-    """The queries that are to run."""
+    """Returns the queries that are to run."""
     names = [query.name for query in script.queries]
     if not names:
         raise PenstockError("the file has no query", "write CREATE QUERY name AS SELECT ...")

@@ -17,7 +17,6 @@ from penstock.engines.csv_files import finish_blocks
 from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
 from penstock.engines.sinks import Sink, open_sink
 from penstock.errors import PenstockError
-from penstock.plan.constraint_report import NOTHING_ON_DISK, strongest
 from penstock.sql import Script
 
 _POLL_SECONDS = 0.5
@@ -60,7 +59,7 @@ def _drained(
     *,
     until_done: bool,
 ) -> int:
-    """Runs to the end, or until it is stopped. What was stopped before its end leaves no results that look whole."""
+    """Runs to the end, or until it is stopped; a run that is stopped early publishes no results."""
     try:
         is_whole = _stepped(running, sinks, metrics, progress, stop) or not until_done
         if is_whole:
@@ -70,7 +69,7 @@ def _drained(
         if not is_interrupt(error):
             progress.clear()
             raise
-    _count(running, progress)
+    progress.counts.update([engine.totals() for engine in running.engines])
     progress.finish()
     if is_whole:
         return 0
@@ -80,7 +79,7 @@ def _drained(
 
 
 def _publish(sinks: Sequence[Sink]) -> None:
-    """Lets all be seen, after all is on the disk."""
+    """Publishes all results after all of them are on disk."""
     for sink in sinks:
         sink.finish()
     for sink in sinks:
@@ -90,14 +89,16 @@ def _publish(sinks: Sequence[Sink]) -> None:
 def _stepped(
     running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: ProgressLine, stop: Stop
 ) -> bool:
-    """Whether it came to its end, and was not stopped."""
+    """Steps the run, and returns whether it reached its end without being stopped."""
     for result in running.results(progress.compiles):
         if result is None:
             time.sleep(_POLL_SECONDS)
         else:
             _take(result, sinks, metrics, progress)
+            if not result.ends_step:
+                continue
         if progress.due:
-            _count(running, progress)
+            progress.counts.update([engine.totals() for engine in running.engines])
             progress.draw()
         if stop.asked:
             return False
@@ -109,19 +110,5 @@ def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress
     if result.rows.num_rows:
         progress.clear()
         sinks[result.engine.query.name].write(result.rows)
-    metrics.write(result.engine.metrics)
-
-
-def _count(running: EmbeddedRun, progress: ProgressLine) -> None:
-    counts = progress.counts
-    streams = running.progress().values()
-    counts.rows_in = sum(stream.rows for stream in streams)
-    counts.late_rows = sum(stream.late_rows for stream in streams)
-    counts.bad_rows = sum(stream.bad_rows for stream in streams)
-    counts.violations = sum(engine.violations() for engine in running.engines)
-    counts.given_up = sum(engine.given_up() for engine in running.engines)
-    counts.constraints = strongest(each for engine in running.engines for each in engine.constraints())
-    counts.on_disk = sum((engine.on_disk() for engine in running.engines), NOTHING_ON_DISK)
-    counts.watermark = min(engine.watermark for engine in running.engines)
-    states = [engine.state() for engine in running.engines]
-    counts.state_rows, counts.state_bytes = sum(rows for rows, _ in states), sum(size for _, size in states)
+    if result.ends_step:
+        metrics.write(result.engine.metrics)

@@ -27,7 +27,6 @@ from penstock.engines.spark.query import RunningQuery, start
 from penstock.engines.spark.reports import SparkDied
 from penstock.engines.spark.session import spark_session, stderr_to
 from penstock.errors import PenstockError
-from penstock.plan.constraint_report import NOTHING_ON_DISK, strongest
 from penstock.sql import Script
 
 _POLL_SECONDS = 0.5
@@ -36,7 +35,7 @@ _POLL_SECONDS = 0.5
 @dataclass(frozen=True, slots=True)
 class _Started:
     running: RunningQuery
-    #: Where what is committed is printed, if it is.
+    #: The committed results and the sink that prints them, if they are printed.
     shown: tuple[Committed, Sink] | None
 
     def show(self, progress: ProgressLine) -> None:
@@ -134,7 +133,7 @@ def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]
             for each in started:
                 each.running.await_done(tick_or_stop)
     except (KeyboardInterrupt, SparkDied) as error:
-        # Whoever asks all processes of a group to stop has asked Spark's, too.
+        # A signal to the whole process group has stopped Spark's process, too.
         if isinstance(error, SparkDied) and not stop.asked:
             raise
         for each in started:
@@ -144,25 +143,12 @@ def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]
 
 
 def _count(started: list[_Started], progress: ProgressLine) -> None:
-    counts = progress.counts
-    reports = [report for each in started if (report := each.running.progress()) is not None]
-    if not reports:
-        return
-    streams = {name: stream for report in reports for name, stream in report.streams.items()}.values()
-    counts.rows_in = sum(stream.rows for stream in streams)
-    counts.late_rows = sum(stream.late_rows for stream in streams)
-    counts.bad_rows = sum(stream.bad_rows for stream in streams)
-    counts.violations = sum(report.violations for report in reports)
-    counts.given_up = sum(report.given_up for report in reports)
-    counts.constraints = strongest(each for report in reports for each in report.constraints)
-    counts.on_disk = sum((report.on_disk for report in reports), NOTHING_ON_DISK)
-    counts.watermark = min(report.watermark for report in reports)
-    counts.state_rows = sum(report.state_rows for report in reports)
-    counts.state_bytes = sum(report.state_bytes for report in reports)
+    reports = (each.running.progress() for each in started)
+    progress.counts.update([report for report in reports if report is not None])
 
 
 def _refuse_other_results(output: str, checkpoint: str | None) -> None:
-    """Spark would take the batches of a new run for those that the folder has, and leave them out."""
+    """Refuses a folder with results: Spark would take the batches of a new run for those and skip them."""
     folder = Path(output)
     if checkpoint is not None or output == "-" or not folder.exists():
         return

@@ -1,6 +1,6 @@
-"""Ctrl-C, or SIGTERM, ends a run after the step that it is in, so that what the step gives is whole.
+"""Ctrl-C or SIGTERM ends a run after the current step, so that the results of the step are complete.
 
-A second one does not wait. It may come inside of a kernel, which then ends with a SystemError.
+A second signal ends it at once. If it arrives inside of a kernel, that raises a SystemError.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-#: What a shell says of a command that Ctrl-C has stopped.
+#: The exit code of a command that Ctrl-C has stopped.
 INTERRUPTED = 130
 
 _SAID = b"\nstopping after this step; Ctrl-C again stops at once\n"
@@ -29,7 +29,7 @@ class Stop:
             raise KeyboardInterrupt
         self.asked = True
         if sys.stderr.isatty():
-            os.write(sys.stderr.fileno(), _SAID)  # past the buffer, which may be in use right now
+            os.write(sys.stderr.fileno(), _SAID)  # without the buffer, which may be in use
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def stopping(stop: Stop) -> Iterator[None]:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Inside of it SIGTERM is what Ctrl-C is: what has been begun is cleared away."""
+    """Treats SIGTERM as Ctrl-C inside of the block, so that cleanup runs."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -57,5 +57,5 @@ def terminable() -> Iterator[None]:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether it is Ctrl-C, in a kernel or elsewhere."""
+    """Returns whether it is Ctrl-C, in a kernel or elsewhere."""
     return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)

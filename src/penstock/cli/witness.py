@@ -49,7 +49,7 @@ def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
 
 
 def _text(value: Value, type_: Type) -> str:
-    """A value as csv has it; times as they are written in SQL."""
+    """Returns a value as csv has it; times as they are written in SQL."""
     if type_ == TIMESTAMP and isinstance(value, int):
         return expression_text(Literal(value, type_)).partition("'")[2].rstrip("'")
     if isinstance(value, bool):

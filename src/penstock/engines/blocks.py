@@ -36,7 +36,7 @@ class FileBlock:
 
 
 def blocks(file: Path, quote: bytes | None = None) -> Iterator[FileBlock]:
-    """The blocks of a file. Between two quotes a line may end without an end of the row."""
+    """Yields the blocks of a file. Between two quotes a line may end without an end of the row."""
     line, rest = 1, b""
     for data in _pieces(file):
         together = rest + data
@@ -57,7 +57,7 @@ def blocks(file: Path, quote: bytes | None = None) -> Iterator[FileBlock]:
 
 
 def count_lines(data: bytes) -> int:
-    """How many lines end in data. A lone carriage return ends one, too.
+    """Returns how many lines end in data. A lone carriage return ends one, too.
 
     >>> count_lines(b"a\\r\\nb\\rc\\n")
     3
@@ -81,7 +81,7 @@ def _pieces(file: Path) -> Iterator[bytes]:
 
 
 def _row_end(data: bytes, quote: bytes | None) -> int:
-    """The place behind the last row that is whole, or 0.
+    """Returns the place behind the last row that is whole, or 0.
 
     >>> _row_end(b'1,a', b'"'), _row_end(b'1,a\\n2', b'"'), _row_end(b'1,a\\n2,"b\\nc', b'"')
     (0, 4, 4)

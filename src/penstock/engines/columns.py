@@ -1,4 +1,4 @@
-"""Arrow columns and declared types: which hold the values of which, and how they are made alike."""
+"""Arrow columns and declared types: which Arrow types hold values of a declared type, and the casts between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.types import Kind, Type
 
 
 def typed(column: pa.Array, attribute: Attribute, where: str) -> pa.Array:
-    """An Arrow column as one of the declared type. Times are cut to microseconds; one without a zone is in UTC."""
+    """Casts an Arrow column to the declared type. Times are cut to microseconds; one without a zone is in UTC."""
     target = arrow_type(attribute.type)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -30,17 +30,17 @@ def typed(column: pa.Array, attribute: Attribute, where: str) -> pa.Array:
             return _microseconds(column).cast(target)
         return column if column.type == target else column.cast(target)
     except pa.ArrowException as error:
-        message = f"{where}: column {attribute.name} holds a value that is no {attribute.type}: {error}"
+        message = f"{where}: column {attribute.name} holds a value that {is_not_a(attribute.type)}: {error}"
         hint = "times are at most some 292,000 years from 1970" if attribute.type.kind is Kind.TIMESTAMP else None
         raise PenstockError(message, hint or f"declare {attribute.name} with a wider type") from error
 
 
-#: Types of which files may hold values that are none: bytes that are not UTF-8, and more digits than are declared.
+#: Types of which files may hold invalid values: bytes that are not UTF-8, and more digits than are declared.
 _CHECKED = (Kind.STRING, Kind.DECIMAL)
 
 
 def _microseconds(column: pa.Array) -> pa.Array:
-    """Nanoseconds, cut off: the microsecond that has begun, before 1970 too."""
+    """Cuts nanoseconds to the microsecond that has begun, before 1970 too."""
     numbers = column.view(pa.int64())
     below = pc.less(pc.subtract(numbers, pc.multiply(pc.divide(numbers, 1000), 1000)), 0)
     return pc.subtract(pc.divide(numbers, 1000), below.cast(pa.int64())).cast(pa.timestamp("us"))
@@ -63,8 +63,17 @@ _FITTING: dict[Kind, Callable[[pa.DataType], bool]] = {
 }
 
 
+def is_not_a(type_: Type) -> str:
+    """Returns the words of a message about a value of another type.
+
+    >>> is_not_a(types.BIGINT), is_not_a(types.INT)
+    ('is not a BIGINT', 'is not an INT')
+    """
+    return f"is not {'an' if str(type_).startswith('I') else 'a'} {type_}"
+
+
 def spelled(names: list[str], declared: list[Attribute], where: str) -> dict[str, str]:
-    """The data's own spelling of each declared column."""
+    """Returns the data's own spelling of each declared column."""
     own = {}
     for attribute in declared:
         same = [name for name in names if name.lower() == attribute.name.lower()]
@@ -78,7 +87,7 @@ def spelled(names: list[str], declared: list[Attribute], where: str) -> dict[str
 
 
 def sql_type(type_: pa.DataType) -> Type | None:
-    """The type that a column is declared with whose values are these, or None.
+    """Returns the type that a column is declared with whose values are these, or None.
 
     >>> str(sql_type(pa.int16())), str(sql_type(pa.decimal128(6, 2))), sql_type(pa.list_(pa.int64()))
     ('INT', 'DECIMAL(6, 2)', None)

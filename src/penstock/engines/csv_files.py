@@ -21,6 +21,7 @@ import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
 from penstock.engines.blocks import FileBlock, blocks, count_lines
+from penstock.engines.columns import is_not_a
 from penstock.engines.texts import NULL_TEXT, values_of
 from penstock.errors import PenstockError
 from penstock.masking import shortened
@@ -33,7 +34,7 @@ OPTIONS = ("header", "sep", "delimiter", "quote", "nullvalue", "mode", "multilin
 def read_csv(
     file: Path, declared: list[Attribute], wanted: list[Attribute], options: Mapping[str, str]
 ) -> Iterator[pa.RecordBatch]:
-    """The wanted columns of a file whose rows are as declared."""
+    """Yields the wanted columns of a file whose rows are as declared."""
     reader = _Reader(file, declared, wanted, options)
     for block in blocks(file, reader.quote.encode()):
         if (batch := reader.read(block)) is not None:
@@ -41,7 +42,7 @@ def read_csv(
 
 
 def finish_blocks() -> None:
-    """Lets Arrow read a block to its end, whatever Ctrl-C says: who has asked for the block decides what to do then."""
+    """Makes Arrow finish a block after Ctrl-C; the caller decides what to do then."""
     pa.enable_signal_handlers(False)
 
 
@@ -92,7 +93,7 @@ class _Reader:
         return pa.RecordBatch.from_arrays(arrays, names=columns)
 
     def _parted(self, data: bytes) -> tuple[bytes, bytes]:
-        """The header, and what follows its end of line."""
+        """Returns the header, and what follows its end of line."""
         quote = re.escape(self.quote.encode())
         header = re.match(rb"(?:[^\r\n%b]+|%b[^%b]*(?:%b|$))*" % ((quote,) * 4), data)
         assert header is not None
@@ -100,7 +101,7 @@ class _Reader:
         return header.group(), rest[2:] if rest.startswith(b"\r\n") else rest[1:]
 
     def _spelled(self, header: str) -> list[str]:
-        """The header with the declared spelling of each column."""
+        """Returns the header with the declared spelling of each column."""
         lines = io.StringIO(header, newline="")
         try:
             names = next(csv.reader(lines, delimiter=self._separator, quotechar=self.quote), [])
@@ -130,18 +131,18 @@ class _Reader:
             line = self._line(block, wrong)
             # A file whose first line is wrong may be a file of any kind, of which nothing is shown.
             shown = f"'{shortened(texts[wrong].as_py())}'" if line > 1 else "the text"
-            message = f"{self._file}:{line}: {shown} in column {attribute.name} is no {attribute.type}"
+            message = f"{self._file}:{line}: {shown} in column {attribute.name} {is_not_a(attribute.type)}"
             hint = "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL"
             header = "; if the first line has the names of the columns, write header 'true'" if line == 1 else ""
             raise PenstockError(message, hint + header)
         return values
 
     def _without_nulls(self, texts: pa.Array) -> pa.Array:
-        """Texts of values that are no texts: there NULL may be quoted, for programs that quote all fields."""
+        """Replaces quoted NULLs in columns that are not text, for programs that quote all fields."""
         return pc.if_else(pc.is_in(texts, pa.array(self._nulls, pa.string())), None, texts)
 
     def _unreadable(self, error: Exception, block: FileBlock) -> PenstockError:
-        """What Arrow says, with the line instead of the row."""
+        """Returns Arrow's error with the line in place of the row."""
         text = str(error)
         if fields := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text):
             row, expected, got = map(int, fields.groups())
@@ -156,7 +157,7 @@ class _Reader:
         )
 
     def _line(self, block: FileBlock, row: int) -> int:
-        """The line on which a row of a block starts. Empty lines are no rows."""
+        """Returns the line on which a row of a block starts. Empty lines are not rows."""
         text = io.StringIO(block.data.decode("utf-8", "replace"), newline="")
         reader = csv.reader(text, delimiter=self._separator, quotechar=self.quote)
         before = 0

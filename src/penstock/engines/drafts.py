@@ -1,7 +1,7 @@
 """Drafts: files that are written beside their place, and get their name when they are whole.
 
-So what has the name is the whole file or the one that was there before, whatever stops the writing. A draft is locked
-while it is written. One that nobody has locked was left by a process that died, and the next one removes it.
+So the name always belongs to a complete file: the new one, or the one before it. A draft is locked while it is
+written. A draft without a lock was left by a process that died, and the next writer removes it.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Draft:
 
     @property
     def file(self) -> BufferedWriter:
-        """What is written to."""
+        """Returns the open draft."""
         assert self._file is not None, "a draft is open from the first"
         return self._file
 
     def finish(self) -> None:
-        """Puts all that was written on the disk."""
+        """Flushes all that was written to the disk."""
         with self.named():
             self.file.flush()
             os.fsync(self.file.fileno())
@@ -79,7 +79,7 @@ class Draft:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Says what goes wrong with the name of the file."""
+        """Adds the name of the file to errors of the system."""
         try:
             yield
         except OSError as error:
@@ -153,5 +153,5 @@ class Draft:
 
 
 def existing(path: str) -> PenstockError:
-    """A file is in the way, and nobody allowed to replace it."""
+    """Returns the error for a file that exists, where replacing it was not allowed."""
     return PenstockError(f"{path}: it exists already", "choose another path, or replace it with --overwrite")

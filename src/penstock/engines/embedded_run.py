@@ -1,8 +1,12 @@
-"""The loop of the embedded engine: streams are read side by side, and each batch is pushed and its results taken.
+"""The loop of the embedded engine: streams are read in step with each other's times, each of them once for all queries.
 
-The stream that is read next is the one that holds the others up: whose closed instants are the fewest. So few rows wait
-for other streams. Where rows are forgotten, fewer still: a batch is pushed only as far as the other streams have come.
-A stream is read once, for all queries that run together.
+The next rows are those of the stream whose closed instants are the fewest, up to the instant that the other streams
+have closed, however large the batches of its file are. So rows in flight, which wait for other streams, are a small
+part of what the queries keep:
+
+    a  ────────────────▶|            closed up to here: b is read next,
+    b  ──────────▶|~~~~~|            up to where a is,
+                        |~~~|        and a few rows further, so that steps are not too small
 """
 
 from __future__ import annotations
@@ -29,19 +33,24 @@ from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
 from penstock.plan.sharing import sharing
 
-#: Rows that are pushed at least, where a batch is not pushed at once.
+#: Rows that are pushed at least; the cost of a step does not pay for fewer.
 FEW_ROWS = 1 << 13
 
-#: The batches of a stream; None says that there is nothing for now.
+#: Rows that are pushed at most beyond the instant that other streams have closed: a part of the rows that are kept.
+STATE_SHARE = 8
+
+#: The batches of a stream; None means that no more rows have arrived yet.
 Batches = Iterator[pa.RecordBatch | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came out of one step of one query."""
+    """A block of the results of one step of one query."""
 
     engine: EmbeddedEngine
     rows: pa.Table
+    #: Whether the step is complete; then the metrics of the engine are those of the step.
+    ends_step: bool
 
 
 @dataclass(slots=True)
@@ -50,17 +59,18 @@ class _Stream:
     batches: Batches
     engines: list[EmbeddedEngine]
     idle: bool = field(default=False)
-    #: What was read and not pushed yet.
+    #: Rows that were read and not pushed yet.
     left: pa.RecordBatch | None = None
 
-    def take(self, until: int) -> pa.RecordBatch | None:
-        """The next rows: where rows are forgotten those up to an instant, or some more; else a whole batch."""
+    def take(self, until: int | None) -> pa.RecordBatch | None:
+        """Returns the next rows up to an instant, and a few more; for None the next batch of the source."""
         batch = next(self.batches) if self.left is None else self.left
         self.left = None
-        if batch is None or not any(engine.forgets for engine in self.engines):
+        if batch is None or until is None or batch.num_rows <= FEW_ROWS:
             return batch
+        few = max(FEW_ROWS, min(engine.state_rows() for engine in self.engines) // STATE_SHARE)
         later = self.engines[0].streams[self.name].times(batch) > until
-        count = max(FEW_ROWS, int(later.argmax()) if later.any() else len(later))
+        count = max(few, int(later.argmax()) if later.any() else len(later))
         if count < batch.num_rows:
             self.left = batch.slice(count)
         return batch.slice(0, count)
@@ -70,7 +80,7 @@ class _Stream:
         return self.engines[0].streams[self.name].progress
 
     def closed(self) -> int:
-        """The first instant that this stream leaves open."""
+        """Returns the first instant that this stream leaves open."""
         return earliest(self.progress.newest, self.engines[0].streams[self.name].definition.delay)
 
 
@@ -88,7 +98,7 @@ class EmbeddedRun:
         self._doubts = UnitDoubts((s.engines[0].streams[s.name].definition for s in self._streams), warn)
 
     def results(self, compiles: Callable[[], None] = lambda: None) -> Iterator[Result | None]:
-        """The results of all steps, up to the horizon at the end; None when no stream has anything for now.
+        """Yields the results of all steps, up to the horizon at the end; None when no stream has anything for now.
 
         `compiles` is called before each kernel that has to be compiled first.
         """
@@ -99,7 +109,7 @@ class EmbeddedRun:
             self.close()
 
     def close(self) -> None:
-        """Removes what is on disk. No results come after that."""
+        """Removes spilled rows. The run gives no results afterwards."""
         for engine in self.engines:
             engine.close()
 
@@ -113,9 +123,8 @@ class EmbeddedRun:
                     stream.idle = False
                 continue
             stream = min(ready, key=_Stream.closed)
-            others = [other.closed() for other in open_streams if other is not stream]
             try:
-                batch = stream.take(min(others, default=NEVER))
+                batch = stream.take(self._limit(stream, open_streams))
             except StopIteration:
                 open_streams.remove(stream)
                 for engine in stream.engines:
@@ -126,14 +135,25 @@ class EmbeddedRun:
                 continue
             for engine in stream.engines:
                 engine.push(stream.name, batch)
-                self._doubts.look({stream.name: stream.progress.first})
-                yield Result(engine, engine.advance())
+                self._doubts.examine({stream.name: stream.progress.first})
+                yield from _step_results(engine, engine.advance_in_blocks())
         for engine in self.engines:
-            yield Result(engine, engine.finish())
+            yield from _step_results(engine, engine.finish_in_blocks())
 
-    def progress(self) -> dict[str, Progress]:
-        """How far each stream has come."""
-        return {stream.name: stream.progress for stream in self._streams}
+    def _limit(self, stream: _Stream, open_streams: Sequence[_Stream]) -> int | None:
+        """Returns the instant up to which rows of a stream need not wait for others; None if they wait for none.
+
+        Where operators purge, a stream that is alone is read in small steps, too, so that what can go goes soon.
+        """
+        others = [other.closed() for other in open_streams if other is not stream]
+        return min(others, default=NEVER if any(engine.forgets for engine in stream.engines) else None)
+
+
+def _step_results(engine: EmbeddedEngine, blocks: Iterable[pa.Table]) -> Iterator[Result]:
+    """Yields the blocks of a step as they are computed, and its end, without rows."""
+    for block in blocks:
+        yield Result(engine, block, ends_step=False)
+    yield Result(engine, engine.schema.empty_table(), ends_step=True)
 
 
 def open_run(
@@ -147,9 +167,9 @@ def open_run(
     forgetting: Forgetting = EAGER,
     warn: Warn = warn_in_python,
 ) -> EmbeddedRun:
-    """A run over what was handed over, by name, and over the files that the catalog names.
+    """Opens a run over rows that a program provides, by name, and over the files that the catalog names.
 
-    Without `until_done` it waits for more files, and has no end. `warn` takes what is doubtful.
+    Without `until_done` it waits for more files indefinitely. `warn` is called with warnings.
     """
     handed = handed or {}
     plans = [plan_of(query, catalog, cells, forgetting) for query in queries]
@@ -172,7 +192,7 @@ def open_run(
 
 
 def zone_of_all(queries: Sequence[Query]) -> str:
-    """The time zone of queries that read their streams together."""
+    """Returns the time zone of queries that read their streams together."""
     zones = sorted({query.zone for query in queries})
     if len(zones) > 1:
         message = f"the queries are of several time zones: {', '.join(zones)}"
@@ -183,7 +203,7 @@ def zone_of_all(queries: Sequence[Query]) -> str:
 def open_engines(
     plans: Sequence[Plan], catalog: Catalog, tables: Mapping[str, pa.Table], horizon: int | None = None
 ) -> list[EmbeddedEngine]:
-    """An engine per plan. Those that read windows with the same rows store them once (thesis 2.3.1)."""
+    """Opens an engine per plan. Engines that read windows with the same rows store them once (thesis 2.3.1)."""
     shared = sharing(plans)
     stores = SharedStores(shared)
     engines = []
@@ -198,6 +218,6 @@ def open_engines(
 
 
 def columns_read(stream: str, engines: Iterable[EmbeddedEngine]) -> list[str]:
-    """The columns of a stream that some query reads."""
+    """Returns the columns of a stream that some query reads."""
     read = [engine.streams[stream].names for engine in engines if stream in engine.streams]
     return list(dict.fromkeys(name for names in read for name in names))

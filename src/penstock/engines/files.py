@@ -1,4 +1,4 @@
-"""Where the embedded engine reads streams and tables from: files, or folders of files, as batches of Arrow columns.
+"""The sources of the embedded engine: files, or folders of files, as batches of Arrow columns.
 
 The order of rows in a file is the order of their arrival. A folder is read file by file in the order of names; names
 that start with `_` or `.` hold no data. Files are read piece by piece, so they may be larger than memory.
@@ -38,13 +38,13 @@ FORMATS: dict[str, Format] = {
     "parquet": Format(parquet_files.read_parquet, parquet_files.OPTIONS),
 }
 
-#: How fast Spark reads is no matter here, so these options change nothing.
+#: These options limit how fast Spark reads, and have no effect here.
 _OF_SPARK = ("maxfilespertrigger", "maxbytespertrigger")
 MODES = ("failfast", "permissive")
 
 
 class FileSource:
-    """The files of a declared stream or table. Whatever is wrong with the declaration is said at once.
+    """The files of a declared stream or table. An error of the declaration is raised at once.
 
     `zone` is that of texts without one, unless the declaration has an option `timeZone`.
     """
@@ -65,12 +65,12 @@ class FileSource:
         self._new()
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """All rows that there are, with these columns."""
+        """Yields all rows that there are, with these columns."""
         check_not_empty(self._path)
         yield from self._batches(columns)
 
     def following(self, columns: list[str]) -> Iterator[pa.RecordBatch | None]:
-        """All rows that there are and that will be; None when there is nothing for now."""
+        """Yields all rows that there are and that will be; None when there is nothing for now."""
         while True:
             yield from self._batches(columns)
             yield None
@@ -88,7 +88,7 @@ class FileSource:
         return pa.Table.from_batches(self.batches(names), schema)
 
     def _new(self) -> list[Path]:
-        """The files that have not been read, in order."""
+        """Returns the files that have not been read, in order."""
         return [file for file in files_of(self._path, self._definition.name) if file not in self._read]
 
     def _checked(self) -> Format:
@@ -109,6 +109,6 @@ class FileSource:
 
 
 def bounded(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch in pieces that are not too large."""
+    """Yields a batch in pieces that are not too large."""
     for start in range(0, batch.num_rows, BATCH_ROWS):
         yield batch.slice(start, BATCH_ROWS)

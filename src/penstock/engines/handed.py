@@ -1,4 +1,4 @@
-"""Rows that a Python program hands over: an Arrow table, batches of one, or a pandas frame."""
+"""Rows that a Python program provides: an Arrow table, batches of one, or a pandas frame."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Handed:
             self._data, self.schema = _peeked(name, data)
 
     def columns(self) -> list[tuple[str, Type]]:
-        """The columns as they would be declared."""
+        """Returns the columns as they would be declared."""
         types = [(field.name, sql_type(field.type), field.type) for field in self.schema]
         for name, type_, held in types:
             if type_ is None:
@@ -46,7 +46,7 @@ class Handed:
     def batches(
         self, definition: StreamDef | TableDef, columns: list[str], zone: str = DEFAULT
     ) -> Iterator[pa.RecordBatch]:
-        """The rows, with these columns, of the declared types. Times without a zone are in `zone`."""
+        """Yields the rows, with these columns, of the declared types. Times without a zone are in `zone`."""
         wanted = [attribute for attribute in definition.attributes if attribute.name in columns]
         own = spelled(self.schema.names, wanted, self._name)
         for batch in self._again():
@@ -70,7 +70,7 @@ class Handed:
 
 
 def _zoned(column: pa.Array, zone: str) -> pa.Array:
-    """A column whose times, if it has any, have a zone."""
+    """Returns a column whose times, if it has any, have a zone."""
     is_local = pa.types.is_timestamp(column.type) and column.type.tz is None
     return in_zone(column, zone) if is_local and zone != DEFAULT else column
 
@@ -84,7 +84,7 @@ def _from_pandas(name: str, frame: Any) -> pa.Table:
 
 
 def _peeked(name: str, data: object) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
-    """Batches, and the schema that the first of them has."""
+    """Returns batches, and the schema of the first of them."""
     hint = "hand over an Arrow table, an iterable of its batches, a pandas frame, or a Spark DataFrame"
     if not isinstance(data, Iterable):
         raise PenstockError(f"{name}: {type(data).__name__} holds no rows", hint)

@@ -1,26 +1,28 @@
-"""From a source's batches to the rows that a plan's leaves take: late rows out, filtered, projected, cells found.
+"""Ingest: a source's batches become routed batches, without late rows, filtered, projected, and with their cells.
 
-What is late is said in `lateness`: it does not depend on how the rows were cut into batches.
+Which rows are late is decided in `lateness`, and does not depend on how the rows were cut into batches.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
 from penstock.algebra.expressions import Column, columns
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema, Stream
 from penstock.catalog import StreamDef
+from penstock.engines.exchange import RoutedBatch
 from penstock.engines.lateness import LAST_INSTANT, Progress, on_time
 from penstock.engines.routing import Router
 from penstock.errors import PenstockError
-from penstock.operators.projection import projection
-from penstock.operators.scalars import compile_predicate
+from penstock.operators.scalars import compile_predicate, compile_scalar
 from penstock.plan.fragments import Fragment, Plan, Route
+from penstock.plan.inputs import Input, inputs
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
 from penstock.synopsis.codes import Nulls, encode_column
 from penstock.synopsis.deltas import Deltas, assemble
@@ -29,18 +31,8 @@ from penstock.synopsis.memory import Ints
 from penstock.types import TimeUnit
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """Rows on their way: to which fragment, leaf and cell each goes."""
-
-    fragment: int
-    leaf: int
-    cells: Ints
-    deltas: Deltas
-
-
 class Ingest:
-    """The readers of one declared stream in a plan."""
+    """Reads one declared stream for all inputs of a plan that take its rows."""
 
     def __init__(
         self,
@@ -58,11 +50,10 @@ class Ingest:
         self._dictionary = dictionary
         self._horizon = horizon
         self._readers = [
-            _Reader(fragment, number, replace(route, leaf=taken))
+            _Reader(fragment, number, each)
             for fragment in plan.fragments
-            for number, route in enumerate(fragment.routes)
-            if isinstance(route.leaf, Scan) and route.leaf.stream.name == definition.name
-            if (taken := sharing.taken(route.leaf)) is not None
+            for number, each in enumerate(inputs(fragment, sharing))
+            if each.stream == definition.name
         ]
         attributes = {a.name: a for a in definition.attributes if not a.virtual}
         read = {name for reader in self._readers for name in reader.names} | {definition.timestamp}
@@ -70,19 +61,19 @@ class Ingest:
 
     @property
     def names(self) -> list[str]:
-        """The columns that somebody reads."""
+        """Returns the columns that the plan reads."""
         return [attribute.name for attribute in self._attributes]
 
     def times(self, batch: pa.RecordBatch) -> Ints:
-        """The instants of a batch's rows; where there is none, some other number."""
+        """Returns the instants of a batch's rows; where there is none, some other number."""
         (attribute,) = (a for a in self._attributes if a.name == self.definition.timestamp)
         column = _column(batch, attribute.name, self.definition)
         return instants_of(encode_column(column, attribute.type, self._dictionary)[0], self.definition.unit)
 
-    def take(self, batch: pa.RecordBatch, progress: Progress | None = None) -> tuple[list[Sent], Ints]:
-        """The rows of a batch for every leaf, and the timestamps of the rows that are on time.
+    def take(self, batch: pa.RecordBatch, progress: Progress | None = None) -> tuple[list[RoutedBatch], Ints]:
+        """Routes the rows of a batch that are on time, and gives their timestamps.
 
-        They are judged by `progress`, the stream's own unless another is given.
+        Whether a row is late is judged by `progress`, the stream's own unless another is given.
         """
         encoded = []
         for attribute in self._attributes:
@@ -95,11 +86,11 @@ class Ingest:
             ts = ts[kept]
             encoded = [(codes[kept], None if null is None else null[kept]) for codes, null in encoded]
         arrived = _Arrived(ts, self.names, encoded)
-        return [reader.send(arrived, self._dictionary) for reader in self._readers], ts
+        return [reader.routed(arrived, self._dictionary) for reader in self._readers], ts
 
 
 def instants_of(counted: Ints, unit: TimeUnit) -> Ints:
-    """The instants that a column of times counts in its unit; below 0 where there is none that fits.
+    """Returns the instants that a column of times counts in its unit; below 0 where there is none that fits.
 
     >>> instants_of(np.array([2, 2**62]), TimeUnit.MILLISECONDS).tolist()
     [2000, -1]
@@ -124,7 +115,7 @@ def _column(batch: pa.RecordBatch, name: str, definition: StreamDef) -> pa.Array
 
 @dataclass(frozen=True)
 class _Arrived:
-    """Rows that are on time, as columns, and as rows for whom columns will not do."""
+    """Rows that are on time, as columns, and assembled into rows where an expression has to be computed."""
 
     ts: Ints
     names: list[str]
@@ -136,12 +127,12 @@ class _Arrived:
 
     @cached_property
     def ones(self) -> Ints:
-        """How often each row comes."""
+        """Returns the weight of each row."""
         return np.ones(len(self.ts), np.int64)
 
     @cached_property
     def zeros(self) -> Ints:
-        """To which cell each goes, where there is one."""
+        """Returns the cell of each row, where a fragment has only one."""
         return np.zeros(len(self.ts), np.int64)
 
     def take(self, some: Ints) -> _Arrived:
@@ -150,43 +141,92 @@ class _Arrived:
 
 
 class _Reader:
-    """One leaf that reads a stream."""
+    """Makes the rows of one input out of a stream's rows."""
 
-    def __init__(self, fragment: Fragment, leaf: int, route: Route) -> None:
-        scan = route.leaf
-        assert isinstance(scan, Scan)
-        self._fragment, self._leaf, self._route, self._scan = fragment, leaf, route, scan
-        exprs = [*scan.where, *(output.expr for output in scan.outputs)]
-        exprs += [expr for dimension in route.dimensions if dimension for expr in dimension]
+    def __init__(self, fragment: Fragment, number: int, input_: Input) -> None:
+        assert isinstance(input_.leaf, Scan)
+        self._fragment, self._number, self._input, self._scan = fragment, number, input_, input_.leaf
+        exprs = [output.expr for output in self._scan.outputs]
+        for view in input_.views:
+            assert isinstance(view.route.leaf, Scan)
+            exprs += view.route.leaf.where
+            exprs += [expr for dimension in view.route.dimensions if dimension for expr in dimension]
         self.names = {column.name for expr in exprs for column in columns(expr)}
         self._compiled_for: list[str] | None = None
 
-    def send(self, arrived: _Arrived, dictionary: Dictionary) -> Sent:
+    def routed(self, arrived: _Arrived, dictionary: Dictionary) -> RoutedBatch:
         self._compile(arrived.names)
-        taken = arrived if self._where is None else arrived.take(np.flatnonzero(self._where(arrived.rows, dictionary)))
-        if self._takes_columns:
-            out = assemble([taken.columns[place] for place in self._places], len(taken.ts))
-        else:
-            out = self._project(taken.rows, dictionary)
+        if len(self._views) == 1:
+            return self._routed_to_one(self._views[0], arrived, dictionary)
+        bits = np.zeros(len(arrived.ts), np.int64)
+        for number, view in enumerate(self._views):
+            bits |= view.passing(arrived, dictionary).astype(np.int64) << number
+        read = np.flatnonzero(bits)
+        taken, bits = (arrived, bits) if len(read) == len(bits) else (arrived.take(read), bits[read])
+        out = self._columns(taken, dictionary)
+        if all(view.router.is_trivial for view in self._views):
+            return self._batch(taken.ts, [*out, (bits, None)], taken.zeros)
+        picked, cells, bits = self._cells(taken, bits, dictionary)
+        some = [(codes[picked], None if nulls is None else nulls[picked]) for codes, nulls in out]
+        return self._batch(taken.ts[picked], [*some, (bits, None)], cells)
+
+    def _routed_to_one(self, view: _View, arrived: _Arrived, dictionary: Dictionary) -> RoutedBatch:
+        taken = arrived
+        if view.where is not None:
+            taken = arrived.take(np.flatnonzero(view.where(arrived.rows, dictionary)))
+        out = assemble(self._columns(taken, dictionary), len(taken.ts))
         ones = arrived.ones[: len(out)]
-        if self._router.is_trivial:
-            return Sent(self._fragment.number, self._leaf, arrived.zeros[: len(out)], Deltas(taken.ts, ones, out))
-        picked, cells = self._router.cells(taken.rows, dictionary)
+        if view.router.is_trivial:
+            deltas = Deltas(taken.ts, ones, out)
+            return RoutedBatch(self._fragment.number, self._number, arrived.zeros[: len(out)], deltas)
+        picked, cells = view.router.cells(taken.rows, dictionary)
         deltas = Deltas(taken.ts[picked], np.ones(len(picked), np.int64), out[picked])
-        return Sent(self._fragment.number, self._leaf, cells, deltas)
+        return RoutedBatch(self._fragment.number, self._number, cells, deltas)
+
+    def _columns(self, taken: _Arrived, dictionary: Dictionary) -> list[tuple[Ints, Nulls]]:
+        return [
+            taken.columns[place] if isinstance(place, int) else place(taken.rows, dictionary) for place in self._places
+        ]
+
+    def _batch(self, ts: Ints, some: list[tuple[Ints, Nulls]], cells: Ints) -> RoutedBatch:
+        deltas = Deltas(ts, np.ones(len(ts), np.int64), assemble(some, len(ts)))
+        return RoutedBatch(self._fragment.number, self._number, cells, deltas)
+
+    def _cells(self, taken: _Arrived, bits: Ints, dictionary: Dictionary) -> tuple[Ints, Ints, Ints]:
+        """Returns triples of a row's number, a cell, and the bits of the views that read the row in that cell."""
+        found = np.zeros((len(bits), self._fragment.cells), np.int64)
+        for number, view in enumerate(self._views):
+            mine = np.flatnonzero(bits & 1 << number)
+            picked, cells = view.router.cells(taken.rows[mine], dictionary)
+            found[mine[picked], cells] |= 1 << number
+        rows, cells = np.nonzero(found)
+        return rows, cells, found[rows, cells]
 
     def _compile(self, names: list[str]) -> None:
         if self._compiled_for == names:
             return
         self._compiled_for = names
         schema = _raw_schema(self._scan.stream, names)
-        where, outputs = self._scan.where, tuple(output.expr for output in self._scan.outputs)
-        self._where = compile_predicate(where, schema) if where else None
-        self._project = projection(outputs, schema)
-        self._router = Router(self._fragment, self._route, schema)
-        self._places = [schema.index(output) for output in outputs if isinstance(output, Column)]
-        #: Whether nothing is computed for its rows.
-        self._takes_columns = len(self._places) == len(outputs)
+        self._places = [
+            schema.index(output.expr) if isinstance(output.expr, Column) else compile_scalar(output.expr, schema)
+            for output in self._scan.outputs
+        ]
+        self._views = [_View(self._fragment, view.route, names) for view in self._input.views]
+
+
+class _View:
+    """Decides which rows a view reads, and in which cells."""
+
+    def __init__(self, fragment: Fragment, route: Route, names: list[str]) -> None:
+        assert isinstance(route.leaf, Scan)
+        schema = _raw_schema(route.leaf.stream, names)
+        self.where = compile_predicate(route.leaf.where, schema) if route.leaf.where else None
+        self.router = Router(fragment, route, schema)
+
+    def passing(self, arrived: _Arrived, dictionary: Dictionary) -> NDArray[np.bool_]:
+        if self.where is None:
+            return np.ones(len(arrived.ts), np.bool_)
+        return self.where(arrived.rows, dictionary)
 
 
 def _raw_schema(stream: Stream, names: list[str]) -> Schema:

@@ -21,6 +21,7 @@ import pyarrow.json as pa_json  # type: ignore[import-untyped]
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
 from penstock.engines.blocks import FileBlock, blocks
+from penstock.engines.columns import is_not_a
 from penstock.engines.json_lines import MOST_NESTED, count_objects, has_other_spelling, is_nested_too_deep
 from penstock.engines.texts import values_of
 from penstock.errors import PenstockError
@@ -57,7 +58,7 @@ def read_json(
 
 
 def _parts(block: FileBlock, most: int) -> Iterator[FileBlock]:
-    """A block in parts of so many lines at most: short lines with many columns take much more memory than they say."""
+    """Yields parts of a block with few lines: short lines with many columns take much memory once parsed."""
     if len(block.data) // 3 <= most or (lines := block.data.count(b"\n") + 1) <= most:
         yield block
         return
@@ -81,7 +82,7 @@ class _Reader:
         self._is_first = True
 
     def at_once(self, block: bytes) -> pa.RecordBatch | None:
-        """The columns of a block, or None if it has to be read line by line."""
+        """Returns the columns of a block, or None if it has to be read line by line."""
         rows = count_objects(block)
         if rows is None or not (block.isascii() or _is_utf8(block)):
             return None
@@ -102,7 +103,7 @@ class _Reader:
         return pa.RecordBatch.from_arrays(columns, names=self._names)
 
     def _first_fields(self, block: bytes) -> pa.Schema | None:
-        """The fields of the first lines: if there are no others, Arrow need not be watched."""
+        """Returns the fields of the first lines: if there are no others, Arrow need not be watched."""
         end = block.rfind(b"\n", 0, _SAMPLE_BYTES) + 1
         found = _parsed(block[:end], self._schema, "infer") if end else None
         if found is None or found.num_columns > len(self._names) + _MOST_OTHERS:
@@ -112,7 +113,7 @@ class _Reader:
 
 
 def _parsed(block: bytes, schema: pa.Schema, others: str) -> pa.Table | None:
-    """The fields of a schema, as Arrow reads them. It may infer the types of others, ignore them, or see an error."""
+    """Returns the fields of a schema as Arrow reads them; it may infer other fields, ignore or refuse them."""
     try:
         return pa_json.read_json(
             pa.BufferReader(block),
@@ -132,7 +133,7 @@ def _is_utf8(block: bytes) -> bool:
 
 
 def _is_valid(column: pa.Array) -> bool:
-    """Whether its numbers have no more digits than their type, which Arrow does not see to."""
+    """Returns whether its numbers have no more digits than their type, which Arrow does not see to."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -141,7 +142,7 @@ def _is_valid(column: pa.Array) -> bool:
 
 
 def _converted(column: pa.Array, type_: Type, zone: str) -> tuple[pa.Array, int | None]:
-    """The values of a column as Arrow has read it, and the place of the first that is wrong."""
+    """Returns the values of a column as Arrow has read it, and the place of the first that is wrong."""
     if type_.kind is Kind.DECIMAL and not _is_valid(column):
         return column, 0
     if type_.kind in _NATIVE:
@@ -168,14 +169,14 @@ def _line_by_line(block: FileBlock, wanted: list[Attribute], file: Path, lenient
         values, wrong = _values(given, attribute.type, zone)
         if wrong is not None and not lenient:
             shown = shortened(_json_text(given[wrong]))
-            message = f"{file}:{lines[wrong]}: {shown} in {attribute.name} is no {attribute.type}"
+            message = f"{file}:{lines[wrong]}: {shown} in {attribute.name} {is_not_a(attribute.type)}"
             raise PenstockError(message, "put the file right, or write mode 'PERMISSIVE' in OPTIONS to read it as NULL")
         columns.append(values)
     return pa.RecordBatch.from_arrays(columns, names=[attribute.name for attribute in wanted])
 
 
 def checked_lines(block: FileBlock, file: Path) -> bytes:
-    """The objects of a block, one per line, of which Arrow may be asked anything."""
+    """Returns the objects of a block, one per line, of which Arrow may be asked anything."""
     if count_objects(block.data) is not None and (block.data.isascii() or _is_utf8(block.data)):
         return block.data
     lines = [(number, line.strip()) for number, line in enumerate(block.data.split(b"\n"), start=block.line)]
@@ -186,7 +187,7 @@ def checked_lines(block: FileBlock, file: Path) -> bytes:
 
 
 def _fields(line: bytes, names: set[str], place: str) -> dict[str, Any]:
-    """The fields of these names, in lower case, of the object that stands on a line."""
+    """Returns the fields of these names, in lower case, of the object that stands on a line."""
     found = _object(line, place)
     fields: dict[str, Any] = {}
     for name, value in found.items():
@@ -213,9 +214,9 @@ def _object(line: bytes, place: str) -> dict[str, Any]:
         raise PenstockError(f"{place}: half of a surrogate pair is not text", hint) from error
     except ValueError as error:
         hint = "each line is one whole JSON object; perhaps the file is cut off"
-        raise PenstockError(f"{place}: this is no JSON: {error}", hint) from error
+        raise PenstockError(f"{place}: this is not JSON: {error}", hint) from error
     if not isinstance(found, dict):
-        raise PenstockError(f"{place}: this is no JSON object", 'each line is an object, as in {"a": 1}')
+        raise PenstockError(f"{place}: this is not a JSON object", 'each line is an object, as in {"a": 1}')
     return found
 
 
@@ -235,12 +236,12 @@ def _as_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _json_text(value: Any) -> str:
-    """JSON as Spark writes it again: without spaces, and numbers as they are."""
+    """Returns JSON as Spark writes it: without spaces, and numbers as they are."""
     return json.dumps(value, default=float, ensure_ascii=False, separators=(",", ":"))
 
 
 def _values(given: list[Any], type_: Type, zone: str) -> tuple[pa.Array, int | None]:
-    """The values of what stood in JSON, and the place of the first that is wrong."""
+    """Returns the values of what stood in JSON, and the place of the first that is wrong."""
     if type_.kind is Kind.BINARY:
         decoded = [_from_base64(value) for value in given]
         return pa.array(decoded, pa.binary()), _first_wrong(given, decoded)
@@ -255,7 +256,7 @@ def _first_wrong(given: list[Any], found: list[Any]) -> int | None:
 
 
 def _as_text(value: Any, type_: Type) -> str | None:
-    """A value as the text of a value of that type, or None if it is of another kind."""
+    """Returns a value as the text of a value of that type, or None if it is of another kind."""
     if value is None:
         return None
     if type_.kind is Kind.BOOLEAN or isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What a block of JSON lines looks like from outside, before anything parses it.
+"""Checks of a block of JSON lines before a parser reads it.
 
 Arrow's parser takes what is not one object per line without an error (two objects on a line, `null`), ends the process
 on some of it, and a column for each name that it finds may take more memory than there is. So it gets only blocks of
@@ -29,7 +29,7 @@ Bytes = NDArray[np.uint8]
 
 
 def count_objects(block: bytes) -> int | None:
-    """How many lines a block has, if each of them begins and ends as one object does and nests little; else None.
+    """Counts the lines of a block; returns None unless each begins and ends as one object does and nests little.
 
     >>> count_objects(b'{"a": 1}\\n{"a": [2]}\\r\\n'), count_objects(b'{"a": 1}\\nnull\\n'), count_objects(b"[1]")
     (2, None, None)
@@ -49,7 +49,7 @@ def count_objects(block: bytes) -> int | None:
 
 
 def is_nested_too_deep(line: bytes) -> bool:
-    """Whether more brackets and braces are open at one place of a line than may be.
+    """Returns whether more brackets and braces are open at one place of a line than may be.
 
     >>> is_nested_too_deep(b'{"a": "[[[["}'), is_nested_too_deep(b"[" * 1000)
     (False, True)
@@ -63,7 +63,7 @@ def is_nested_too_deep(line: bytes) -> bool:
 
 
 def count_names(block: bytes) -> int:
-    """How many different names there are in a block, in objects inside objects, too.
+    """Returns how many different names there are in a block, in objects inside objects, too.
 
     >>> count_names(b'{"a": {"b": ":"}}\\n{"a" : 2}')
     2
@@ -72,7 +72,7 @@ def count_names(block: bytes) -> int:
 
 
 def has_other_spelling(block: bytes, names: Collection[str]) -> bool:
-    """Whether some name in a block is one of these names but for upper and lower case.
+    """Returns whether some name in a block is one of these names but for upper and lower case.
 
     >>> has_other_spelling(b'{"a": 1, "B": "A"}', ["a"]), has_other_spelling(b'{"A" : 1}', ["a"])
     (False, True)
@@ -93,7 +93,7 @@ def has_other_spelling(block: bytes, names: Collection[str]) -> bool:
 
 
 def _is_spelled_otherwise(data: Bytes, at: NDArray[np.intp], name: str) -> bool:
-    """Whether one of the names that start at these places is this one but for upper and lower case."""
+    """Returns whether one of the names that start at these places is this one but for upper and lower case."""
     exact = at
     for offset, letter in enumerate(name.encode()):
         exact = exact[data[exact + offset] == letter]
@@ -106,7 +106,7 @@ def _is_spelled_otherwise(data: Bytes, at: NDArray[np.intp], name: str) -> bool:
 
 
 def _spelled_otherwise(block: bytes, names: Collection[str]) -> bool:
-    """The same, by a look at each distinct name."""
+    """Returns the same by comparing each distinct name."""
     exact, lower = set(names), {name.lower() for name in names}
     for name in set(_NAME.findall(block)):
         try:

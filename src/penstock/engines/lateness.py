@@ -1,7 +1,7 @@
-"""When a row is late: an earlier row of its stream is newer than it by more than the stream's delay.
+"""Lateness: a row is late if an earlier row of its stream is newer by more than the stream's delay.
 
-That is a matter of arrival order alone. A stretch of arrivals can be judged by itself, against its own newest row,
-and once more when it is known what came before it: a row is late if it is late by either judgement.
+Lateness depends on arrival order alone. A segment of arrivals can be judged by itself, against its own newest row, and
+again when the rows before it are known: a row is late if either judgement says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LAST_INSTANT = 2**62 - 1
 
 @dataclass(slots=True)
 class Progress:
-    """What is known of a stream, or of a stretch of it, so far."""
+    """How far a stream, or a segment of it, has been read."""
 
     newest: int = NEVER
     rows: int = 0
@@ -34,7 +34,7 @@ class Progress:
 
 
 def earliest(newest: int, delay: int) -> int:
-    """The least timestamp that is on time after a row as new as `newest`.
+    """Returns the least timestamp that is on time after a row as new as `newest`.
 
     >>> earliest(100, 30)
     70
@@ -45,7 +45,7 @@ def earliest(newest: int, delay: int) -> int:
 def on_time(
     ts: Ints, nulls: NDArray[np.bool_] | None, progress: Progress, delay: int, horizon: int | None
 ) -> NDArray[np.bool_]:
-    """Which of the rows that arrive next exist and are not late. `progress` is brought up to date.
+    """Returns which of the next rows exist and are not late, and updates `progress`.
 
     >>> on_time(np.array([5, 9, 3, 8]), None, Progress(), 2, None).tolist()
     [True, True, False, True]
@@ -72,5 +72,5 @@ def on_time(
 
 
 def _goes_on(ts: Ints, progress: Progress) -> bool:
-    """Whether rows are in the order of time, and behind all that came: what most streams bring."""
+    """Returns whether rows are in the order of time and not earlier than any row before, as in most streams."""
     return bool(ts[0] >= max(0, progress.newest) and ts[-1] <= LAST_INSTANT and (ts[1:] >= ts[:-1]).all())

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Table
+from penstock.engines.lateness import Progress
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
 
-#: Stands for an operator: what the values of a dictionary take.
+#: The operator name under which the values of a dictionary are counted.
 DICTIONARY = "dictionary"
 
 
@@ -31,24 +32,92 @@ class OperatorMetrics:
     rows_out: int = 0
     state_rows: int = 0
     state_bytes: int = 0
-    #: Rows that came later than the stream's delay allows, and rows without a time since 1970: they are left out.
+    #: Rows that arrived later than the stream's delay allows, and rows without a time since 1970; both are dropped.
     late_rows: int = 0
     bad_rows: int = 0
-    #: Rows that a join has left out since the start, because a punctuation had ruled them out.
+    #: Rows that were rejected after their punctuation, since the start.
     violations: int = 0
-    #: Rows that it has dropped since the start, because they waited too long for a punctuation.
+    #: Rows that it has dropped since the start at the wait timeout, without their punctuation.
     given_up: int = 0
-    #: What its monitors say of constraints.
+    #: What its monitors report about constraints.
     constraints: tuple[ConstraintReport, ...] = ()
     #: What it has put on disk.
     on_disk: OnDisk = NOTHING_ON_DISK
+    #: Rows in flight: they arrived at its leaf and wait until their instant is closed. No state counts them.
+    in_flight_rows: int = 0
+    in_flight_bytes: int = 0
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class StreamProgress:
+    """How far a stream has been read."""
+
+    rows: int
+    late_rows: int
+    bad_rows: int
+    newest: int | None
+    #: The instant of the first row; below 0 there is none yet.
+    first: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryTotals:
+    """What the operators of a query keep and have done, all of them and all cells together."""
+
+    #: The first instant that is not closed.
+    watermark: int
+    state_rows: int
+    state_bytes: int
+    #: Rows that arrived and wait until their instant is closed.
+    in_flight_rows: int = 0
+    in_flight_bytes: int = 0
+    streams: Mapping[str, StreamProgress] = field(default_factory=dict)
+    #: Rows that were rejected after their punctuation.
+    violations: int = 0
+    #: What monitors report about constraints.
+    constraints: tuple[ConstraintReport, ...] = ()
+    #: Rows that were dropped at the wait timeout, without their punctuation.
+    given_up: int = 0
+    #: What is put on disk.
+    on_disk: OnDisk = NOTHING_ON_DISK
+
+
+def totals_of(metrics: Iterable[OperatorMetrics], watermark: int, streams: Mapping[str, StreamProgress]) -> QueryTotals:
+    """Returns the totals of the metrics of one step."""
+    lines = list(metrics)
+    return QueryTotals(
+        watermark=watermark,
+        # Values are not rows, but take bytes.
+        state_rows=sum(line.state_rows for line in lines if line.operator != DICTIONARY),
+        state_bytes=sum(line.state_bytes for line in lines),
+        in_flight_rows=sum(line.in_flight_rows for line in lines),
+        in_flight_bytes=sum(line.in_flight_bytes for line in lines),
+        streams=streams,
+        violations=sum(line.violations for line in lines),
+        constraints=tuple(constraints_of(lines)),
+        given_up=sum(line.given_up for line in lines),
+        on_disk=sum((line.on_disk for line in lines), NOTHING_ON_DISK),
+    )
+
+
+def stream_progress(progress: Progress) -> StreamProgress:
+    """Returns how far a stream has been read, as users see it."""
+    newest = progress.newest if progress.newest >= 0 else None
+    return StreamProgress(progress.rows, progress.late_rows, progress.bad_rows, newest, progress.first)
+
+
+def source_metrics(made: Callable[..., OperatorMetrics], name: str, now: Progress, before: Progress) -> OperatorMetrics:
+    """Returns what a stream read between two moments; `made` fills in the step and the query."""
+    rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
+    kept = rows - late - bad
+    return made("source", stream=name, rows_in=rows, rows_out=kept, late_rows=late, bad_rows=bad)
+
+
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
-    """What the operators of a machine did in its last step; `made` knows the step and the query."""
+    """Yields what the operators of a machine did in its last step; `made` fills in the step and the query."""
     for gauge in machine.gauges:
         yield made(
             gauge.name,
@@ -63,11 +132,13 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             given_up=gauge.given_up_rows(),
             constraints=tuple(gauge.reports()),
             on_disk=gauge.spilled(),
+            in_flight_rows=gauge.in_flight_rows(),
+            in_flight_bytes=machine.in_flight_bytes(gauge),
         )
 
 
 def _occurrence(relation: Relation) -> str | None:
-    """The occurrence of a stream or table that an operator reads, if it reads one itself."""
+    """Returns the occurrence of a stream or table that an operator reads, if it reads one itself."""
     match relation:
         case Scan(stream):
             return stream.occurrence
@@ -77,7 +148,7 @@ def _occurrence(relation: Relation) -> str | None:
 
 
 def constraints_of(metrics: Iterable[OperatorMetrics]) -> list[ConstraintReport]:
-    """What the monitors of a step say of each constraint, all cells together. Of several joins one speaks for it."""
+    """Returns what monitors report about each constraint, all cells together; of several joins one counts."""
     joins: dict[tuple[str, int | None, str], list[ConstraintReport]] = {}
     for line in metrics:
         joins.setdefault((line.query, line.fragment, line.operator), []).extend(line.constraints)
@@ -85,5 +156,5 @@ def constraints_of(metrics: Iterable[OperatorMetrics]) -> list[ConstraintReport]
 
 
 def metrics_lines(metrics: Iterable[OperatorMetrics]) -> str:
-    """One line of JSON each."""
+    """Returns one line of JSON per metric."""
     return "".join(json.dumps(metric.as_json()) + "\n" for metric in metrics)

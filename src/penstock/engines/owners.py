@@ -2,7 +2,7 @@
 
 The number of a process is not enough, for the system gives it to another one later, and processes in containers have
 numbers of their own. So a name has the number, the time at which the process started, and a sign of the boot and the
-namespace in which that number counts. Where it is not certain that a process is dead, nobody says so.
+namespace in which that number counts. A process counts as dead only where that is certain.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ _ENDED = ("Z", "X")
 
 
 def owner() -> str:
-    """The name of this process."""
+    """Returns the name of this process."""
     return f"{_home()}.{os.getpid()}.{_started(os.getpid()) or 0}"
 
 
 def is_alive(name: str) -> bool:
-    """Whether the process of that name certainly lives."""
+    """Returns whether the process of that name is certainly alive."""
     home, number, started = name.split(".")
     return home == _home() and started != "0" and _started(int(number)) == int(started)
 
 
 def is_dead(name: str) -> bool:
-    """Whether the process of that name has certainly ended."""
+    """Returns whether the process of that name has certainly ended."""
     home, _, started = name.split(".")
     return home == _home() != "unknown" and started != "0" and not is_alive(name)
 
 
 @cache
 def _home() -> str:
-    """Where the numbers of this process and its kin count: the boot of the machine, and the namespace."""
+    """Returns the scope of process numbers: a hash of the boot of the machine and the namespace."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text()
         namespace = os.readlink("/proc/self/ns/pid")
@@ -45,7 +45,7 @@ def _home() -> str:
 
 
 def _started(number: int) -> int | None:
-    """When a process started, in ticks of the system's clock, or None if there is none."""
+    """Returns when a process started, in ticks of the system's clock; None if it does not exist."""
     try:
         said = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -33,6 +33,6 @@ def read_parquet(
                 said = content.metadata.num_rows
                 raise pa.ArrowInvalid(f"its footer says {said} rows, and it has {said - missing}")
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
-        hint = "it is no parquet file, or it is cut off or damaged"
+        hint = "it is not a parquet file, or it is cut off or damaged"
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise PenstockError(f"{file}: it cannot be read as parquet: {reason}", hint) from error

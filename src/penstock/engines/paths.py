@@ -14,7 +14,7 @@ from penstock.sql.diagnostics import counted
 
 
 def files_of(path: str, reader: str) -> list[Path]:
-    """The files of a path that a stream or table reads, in the order of their names."""
+    """Returns the files of a path that a stream or table reads, in the order of their names."""
     if not path.strip():
         raise PenstockError(
             f"{reader}: the path is empty", "write the path of a file or folder in OPTIONS (path '...')"
@@ -27,7 +27,7 @@ def files_of(path: str, reader: str) -> list[Path]:
 
 
 def check_not_empty(path: str) -> None:
-    """Refuses a folder in which there is nothing at all. What a query has written is never that."""
+    """Refuses an empty folder; a folder that a query has written is never empty."""
     try:
         if not Path(path).is_dir():
             return

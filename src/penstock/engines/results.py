@@ -19,11 +19,13 @@ def result_schema(schema: Schema) -> pa.Schema:
 
 
 def result_table(deltas: Deltas, schema: Schema, dictionary: Dictionary) -> pa.Table:
-    """A row for each copy that comes or goes; at one instant first what goes."""
+    """Returns a row for each inserted or deleted copy; at one instant deletions come first."""
     if not (deltas.weight == 1).all():
         deltas = _copies(deltas)
-    came = deltas.weight > 0
-    ops = pa.repeat("+", len(deltas)) if came.all() else pa.array(["-", "+"]).take(pa.array(came.astype(np.int8)))
+    inserted = deltas.weight > 0
+    ops = (
+        pa.repeat("+", len(deltas)) if inserted.all() else pa.array(["-", "+"]).take(pa.array(inserted.astype(np.int8)))
+    )
     some_null = deltas.rows[:, len(schema) :].any()
     columns = [
         decode_column(
@@ -38,7 +40,7 @@ def result_table(deltas: Deltas, schema: Schema, dictionary: Dictionary) -> pa.T
 
 
 def _copies(deltas: Deltas) -> Deltas:
-    """Each copy by itself, at one instant first what goes."""
+    """Returns a row per copy; at one instant deletions come first."""
     deltas = deltas.take(np.lexsort((deltas.weight > 0, deltas.ts)))
     copies, signs = np.abs(deltas.weight), np.sign(deltas.weight)
     if not (copies == 1).all():
@@ -48,5 +50,8 @@ def _copies(deltas: Deltas) -> Deltas:
 
 
 def together(parts: Iterable[pa.Table], schema: Schema) -> pa.Table:
-    """Results that came one after the other, as one."""
-    return pa.concat_tables([result_schema(schema).empty_table(), *parts]).combine_chunks()
+    """Concatenates results."""
+    found = list(parts)
+    if len(found) == 1:
+        return found[0]
+    return pa.concat_tables([result_schema(schema).empty_table(), *found]).combine_chunks()

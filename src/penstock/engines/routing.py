@@ -1,4 +1,4 @@
-"""Where rows go: the cells of a fragment at the coordinates that their values hash to."""
+"""Routing: a row belongs to the cells of a fragment at the coordinates that its values hash to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.synopsis.memory import Ints
 
 
 class Router:
-    """The cells for rows of one leaf. `schema` is that of the rows that are routed."""
+    """Finds the cells of a leaf's rows. `schema` is that of the rows that are routed."""
 
     def __init__(self, fragment: Fragment, route: Route, schema: Schema) -> None:
         shares = fragment.shares
@@ -39,11 +39,11 @@ class Router:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether there is one cell, which takes every row."""
+        """Returns whether there is one cell, which takes every row."""
         return not self._parts and len(self._offsets) == 1
 
     def cells(self, rows: Ints, dictionary: Dictionary) -> tuple[Ints, Ints]:
-        """Pairs of a row's number and a cell that it goes to."""
+        """Returns pairs of a row's number and a cell that receives it."""
         base = np.zeros(len(rows), np.int64)
         for project, interned, share, stride in self._parts:
             base += stride * (_hashes(project(rows, dictionary), interned, dictionary) % share)
@@ -54,7 +54,7 @@ class Router:
 
 
 def _hashes(rows: Ints, interned: list[bool], dictionary: Dictionary) -> Ints:
-    """Hashes that are the same in every process: numbers of a dictionary are not, so their values are hashed."""
+    """Returns hashes that are the same in every process: codes of a dictionary differ, so their values are hashed."""
     for column, is_number in enumerate(interned):
         if is_number:
             # A NULL has no value, and its code is that of some other value in each process.
@@ -70,6 +70,6 @@ def _row_hashes(rows: Ints) -> Ints:
     columns = np.arange(rows.shape[1])
     hashes = np.empty(len(rows), np.int64)
     for i in range(len(rows)):
-        # Buckets inside a cell use the low bits of the same hash, so cells go by the high ones.
+        # Buckets inside a cell use the low bits of the same hash, so cells use the high ones.
         hashes[i] = row_hash(rows, i, columns) >> 20
     return hashes

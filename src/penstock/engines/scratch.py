@@ -1,6 +1,6 @@
-"""Scratch folders: temporary folders that are named after their process, so that what a killed one left can be found.
+"""Scratch folders: temporary folders that are named after their process, so that those of killed processes are found.
 
-A process that ends in any other way removes its own. The next one that needs such a folder removes those of the dead.
+A process that ends in any other way removes its own. The next one that needs such a folder removes those of dead ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NAME = re.compile(r"penstock-(\w+\.\d+\.\d+)-\w+")
 
 
 def scratch_prefix() -> str:
-    """How the names of this process's temporary folders begin. What dead processes left is removed first."""
+    """Returns the prefix of this process's temporary folders, after removing those of dead processes."""
     for folder in Path(tempfile.gettempdir()).glob("penstock-*"):
         found = _NAME.fullmatch(folder.name)
         if found is not None and is_dead(found[1]):

@@ -1,6 +1,6 @@
-"""Where the embedded engine writes results to: a csv, json or parquet file, or standard output.
+"""The sinks of the embedded engine: a csv, json or parquet file, or standard output.
 
-A file is a draft, written piece by piece, and gets its name at the end: what has the name is whole.
+A file is a draft that is written piece by piece and gets its name at the end, when it is complete.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ STAMP = (("_ts", BIGINT), ("_op", STRING))
 
 
 class Sink(ABC):
-    """Takes results as they come. To leave it without `publish` is to take all of it back, where that can be done.
+    """Takes the results of each step. Without `publish` they are withdrawn, where that is possible.
 
-    To finish is apart from to publish, so that of several files none gets its name before all are on the disk.
+    Finishing is separate from publishing, so that no file gets its name before all files are on disk.
     """
 
     @abstractmethod
@@ -43,15 +43,15 @@ class Sink(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """All is written."""
+        """Flushes all results."""
 
     @abstractmethod
     def publish(self) -> None:
-        """What was finished is to be seen."""
+        """Makes finished results visible."""
 
     @abstractmethod
     def abandon(self) -> None:
-        """What was written is not whole, and is not to be. After `publish` nothing is done."""
+        """Withdraws incomplete results. After `publish` it does nothing."""
 
     @property
     @abstractmethod
@@ -59,7 +59,7 @@ class Sink(ABC):
 
 
 def open_sink(target: str, query: Query, title: str | None = None, *, overwrite: bool = False) -> Sink:
-    """The sink for a path that ends in csv, json or parquet, or for `-`, where a title tells queries apart.
+    """Returns the sink for a path that ends in csv, json or parquet, or for `-`, where a title tells queries apart.
 
     A file that exists is refused, or with `overwrite` replaced when the new one is whole.
     """
@@ -103,10 +103,10 @@ class _Printer(Sink):
         sys.stdout.flush()
 
     def publish(self) -> None:
-        """It has been seen already."""
+        """Does nothing: printed results are visible."""
 
     def abandon(self) -> None:
-        """What is printed stays."""
+        """Does nothing: printed results stay."""
 
     @property
     def is_published(self) -> bool:
@@ -217,7 +217,7 @@ def _csv_lines(results: pa.Table, columns: OutputColumns, zone: str) -> str:
 
 
 def csv_fields(results: pa.Table, columns: OutputColumns, zone: str = DEFAULT) -> list[pa.Array]:
-    """Each column of results as text; they are of a query of that zone."""
+    """Returns each column of results as text; they are of a query of that zone."""
     fields = []
     for (name, type_), column in zip(columns, results.columns, strict=True):
         values = _whole(column)
@@ -231,7 +231,7 @@ def csv_fields(results: pa.Table, columns: OutputColumns, zone: str = DEFAULT) -
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
-    """Texts with quotes around those that need them; so do those that would be NULL without quotes."""
+    """Quotes the texts that need quotes, and those that would be read as NULL without them."""
     needed = pc.match_substring_regex(texts, r'[",\r\n]|^(\\N)?$')
     if not pc.any(needed).as_py():
         return texts
@@ -240,7 +240,7 @@ def _quoted(texts: pa.Array) -> pa.Array:
 
 
 def json_lines(results: pa.Table, columns: OutputColumns, zone: str = DEFAULT) -> pa.Array:
-    """Each row as an object."""
+    """Returns each row as an object."""
     parts = [
         pc.binary_join_element_wise(f"{json.dumps(name)}: ", _json_texts(_whole(column), type_, zone), "")
         for (name, type_), column in zip(columns, results.columns, strict=True)
@@ -249,7 +249,7 @@ def json_lines(results: pa.Table, columns: OutputColumns, zone: str = DEFAULT) -
 
 
 def _json_texts(values: pa.Array, type_: Type, zone: str) -> pa.Array:
-    """Values as they stand in JSON: numbers as they are, times as text, BINARY in base64."""
+    """Returns values as JSON: times as text, BINARY in base64."""
     match type_.kind:
         case Kind.INT | Kind.BIGINT | Kind.BOOLEAN | Kind.DECIMAL:
             texts = texts_of(values, type_)
@@ -263,7 +263,7 @@ def _json_texts(values: pa.Array, type_: Type, zone: str) -> pa.Array:
 
 
 def _json_number(value: float) -> str:
-    """JSON has no NaN and no infinity, so these are text."""
+    """Returns a number as JSON; NaN and infinity, which JSON lacks, become text."""
     return repr(value) if abs(value) < float("inf") else json.dumps(repr(value))
 
 

@@ -1,7 +1,7 @@
 """Values as text, in csv and json: a text becomes a value, and a value a text, as a CAST makes it.
 
 Arrow reads most columns at once. Where it reads a text that no CAST would read, or does not read one, the CAST itself
-decides, so that a file means the same whoever reads it.
+decides, so that every engine reads the same values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NULL_TEXT = "\\N"
 
 
 def values_of(texts: pa.Array, type_: Type, zone: str = DEFAULT) -> tuple[pa.Array, int | None]:
-    """The values of texts, and the place of the first text that is none: there the value is NULL.
+    """Returns the values of texts, and the place of the first text that is none: there the value is NULL.
 
     Times that do not name a zone are what the clocks of `zone` show.
 
@@ -49,9 +49,9 @@ def values_of(texts: pa.Array, type_: Type, zone: str = DEFAULT) -> tuple[pa.Arr
 
 
 def texts_of(values: pa.Array, type_: Type, zone: str = DEFAULT) -> pa.Array:
-    """Values as text. BINARY is text in UTF-8; what is none is NULL.
+    """Returns values as text. BINARY is text in UTF-8; other bytes are NULL.
 
-    A TIMESTAMP is text in UTC. Who reads it in another zone, as queries of `zone` do, has to be told so: by a Z.
+    A TIMESTAMP is text in UTC; for queries of another `zone` it ends in Z.
 
     >>> from penstock.types import DOUBLE
     >>> texts_of(pa.array([1.5, None, float("nan")]), DOUBLE).to_pylist()
@@ -70,7 +70,7 @@ def texts_of(values: pa.Array, type_: Type, zone: str = DEFAULT) -> pa.Array:
 
 
 def per_distinct(values: pa.Array, text: Callable[[Any], str]) -> pa.Array:
-    """The text of each value, asked for once per distinct value."""
+    """Returns the text of each value, asked for once per distinct value."""
     coded = values.dictionary_encode()
     return pa.array([text(value) for value in coded.dictionary.to_pylist()], pa.string()).take(coded.indices)
 
@@ -102,7 +102,7 @@ def _at_once(texts: pa.Array, type_: Type, zone: str) -> pa.Array | None:
 
 
 def in_zone(shown: pa.Array, zone: str) -> pa.Array:
-    """The instants at which the clocks of a zone show times, which are an Arrow array of times without a zone.
+    """Returns the instants at which the clocks of a zone show times, which are an Arrow array of times without a zone.
 
     >>> in_zone(pa.array([0], pa.timestamp("us")), "+01:00").cast(pa.int64()).to_pylist()
     [-3600000000]

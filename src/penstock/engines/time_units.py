@@ -1,8 +1,8 @@
-"""Whether a BIGINT timestamp without a unit counts microseconds: its first value tells what it looks like.
+"""Checks whether a BIGINT timestamp without a unit counts microseconds, from its first value.
 
 As microseconds, today's epoch seconds lie in the first hour of 1970, milliseconds in its first weeks, and nanoseconds
 thousands of years ahead. Windows would then hold all rows, or none. Time that is simulated starts near 0: below a
-hundred seconds nobody is warned.
+hundred seconds there is no warning.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def warn_in_python(text: str) -> None:
 
 
 def likely_unit(value: int) -> TimeUnit | None:
-    """What a time counts that is probably not microseconds.
+    """Returns the unit of a time that probably does not count microseconds.
 
     >>> likely_unit(1_700_000_000), likely_unit(1_700_000_000_000_000), likely_unit(0)
     (<TimeUnit.SECONDS: (1000000, 1)>, None, None)
@@ -40,14 +40,14 @@ def likely_unit(value: int) -> TimeUnit | None:
 
 
 class UnitDoubts:
-    """Warns of each stream once."""
+    """Warns once for each stream."""
 
     def __init__(self, streams: Iterable[StreamDef], warn: Warn = warn_in_python) -> None:
         self._open = {stream.name: stream for stream in streams if _is_unsaid(stream)}
         self._warn = warn
 
-    def look(self, firsts: Mapping[str, int]) -> None:
-        """Takes the first instant of each stream; below 0 there is none yet."""
+    def examine(self, firsts: Mapping[str, int]) -> None:
+        """Examines the first instant of each stream; below 0 there is none yet."""
         if not self._open:
             return
         for name, first in firsts.items():

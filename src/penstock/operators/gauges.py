@@ -30,6 +30,9 @@ class Gauge:
     #: The names under which its memory lies, and what counts the rows in it.
     arrays: list[str] = field(default_factory=list)
     counts: list[Callable[[], int]] = field(default_factory=list)
+    #: The same for rows in flight, which wait at its leaf until their instant is closed.
+    in_flight_arrays: list[str] = field(default_factory=list)
+    in_flight: list[Callable[[], int]] = field(default_factory=list)
     #: What counts the rows that it left out because a declaration had ruled them out.
     ruled_out: list[Callable[[], int]] = field(default_factory=list)
     #: What counts the rows that it dropped because they waited too long.
@@ -65,6 +68,12 @@ class Gauge:
 
     def state_bytes(self, memory: Memory) -> int:
         return memory.nbytes_of(self.arrays)
+
+    def in_flight_rows(self) -> int:
+        return sum(count() for count in self.in_flight)
+
+    def in_flight_bytes(self, memory: Memory) -> int:
+        return memory.nbytes_of(self.in_flight_arrays) if self.in_flight_arrays else 0
 
 
 class Gauges:

@@ -6,23 +6,25 @@ over the same memory goes on where the other stopped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from penstock.algebra.physical import Keep, Scan
+from penstock.algebra.physical import Keep
 from penstock.algebra.relations import Project, Relation, Select, StreamKind
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
 from penstock.operators.gauges import Gauge
+from penstock.operators.inputs import InputManager
 from penstock.operators.netting import deleted, inserted, netted
 from penstock.operators.rstream import RelationStream
 from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.constraint_report import NOTHING_ON_DISK, OnDisk
-from penstock.plan.fragments import Fragment, Leaf, Plan
+from penstock.plan.fragments import Fragment, Plan
+from penstock.plan.sharing import NOTHING_SHARED
 from penstock.synopsis.deltas import Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
@@ -53,19 +55,26 @@ class Machine:
         self._root = self._builder.deltas(fragment.root)
         self._spills = [purge.spill for purge in self._builder.purges if purge.spill is not None]
         self._part = plan.forgetting.rows
-        self._streams = [_stream(route.leaf) for route in fragment.routes]
+        self._inputs = InputManager(fragment, memory, dictionary, stores.sharing if stores else NOTHING_SHARED)
+        for buffer in self._inputs.buffers:
+            self._builder.add_in_flight(buffer)
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
         if self._last and plan.kind is StreamKind.RSTREAM:
             self._rstream = RelationStream(memory, "rstream", self._width)
             self._ticks = Reorder(memory, "ticks", row_width(0))
-            self._builder.add_rstream(self._rstream.store, self._ticks, fragment.root.schema)
+            self._builder.add_rstream(self._rstream.store, fragment.root.schema)
         memory.restored = False
 
     def step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Deltas:
-        """Takes what arrived at each leaf, in the order of the routes, and closes all instants before `until`.
+        """Takes a step, and returns its results all at once."""
+        return merged(self.blocks(inputs, until, arrivals), len(self.fragment.root.schema))
 
-        `arrivals` are the instants at which rows of any input stream arrived, for RSTREAM.
+    def blocks(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Iterator[Deltas]:
+        """Takes what arrived at each input (`plan.inputs`), and closes all instants before `until`.
+
+        Yields the results in blocks, in the order of time, each before the next is computed. The step is complete when
+        all of them have been taken. `arrivals` are the instants at which rows of any input stream arrived, for RSTREAM.
         """
         for gauge in self.gauges:
             gauge.begin()
@@ -73,19 +82,17 @@ class Machine:
             spill.begin_step()
         forgets = self._builder.purges or self._builder.purges_within_step
         parts = self._parts(inputs, until) if forgets else [(inputs, until)]
-        results = []
         for number, (part, end) in enumerate(parts):
-            results.append(self._step(part, end, arrivals if number == 0 else None))
-        return merged(results, len(self.fragment.root.schema))
+            yield self._step(part, end, arrivals if number == 0 else None)
 
     def _parts(self, inputs: Sequence[Deltas], until: int) -> list[Part]:
         if self._part is not None or sum(map(len, inputs)) <= SLICE:
-            return slices(inputs, until, self._part or SLICE, self._streams)
+            return slices(inputs, until, self._part or SLICE)
         # Where much is kept anyway, parts that bring half as much add little to it, and cost less.
-        return slices(inputs, until, max(SLICE, self.state_rows() // 2), self._streams)
+        return slices(inputs, until, max(SLICE, self.state_rows() // 2))
 
     def _step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None) -> Deltas:
-        changes = self._root(Step(dict(enumerate(inputs)), until))
+        changes = self._root(Step(self._inputs.step(inputs, until), until))
         result = self._finished(changes, until, arrivals) if self._last else changes
         self._builder.end_step()
         if self._rstream is not None:
@@ -115,11 +122,22 @@ class Machine:
         return sum((gauge.spilled() for gauge in self.gauges), NOTHING_ON_DISK)
 
     def state_rows(self) -> int:
+        """Rows that operators keep; those in flight do not count."""
         return sum(gauge.state_rows() for gauge in self.gauges)
 
     def state_bytes(self, gauge: Gauge | None = None) -> int:
-        """Of one operator, or of all."""
-        return self._memory.nbytes() if gauge is None else gauge.state_bytes(self._memory)
+        """Bytes of one operator's state, or of all; rows in flight do not count."""
+        if gauge is not None:
+            return gauge.state_bytes(self._memory)
+        return self._memory.nbytes() - self.in_flight_bytes()
+
+    def in_flight_rows(self) -> int:
+        """Rows that arrived and wait until their instant is closed."""
+        return sum(gauge.in_flight_rows() for gauge in self.gauges)
+
+    def in_flight_bytes(self, gauge: Gauge | None = None) -> int:
+        """Bytes of the buffers in which rows wait: those of one operator's leaf, or all."""
+        return sum(each.in_flight_bytes(self._memory) for each in (self.gauges if gauge is None else [gauge]))
 
     @property
     def gauges(self) -> list[Gauge]:
@@ -148,17 +166,13 @@ Part = tuple[Sequence[Deltas], int]
 SLICE = 1 << 15
 
 
-def slices(inputs: Sequence[Deltas], until: int, size: int, streams: Sequence[object]) -> list[Part]:
-    """A step in parts, each up to an instant, so that rows which can go soon are not all there at once.
-
-    What several inputs read of a stream counts once.
-    """
-    largest = dict(sorted(zip(streams, inputs, strict=True), key=lambda each: len(each[1])))
-    count = round(sum(map(len, largest.values())) / size)
+def slices(inputs: Sequence[Deltas], until: int, size: int) -> list[Part]:
+    """A step in parts, each up to an instant, so that rows which can go soon are not all there at once."""
+    count = round(sum(map(len, inputs)) / size)
     if count < 2:
         return [(inputs, until)]
     ordered = [deltas.in_order() for deltas in inputs]
-    times = np.sort(np.concatenate([deltas.ts for deltas in largest.values()]))
+    times = np.sort(np.concatenate([deltas.ts for deltas in inputs]))
     cuts = np.unique(times[len(times) * np.arange(1, count) // count - 1] + 1)
     ends = [*cuts[cuts < until].tolist(), until]
     parts: list[Part] = []
@@ -171,11 +185,6 @@ def slices(inputs: Sequence[Deltas], until: int, size: int, streams: Sequence[ob
         parts.append((part, end))
         starts = stops
     return parts
-
-
-def _stream(leaf: Leaf) -> object:
-    """The stream that a leaf reads; or itself, if it receives rows of another fragment."""
-    return leaf.stream.name if isinstance(leaf, Scan) else leaf
 
 
 def root_join(root: Relation) -> PhysicalJoin | None:

@@ -29,8 +29,8 @@ def same_rows(route: Route) -> Hashable:
     """What decides which rows, of which columns, a window holds in a cell."""
     scan = route.leaf
     assert isinstance(scan, Scan)
-    dimensions = tuple(None if dimension is None else _bare(scan, dimension) for dimension in route.dimensions)
-    return contents(scan), _bare(scan, (output.expr for output in scan.outputs)), dimensions
+    dimensions = tuple(None if dimension is None else bare(scan, dimension) for dimension in route.dimensions)
+    return contents(scan), bare(scan, (output.expr for output in scan.outputs)), dimensions
 
 
 def contents(scan: Scan) -> Hashable:
@@ -38,11 +38,11 @@ def contents(scan: Scan) -> Hashable:
     spec: Hashable = scan.spec
     if isinstance(scan.spec, PartitionRows):
         inside = {output.column: output.expr for output in scan.outputs}
-        spec = PartitionRows, scan.spec.count, frozenset(_bare(scan, (inside[column] for column in scan.spec.by)))
-    return scan.stream.name, spec, frozenset(_bare(scan, scan.where))
+        spec = PartitionRows, scan.spec.count, frozenset(bare(scan, (inside[column] for column in scan.spec.by)))
+    return scan.stream.name, spec, frozenset(bare(scan, scan.where))
 
 
-def _bare(scan: Scan, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+def bare(scan: Scan, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
     """Expressions over a stream's own columns, without the name of the occurrence."""
     columns: Mapping[Column, Expr] = {column: replace(column, scope="") for column in scan.stream.schema}
     return tuple(substitute(expr, columns) for expr in exprs)
@@ -71,10 +71,16 @@ def _copies(scan: Scan) -> list[tuple[Expr, int]]:
     """What each column holds, and how many of the columns before it hold the same."""
     seen: Counter[Expr] = Counter()
     copies = []
-    for expr in _bare(scan, (output.expr for output in scan.outputs)):
+    for expr in bare(scan, (output.expr for output in scan.outputs)):
         copies.append((expr, seen[expr]))
         seen[expr] += 1
     return copies
+
+
+def positions(scan: Scan, wider: Scan) -> list[int]:
+    """Where each column of a scan is among those of one that computes all of them (`with_columns_of`)."""
+    places = {copy: place for place, copy in enumerate(_copies(wider))}
+    return [places[copy] for copy in _copies(scan)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +118,7 @@ def sharing(plans: Sequence[Plan]) -> Sharing:
     for what, found in by_contents.items():
         if len({number for number, _ in found}) > 1:
             scans = [scan for _, scan in found]
-            shared = SharedScan(what, scans[0], _with_columns_of(scans))
+            shared = SharedScan(what, scans[0], with_columns_of(scans))
             readers += [(scan, shared) for scan in scans]
     return Sharing(tuple(readers))
 
@@ -140,7 +146,7 @@ def _windows(relation: Relation, is_joined: bool) -> Iterator[Scan]:
             yield from _windows(below, number < len(joined))
 
 
-def _with_columns_of(scans: Sequence[Scan]) -> Scan:
+def with_columns_of(scans: Sequence[Scan]) -> Scan:
     """The first of windows that hold the same rows, with the columns of all."""
     first = scans[0]
     names: Mapping[Column, Expr] = {replace(column, scope=""): column for column in first.stream.schema}

@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog, StreamDef
-from penstock.engines.spark import revival
+from penstock.engines.spark import state_recovery
 from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.cell import CellProcessor
 from penstock.engines.spark.deferred import Deferred
-from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.sink import _Unpack
 from penstock.engines.spark.source import _PATH, _START, _PackControl, _PackStream
+from penstock.engines.spark.state_directory import StateDirectory
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
 from penstock.plan.forgetting import Forgetting
 from tests.engines.comparing import Log, logged, table
@@ -93,7 +93,7 @@ class PretendedSpark:
                 tasks += self._tasks(stream, taken)
             self._batch(tasks)
         self._batch([list(_PackControl(self.work)([pa.record_batch([pa.array(["close"])], names=["value"])]))])
-        Residences(self.work.run).remove()
+        StateDirectory(self.work.run).remove()
         return self.log
 
     def _files(self, stream: StreamDef, case: Case) -> list[pa.RecordBatch]:
@@ -141,9 +141,9 @@ class PretendedSpark:
         import pandas as pd
 
         if self.random.random() < 0.5:  # another worker
-            revival._kept.clear()
+            state_recovery._kept.clear()
         if self.random.random() < 0.3:  # another host
-            Residences(self.work.run).remove()
+            StateDirectory(self.work.run).remove()
         tries = 2 if self.random.random() < 0.3 else 1
         for _ in range(tries):
             state = self.states.get((level, key), _State()).copy()

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from penstock.algebra.expressions import Column
 from penstock.engines import owners
 from penstock.engines.lateness import NEVER, Progress
-from penstock.engines.spark import residence, revival
+from penstock.engines.spark import state_directory, state_recovery
 from penstock.engines.spark.addresses import OUT, Addresses, spark_hash
 from penstock.engines.spark.clock import Clock
 from penstock.engines.spark.lock import Lock
 from penstock.engines.spark.packing import Segment, instants_packet, opened, rows_packets
 from penstock.engines.spark.query import RunningQuery
-from penstock.engines.spark.residence import Residences, new_run
+from penstock.engines.spark.state_directory import StateDirectory, new_run
 from penstock.engines.spark.work import make_work
 from penstock.errors import PenstockError
 from penstock.synopsis.deltas import Deltas
@@ -90,24 +90,24 @@ def test_time_waits_for_the_slowest_stream_and_closes_once() -> None:
 
 
 def test_only_one_worker_can_claim_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(residence, "_place", lambda: tmp_path)
-    residences = Residences("run")
-    folder = residences.new(7)
+    monkeypatch.setattr(state_directory, "_place", lambda: tmp_path)
+    directory = StateDirectory("run")
+    folder = directory.new(7)
     assert folder is not None
     assert os.stat(folder).st_mode & 0o077 == 0
-    residences.release(folder, 7, "token")
-    assert residences.claim(7, "another") is None
-    claimed = residences.claim(7, "token")
+    directory.release(folder, 7, "token")
+    assert directory.claim(7, "another") is None
+    claimed = directory.claim(7, "token")
     assert claimed is not None
-    assert residences.claim(7, "token") is None
-    residences.remove()
+    assert directory.claim(7, "token") is None
+    directory.remove()
     assert not list(tmp_path.iterdir())
 
 
 def test_what_dead_drivers_left_is_cleared_and_what_may_be_in_use_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(residence, "_place", lambda: tmp_path)
+    monkeypatch.setattr(state_directory, "_place", lambda: tmp_path)
     home, number, started = owners.owner().split(".")
     ended = subprocess.Popen(["true"])
     ended.wait()
@@ -121,15 +121,15 @@ def test_what_dead_drivers_left_is_cleared_and_what_may_be_in_use_is_not(
     }
     folders = {}
     for name, (checkpoint, owner) in names.items():
-        monkeypatch.setattr(residence, "owner", lambda owner=owner: owner)
-        folders[name] = Residences(new_run(checkpoint))._folder
+        monkeypatch.setattr(state_directory, "owner", lambda owner=owner: owner)
+        folders[name] = StateDirectory(new_run(checkpoint))._folder
         folders[name].mkdir()
     monkeypatch.undo()
-    monkeypatch.setattr(residence, "_place", lambda: tmp_path)
+    monkeypatch.setattr(state_directory, "_place", lambda: tmp_path)
     old = tmp_path / f"penstock-{os.getuid()}-run"
     old.mkdir()
     os.utime(old, (0, 0))
-    assert Residences(new_run("/checkpoint")).new(0) is not None
+    assert StateDirectory(new_run("/checkpoint")).new(0) is not None
     left = {name for name, folder in folders.items() if folder.exists()}
     assert left == {"alive", "in a container", "nobody knows"}
     assert not old.exists()
@@ -165,23 +165,23 @@ sys.stdin.read()
 
 def test_another_worker_maps_what_the_last_one_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a look at the pages in Spark's state."""
-    monkeypatch.setattr(residence, "_place", lambda: tmp_path)
+    monkeypatch.setattr(state_directory, "_place", lambda: tmp_path)
     query, catalog = bound(example("join"))
     work = make_work(query, catalog, 1, None)
-    live = revival.take(work, 0, None, [])
+    live = state_recovery.take(work, 0, None, [])
     live.dictionary.encode(["a", b"b", 10**30])
     pages = dict(live.changes())
-    token = revival.keep(work, 0, live)
-    revival._kept.clear()
-    again = revival.take(work, 0, token, iter(lambda: pytest.fail("read the pages"), None))
+    token = state_recovery.keep(work, 0, live)
+    state_recovery._kept.clear()
+    again = state_recovery.take(work, 0, token, iter(lambda: pytest.fail("read the pages"), None))
     assert again.dictionary.values(np.arange(3)) == ["a", b"b", 10**30]
     assert not dict(again.changes())
-    rebuilt = revival.take(work, 0, token, pages.items())
+    rebuilt = state_recovery.take(work, 0, token, pages.items())
     assert rebuilt.dictionary.values(np.arange(3)) == ["a", b"b", 10**30]
 
 
 def test_without_space_machines_live_in_their_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(residence, "_place", lambda: tmp_path)
+    monkeypatch.setattr(state_directory, "_place", lambda: tmp_path)
     resize = Memory._resize
 
     def no_space(memory: Memory, name: str, data: Ints, rows: int) -> Ints:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engines.spark.residence import _place, new_run
+from penstock.engines.spark.state_directory import _place, new_run
 from penstock.errors import PenstockError
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import example

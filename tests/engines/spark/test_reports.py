@@ -16,7 +16,7 @@ from penstock.engines.spark.declared import declared_stream
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.output import _CsvFields, _JsonLines
 from penstock.engines.spark.query import RunningQuery
-from penstock.engines.spark.reports import SlowStart, SparkDied, explained, told
+from penstock.engines.spark.reports import SlowStart, SparkDied, error_of, explained
 from penstock.errors import PenstockError
 from penstock.sql import bind_text
 from penstock.types import BIGINT, BINARY, STRING, TIMESTAMP
@@ -30,14 +30,14 @@ def stream(using: str) -> StreamDef:
 
 
 def test_an_error_of_ours_comes_out_of_spark_as_it_was_raised() -> None:
-    error = told(
+    error = error_of(
         ["[STREAM_FAILED] ...", "Traceback ...\npenstock.errors.PenstockError: it is so\nhint: do this\n\tat x"]
     )
     assert (error.message, error.hint) == ("it is so", "do this")
 
 
 def test_an_error_of_python_is_told_without_its_trace() -> None:
-    error = told(
+    error = error_of(
         ["[STREAM_FAILED] it ended", "Job aborted\nTraceback (most recent call last):\n  ...\nValueError: five\n"]
     )
     assert error.message == "Spark stopped the query: ValueError: five"
@@ -46,7 +46,7 @@ def test_an_error_of_python_is_told_without_its_trace() -> None:
 def test_a_state_store_that_fails_has_a_hint_at_the_disk() -> None:
     """A worker does not get to know why: its connection ends."""
     trace = 'Traceback (most recent call last):\n  File "stateful_processor_api_client.py", line 462\nEOFError\n'
-    error = told(["[STREAM_FAILED] it ended", f"An exception was thrown from the Python worker: {trace}"])
+    error = error_of(["[STREAM_FAILED] it ended", f"An exception was thrown from the Python worker: {trace}"])
     assert error.message.startswith("Spark's state store failed")
     assert "space left on the disk of the checkpoint" in str(error)
 
@@ -60,7 +60,7 @@ def test_a_query_that_could_not_start_is_started_again(monkeypatch: pytest.Monke
     def wait(starts: int) -> Callable[[Callable[[], None]], None]:
         def waited(meanwhile: Callable[[], None]) -> None:
             if len(begun) < starts:
-                raise told(said)
+                raise error_of(said)
 
         return waited
 
@@ -96,7 +96,7 @@ STREAM_FAILED = "[STREAM_FAILED] Query [id = 6, runId = 7] terminated with excep
     ],
 )
 def test_a_damaged_checkpoint_is_called_so(said: list[str], reason: str) -> None:
-    error = told(said)
+    error = error_of(said)
     assert error.message.startswith("the checkpoint cannot be read, a file in it is damaged or missing: ")
     assert reason in error.message
     assert error.hint is not None
@@ -105,7 +105,7 @@ def test_a_damaged_checkpoint_is_called_so(said: list[str], reason: str) -> None
 
 def test_two_runs_on_one_checkpoint_are_told_apart_from_other_failures() -> None:
     said = "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 3."
-    assert told([STREAM_FAILED, said]).message.startswith("another run goes on from the same checkpoint")
+    assert error_of([STREAM_FAILED, said]).message.startswith("another run goes on from the same checkpoint")
 
 
 @pytest.mark.parametrize("error", [ConnectionRefusedError(111, "refused"), Py4JNetworkError("Answer is empty")])
@@ -119,7 +119,7 @@ def test_a_dead_java_process_is_called_so(error: Exception) -> None:
     "said", ["Cannot call methods on a stopped SparkContext.", "Job 3 cancelled because SparkContext was shut down"]
 )
 def test_a_query_that_ends_with_its_process_is_called_so(said: str) -> None:
-    assert isinstance(told([STREAM_FAILED, said]), SparkDied)
+    assert isinstance(error_of([STREAM_FAILED, said]), SparkDied)
 
 
 def test_a_call_that_java_answers_is_not_called_a_death() -> None:
@@ -130,9 +130,9 @@ def test_a_call_that_java_answers_is_not_called_a_death() -> None:
 @pytest.mark.parametrize(
     ("format_", "content", "message"),
     [
-        ("csv", "1,x,2\nmany,y,3\n", r":2: 'many' in column a is no BIGINT"),
+        ("csv", "1,x,2\nmany,y,3\n", r":2: 'many' in column a is not a BIGINT"),
         ("csv", "1,x,2\n1,y\n", r":2: 2 fields instead of 3"),
-        ("json", '{"a": 1, "ts": 2}\n{"a": 1, "t', r":2: this is no JSON"),
+        ("json", '{"a": 1, "ts": 2}\n{"a": 1, "t', r":2: this is not JSON"),
         ("parquet", "PAR1", r"it cannot be read as parquet"),
     ],
 )
@@ -143,7 +143,7 @@ def test_a_file_that_spark_could_not_read_is_told_with_its_line(
     file.write_text(content)
     definition = stream(f"{format_} OPTIONS (path '{tmp_path}')")
     with pytest.raises(PenstockError, match=message) as raised:
-        raise told([READ.format(file.as_uri()), "java.lang.Whatever"], [definition])
+        raise error_of([READ.format(file.as_uri()), "java.lang.Whatever"], [definition])
     assert "a b" in raised.value.message
 
 
@@ -151,7 +151,7 @@ def test_what_only_spark_cannot_read_has_a_hint(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("b,a,ts\nx,1,2\n")
     definition = stream(f"csv OPTIONS (path '{tmp_path}', header 'true')")
-    error = told(
+    error = error_of(
         [READ.format(file.as_uri()), "CSV header does not conform to the schema.\n Header: b, a"], [definition]
     )
     assert error.message == f"{file.as_uri()}: CSV header does not conform to the schema."

@@ -139,11 +139,11 @@ def test_what_a_session_lacks_is_said(spark: SparkSession, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("using", "content", "message"),
     [
-        ("csv", "1,x,,2\nmany,y,,3\n", r"a:2: 'many' in column a is no BIGINT"),
+        ("csv", "1,x,,2\nmany,y,,3\n", r"a:2: 'many' in column a is not a BIGINT"),
         ("csv", '1,x,,2\n1,"y,,3\n', r"a:2: the file ends inside a quoted field"),
         ("csv", "1,x,,2\n1,y", r"a:2: 2 fields instead of 4"),
-        ("json", '{"a": 1, "ts": 2}\n{"a": "many", "ts": 2}\n', r'a:2: "many" in a is no BIGINT'),
-        ("json", '{"a": 1, "ts": 2}\n{"a": 1, "t', r"a:2: this is no JSON"),
+        ("json", '{"a": 1, "ts": 2}\n{"a": "many", "ts": 2}\n', r'a:2: "many" in a is not a BIGINT'),
+        ("json", '{"a": 1, "ts": 2}\n{"a": 1, "t', r"a:2: this is not JSON"),
         ("parquet", {"a": [1], "ts": [2], "b": ["x"]}, r"a: has no column t"),
         ("parquet", {"a": ["1"], "ts": [2], "b": ["x"], "t": [None]}, r"a: column a holds string, not BIGINT"),
         ("parquet", "PAR1 and no more", r"a: it cannot be read as parquet"),

@@ -31,7 +31,8 @@ ODD = "a b%20c"
 
 def written(folder: str, batch: int, value: int, cell: int = 0) -> bytes:
     """A draft with one row."""
-    return write_results(pa.table({"_ts": [value], "_op": ["+"]}), folder, f"{batch:05d}-{cell:05d}-{QUERY}")
+    block = pa.table({"_ts": [value], "_op": ["+"]})
+    return write_results([block], block.schema, folder, f"{batch:05d}-{cell:05d}-{QUERY}")
 
 
 def in_folder(folder: str | Path) -> list[int]:
@@ -92,7 +93,8 @@ def test_files_that_were_named_and_not_logged_give_way(tmp_path: Path) -> None:
 def test_drafts_and_files_of_another_query_are_left_alone(tmp_path: Path) -> None:
     folder, log = str(tmp_path), KeptLog()
     other = f"00007-00000-{QUERY[:-1]}0"
-    write_results(pa.table({"_ts": [7]}), folder, other)
+    block = pa.table({"_ts": [7]})
+    write_results([block], block.schema, folder, other)
     (tmp_path / f"part-{other}.snappy.parquet").touch()
     (tmp_path / "part-00000-12345678-spark.snappy.parquet").touch()
     WrittenResults(folder, log).commit([written(folder, 0, 1)], 0)

@@ -1,11 +1,11 @@
-"""Addresses: where the cells of a plan live in Spark, and how packets reach them.
+"""Addresses: how packets reach the cells of a plan on Spark.
 
 An address is the number of one cell of one fragment. Fragments that receive nothing are at level 0, the others one
 level above those that they receive from, and each level is one stateful operator of the Spark query. A packet for a
 higher level travels through the operators below it in the group of a *carrier*, a cell of theirs that passes it on
 untouched: so each source is read once.
 
-Spark puts a group into the partition that the hash of its key says. Keys are searched so that the cells of a level
+Spark puts a group into the partition of its key's hash. Keys are searched so that the cells of a level
 fall into different partitions, and depend on nothing but the plan: a restart must find the state under the same keys.
 """
 
@@ -41,14 +41,14 @@ class Addresses:
         return self._first[fragment] + cell
 
     def key(self, address: int, level: int) -> int:
-        """The key of the group in which a packet for an address passes the operator of a level."""
+        """Returns the key of the group in which a packet for an address passes the operator of a level."""
         if address != OUT and self.level_of[address] == level:
             return self._keys[address]
         carriers = self._on_level[level]
         return self._keys[carriers[address % len(carriers)]]
 
     def at(self, level: int, key: int) -> int:
-        """The address whose group has a key."""
+        """Returns the address whose group has a key."""
         return self._found[level, key]
 
     def _search(self, partitions: int) -> list[int]:
@@ -66,7 +66,7 @@ class Addresses:
 
 
 def spark_hash(number: int) -> int:
-    """What Spark's `hash` says of an INT: Murmur3 with the seed 42.
+    """Returns Spark's `hash` of an INT: Murmur3 with the seed 42.
 
     >>> spark_hash(0), spark_hash(1)
     (933211791, -559580957)

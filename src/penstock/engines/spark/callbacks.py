@@ -1,7 +1,7 @@
 """The connections by which Java calls Python for a query: `foreachBatch` has one, with a thread that serves it.
 
-PySpark keeps both for as long as the application lives, so an application that starts and stops queries would hold ever
-more of them. They are closed when the query has ended.
+PySpark keeps both until the application ends, so an application that starts and stops queries would hold more and more
+of them. They are closed when the query has ended.
 """
 
 from __future__ import annotations

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,28 +19,27 @@ import pandas as pd  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import StreamKind
 from penstock.engines.lateness import Progress
-from penstock.engines.results import result_table
-from penstock.engines.spark import revival
+from penstock.engines.results import result_schema, result_table
+from penstock.engines.spark import state_recovery
 from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.clock import Clock
 from penstock.engines.spark.metrics import note
 from penstock.engines.spark.packing import Packet, PacketKind, opened, rows_packets
-from penstock.engines.spark.residence import Residences
-from penstock.engines.spark.revival import Live
-from penstock.engines.spark.source import by_cell
+from penstock.engines.spark.state_directory import StateDirectory
+from penstock.engines.spark.state_recovery import LiveMachine
 from penstock.engines.spark.work import Work
 from penstock.engines.spark.written import file_name, write_results
 from penstock.errors import PenstockError
 from penstock.retention.monitors import Violation
 from penstock.retention.sweep import sweep
-from penstock.synopsis.deltas import Deltas, no_deltas
+from penstock.synopsis.deltas import Deltas, no_deltas, one_after_the_other
 from penstock.synopsis.memory import Ints
 
-#: What the system says where there is no space, and where somebody has removed the folder of a machine.
+#: The errors of the system where there is no space, and where the folder of a machine was removed.
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REMOVED = errno.ENOENT
 
-#: Rows go to Spark in frames of about so many bytes: each frame has a price, and Arrow's batches a limit of 2 GB.
+#: Rows are handed to Spark in frames of about so many bytes: each frame has a cost, and Arrow's batches a 2 GB limit.
 _FRAME_BYTES = 16 << 20
 
 
@@ -53,7 +54,7 @@ class CellRow:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What a step makes: rows for the next operator, and for Spark's state the pages that changed, and the head."""
+    """The output of a step: rows for the next operator, and for Spark's state the changed pages and the head."""
 
     rows: list[CellRow]
     pages: list[tuple[str, bytes]]
@@ -66,7 +67,7 @@ class CellProcessor:
         self._level = level
 
     def attach(self, head: Any, pages: Any) -> None:
-        """From now on this is Spark's state (`deferred.state_of`)."""
+        """Attaches Spark's state (`deferred.state_of`)."""
         self._head, self._pages = head, pages
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
@@ -82,15 +83,15 @@ class CellProcessor:
             yield self._frame(held)
 
     def _passed(self, key: int, rows: Any) -> Iterator[CellRow]:
-        """What the next operator gets: packets that are for others, and what this step makes of its own."""
+        """Yields the rows for the next operator: packets for other cells, and the output of this step."""
         address = self._work.addresses.at(self._level, key)
         mine: list[bytes] = []
         for frame in rows:
-            for to, data, told in zip(frame["address"], frame["data"], frame["note"], strict=True):
+            for to, data, note_text in zip(frame["address"], frame["data"], frame["note"], strict=True):
                 if to == address:
                     mine.append(data)
                 else:
-                    yield CellRow(int(to), data, told)
+                    yield CellRow(int(to), data, note_text)
         yield from self._try_step(address, mine)
 
     def _frame(self, rows: list[CellRow]) -> pd.DataFrame:
@@ -112,10 +113,10 @@ class CellProcessor:
         return made.rows
 
     def _made(self, address: int, mine: list[bytes]) -> _Made:
-        """What a step makes, in shared memory if that has room for it.
+        """Steps the machine, in shared memory if that has space for it.
 
-        When a second try begins, nothing has been written to Spark's state, and the machine that the first one had is
-        thrown away: the second has one that is made again from what Spark's state holds.
+        Before the second attempt nothing has been written to Spark's state, and the machine of the first one is
+        discarded: the second attempt rebuilds it from Spark's state.
         """
         try:
             return self._made_once(address, mine, is_full=False)
@@ -123,23 +124,23 @@ class CellProcessor:
             if error.errno not in (*_NO_SPACE, _REMOVED):
                 raise
             if error.errno != _REMOVED:
-                Residences(self._work.run).give_up()
+                StateDirectory(self._work.run).mark_full()
         return self._made_once(address, mine, is_full=True)
 
     def _made_once(self, address: int, mine: list[bytes], *, is_full: bool) -> _Made:
         head = self._saved_head()
         token = head["token"] if head else None
-        live = revival.take(self._work, address, token, self._saved_pages(), is_full=is_full)
+        live = state_recovery.take(self._work, address, token, self._saved_pages(), is_full=is_full)
         try:
             step = CellStep(self._work, address, live, head)
             rows = list(step.run(mine))
             pages = list(live.changes())
-            token = revival.keep(self._work, address, live)
+            token = state_recovery.keep(self._work, address, live)
         except Violation as error:
-            revival.drop(live)
+            state_recovery.drop(live)
             raise _explained(error, is_first=head is None) from None
         except BaseException:
-            revival.drop(live)
+            state_recovery.drop(live)
             raise
         saved = {"fingerprint": self._work.fingerprint, "token": token, **step.saved()}
         return _Made(rows, pages, json.dumps(saved))
@@ -159,7 +160,7 @@ class CellProcessor:
 
 
 def changed_query(found: str = "", zone: str = "") -> PenstockError:
-    """What is wrong with a checkpoint whose query has the fingerprint `found`, and not that of a query of `zone`."""
+    """Returns the error for a checkpoint whose fingerprint `found` is not that of the query, which is of `zone`."""
     before = found.partition(" ")[2]
     if before and before != zone:
         return PenstockError(
@@ -173,7 +174,7 @@ def changed_query(found: str = "", zone: str = "") -> PenstockError:
 
 
 def _explained(error: Violation, *, is_first: bool) -> PenstockError:
-    """What helps after a violation: rows of earlier micro-batches cannot be put right any more."""
+    """Returns the error with advice: rows of earlier micro-batches cannot be corrected any more."""
     anew = "start with a new checkpoint folder and a new output folder"
     if is_first:
         return PenstockError(
@@ -192,31 +193,31 @@ def _explained(error: Violation, *, is_first: bool) -> PenstockError:
 class CellStep:
     """One step of a cell, apart from where its state is kept."""
 
-    def __init__(self, work: Work, address: int, live: Live, head: Mapping[str, Any] | None) -> None:
+    def __init__(self, work: Work, address: int, live: LiveMachine, head: Mapping[str, Any] | None) -> None:
         self._work, self._address, self._live = work, address, live
         number, self._cell = work.addresses.cells[address]
-        self._fragment = work.plan.fragments[number]
+        self._fragment, self._inputs = work.plan.fragments[number], work.inputs[number]
         fresh = Clock({stream.name: Progress() for stream in work.streams})
         self.clock = fresh if head is None else Clock.restored(head["clock"])
         #: Whether the machine has been given the static tables.
         self._has_tables = head is not None and bool(head["tables"])
 
     def saved(self) -> dict[str, Any]:
-        """What the next step must be told, besides the machine."""
+        """Returns what the next step needs besides the machine."""
         return {"clock": self.clock.saved(), "tables": self._has_tables}
 
     def run(self, packets: list[bytes]) -> Iterator[CellRow]:
-        schemas = [route.leaf.schema for route in self._fragment.routes]
-        came = [opened(data, schemas, self._live.dictionary) for data in packets]
-        self._read_time(came)
+        schemas = [input_.schema for input_ in self._inputs]
+        received = [opened(data, schemas, self._live.dictionary) for data in packets]
+        self._read_time(received)
         if self.clock.until > 0 and not self._has_tables:
             tables = self._work.tables.get(self._address, ())
-            came += [opened(data, schemas, self._live.dictionary) for data in tables]
+            received += [opened(data, schemas, self._live.dictionary) for data in tables]
             self._has_tables = True
-        arrivals = self._arrivals(came)
-        inputs = [self._input(came, leaf) for leaf in range(len(schemas))]
-        out = self._live.machine.step(inputs, self.clock.until, arrivals)
-        yield from self._sent(out)
+        arrivals = self._arrivals(received)
+        arrived = [self._arrived(received, number) for number in range(len(schemas))]
+        blocks = self._live.machine.blocks(arrived, self.clock.until, arrivals)
+        yield from self._results(blocks) if self._fragment is self._work.plan.last else self._exchanged(blocks)
         sweep(self._live.dictionary, [self._live.machine])
         yield CellRow(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, self._is_clock))
 
@@ -224,18 +225,18 @@ class CellStep:
     def _is_clock(self) -> bool:
         return self._address == self._work.addresses.clock
 
-    def _read_time(self, came: list[Packet]) -> None:
-        self.clock.read([marker for packet in came for marker in packet.segments], self._work.delays)
-        if any(packet.kind is PacketKind.CLOSE for packet in came):
+    def _read_time(self, received: list[Packet]) -> None:
+        self.clock.read([marker for packet in received for marker in packet.segments], self._work.delays)
+        if any(packet.kind is PacketKind.CLOSE for packet in received):
             self.clock.close(self._work.horizon, self._work.own)
 
-    def _arrivals(self, came: list[Packet]) -> Ints:
-        """The instants at which rows of any stream arrived, for RSTREAM.
+    def _arrivals(self, received: list[Packet]) -> Ints:
+        """Returns the instants at which rows of any stream arrived, for RSTREAM.
 
-        Only the clock's cell gets them; it counts who was late.
+        Only the clock's cell receives them; it counts late rows.
         """
         arrived = []
-        for packet in came:
+        for packet in received:
             if packet.kind is PacketKind.INSTANTS:
                 assert packet.segment is not None
                 assert packet.deltas is not None
@@ -245,9 +246,9 @@ class CellStep:
                     arrived.append(packet.deltas.ts[~late])
         return np.unique(np.concatenate(arrived)) if arrived else np.zeros(0, np.int64)
 
-    def _input(self, came: list[Packet], leaf: int) -> Deltas:
-        """What came for a leaf, in the order of arrival, without what is late."""
-        mine = [packet for packet in came if packet.kind is PacketKind.ROWS and packet.leaf == leaf]
+    def _arrived(self, received: list[Packet], number: int) -> Deltas:
+        """Returns the rows that arrived for an input, in the order of arrival, without late ones."""
+        mine = [packet for packet in received if packet.kind is PacketKind.ROWS and packet.input == number]
         mine.sort(key=lambda packet: (packet.segment or packet.sender, packet.sequence))
         parts = []
         for packet in mine:
@@ -257,31 +258,33 @@ class CellStep:
             else:
                 on_time = packet.deltas.ts >= self.clock.earliest[packet.segment]
                 parts.append(packet.deltas if on_time.all() else packet.deltas.take(on_time))
-        if not parts:
-            return no_deltas(len(self._fragment.routes[leaf].leaf.schema))
-        return Deltas(
-            np.concatenate([part.ts for part in parts]),
-            np.concatenate([part.weight for part in parts]),
-            np.concatenate([part.rows for part in parts]),
-        )
+        return one_after_the_other(parts) if parts else no_deltas(len(self._inputs[number].schema))
 
-    def _sent(self, out: Deltas) -> Iterator[CellRow]:
+    def _exchanged(self, blocks: Iterable[Deltas]) -> Iterator[CellRow]:
+        """Yields the packets for other fragments; those of one receiver are numbered in the order of time."""
         schema, dictionary = self._fragment.root.schema, self._live.dictionary
-        if self._fragment is self._work.plan.last:
-            yield from self._results(out)
-        for exchange in self._work.exchanges.get(self._fragment.number, ()):
-            picked, cells = exchange.router.cells(out.rows, dictionary)
-            for cell, rows in by_cell(cells, out.take(picked)):
-                to = self._work.addresses.of(exchange.fragment, cell)
-                for packet in rows_packets(rows, schema, dictionary, exchange.leaf, self._address):
-                    yield CellRow(to, packet)
+        numbers: Counter[tuple[int, int]] = Counter()
+        for block in blocks:
+            for exchange in self._work.exchanges.get(self._fragment.number, ()):
+                for cell, rows in exchange.routed(block, dictionary).by_cell():
+                    to = self._work.addresses.of(exchange.fragment, cell)
+                    first = numbers[to, exchange.input]
+                    for packet in rows_packets(rows, schema, dictionary, exchange.input, self._address, first=first):
+                        numbers[to, exchange.input] += 1
+                        yield CellRow(to, packet)
 
-    def _results(self, out: Deltas) -> Iterator[CellRow]:
+    def _results(self, blocks: Iterable[Deltas]) -> Iterator[CellRow]:
         dictionary, folder = self._live.dictionary, self._work.out
         if folder is None:
-            for packet in rows_packets(out, self._fragment.root.schema, dictionary, 0, self._address):
-                yield CellRow(OUT, packet)
-        elif len(out) or self._is_clock:
-            results = result_table(out, self._work.schema, dictionary)
-            # One cell writes a file even of nothing, so that the folder always says which columns there are.
-            yield CellRow(OUT, write_results(results, folder, file_name(self._cell)))
+            for block in blocks:
+                for packet in rows_packets(block, self._fragment.root.schema, dictionary, 0, self._address):
+                    yield CellRow(OUT, packet)
+            return
+        tables = (result_table(block, self._work.schema, dictionary) for block in blocks if len(block))
+        first = next(tables, None)
+        # One cell writes a file even of nothing, so that the folder always says which columns there are.
+        if first is not None or self._is_clock:
+            schema = result_schema(self._work.schema)
+            yield CellRow(
+                OUT, write_results(chain([first] if first else [], tables), schema, folder, file_name(self._cell))
+            )

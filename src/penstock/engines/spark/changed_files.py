@@ -17,9 +17,9 @@ from penstock.errors import PenstockError
 
 
 def refuse_rewritten(checkpoint: str | None, out: str | None) -> None:
-    """Refuses to go on from a checkpoint if such a file was rewritten.
+    """Refuses to continue from a checkpoint if such a file was rewritten.
 
-    Folders that are not the machine's are None; there nobody looks.
+    Folders that are not local are None, and are not checked.
     """
     if checkpoint is None or out is None:
         return
@@ -46,13 +46,13 @@ def refuse_rewritten(checkpoint: str | None, out: str | None) -> None:
 
 
 def _numbers(log: Path) -> set[int]:
-    """The numbers of a log's entries; every few entries one repeats all before it."""
+    """Returns the numbers of a log's entries; every few entries one repeats all before it."""
     names = [path.name.removesuffix(".compact") for path in log.glob("*")]
     return {int(name) for name in names if name.isdigit()}
 
 
 def _files(checkpoint: Path, number: int) -> Iterator[tuple[Path, int]]:
-    """The local files of a micro-batch, and when each was changed, in milliseconds, as it was listed."""
+    """Yields the local files of a micro-batch, and when each was changed, in milliseconds, as it was listed."""
     until, since = _ends(checkpoint, number), _ends(checkpoint, number - 1)
     for source, end in until.items():
         for entry in _entries(checkpoint / "sources" / str(source)):
@@ -62,7 +62,7 @@ def _files(checkpoint: Path, number: int) -> Iterator[tuple[Path, int]]:
 
 
 def _ends(checkpoint: Path, number: int) -> dict[int, int]:
-    """How far each source of files has been read by a micro-batch, in entries of the source's log."""
+    """Returns how far each source of files has been read by a micro-batch, in entries of the source's log."""
     log = checkpoint / "offsets" / str(number)
     lines = log.read_text().splitlines()[2:] if log.exists() else []
     offsets = [json.loads(line) if line.startswith("{") else {} for line in lines]

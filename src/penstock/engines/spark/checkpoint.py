@@ -2,7 +2,7 @@
 
 `<checkpoint>/penstock/fingerprint` says which query the checkpoint is of. `<checkpoint>/penstock/control` is a source
 of the query from its first start on: a file that appears there closes time. Paths are Hadoop's, so the folder may be
-anywhere that Spark can write to. `<checkpoint>/penstock/lock` is held by the run that goes on from the checkpoint.
+anywhere that Spark can write to. `<checkpoint>/penstock/lock` is held by the run that continues from the checkpoint.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Checkpoint:
 
     @property
     def full_path(self) -> str:
-        """The folder's own path, whatever it was called by."""
+        """Returns the folder's own path, whatever it was called by."""
         at = self._path(self.folder)
         return str(at.getFileSystem(self._hadoop()).makeQualified(at).toUri())
 
@@ -36,7 +36,7 @@ class Checkpoint:
         """Makes the folder this query's own, or refuses if it is another's, or its results are not those in `out`."""
         found = self._read(self._fingerprint)
         if found is not None:
-            self._take_lock()  # before a run that goes on makes any of what follows look wrong
+            self._take_lock()  # first, or a run that is active would make the following checks fail
         if self._holds("offsets"):
             if found is None:
                 message = f"{self.folder} is the checkpoint of a Spark query that Penstock did not start"
@@ -51,7 +51,7 @@ class Checkpoint:
             self._write(self._fingerprint, work.fingerprint)
 
     def release(self) -> None:
-        """Lets another run go on from the checkpoint."""
+        """Releases the lock, so that another run can continue from the checkpoint."""
         if self._lock is not None:
             self._lock.release()
 
@@ -66,7 +66,7 @@ class Checkpoint:
             raise PenstockError(message, "choose a folder that can be written") from error
 
     def _check_results(self, out: str) -> None:
-        """Spark numbers micro-batches from the checkpoint on, and leaves out those whose numbers the results have."""
+        """Checks the results: Spark skips micro-batches whose numbers the results have."""
         # A run that ended before its first micro-batch has left the folder of the log, and nothing in it.
         has_results = self._has_files(f"{out.rstrip('/')}/_spark_metadata")
         if has_results and not self._holds("offsets"):
@@ -77,7 +77,7 @@ class Checkpoint:
             raise PenstockError(f"{out}: it does not hold the results that the checkpoint goes on from", hint)
 
     def _holds(self, log: str) -> bool:
-        """Whether one of Spark's logs of micro-batches has begun."""
+        """Returns whether one of Spark's logs of micro-batches has begun."""
         return self._has_files(f"{self.folder}/{log}")
 
     def _has_files(self, folder: str) -> bool:
@@ -86,11 +86,11 @@ class Checkpoint:
         return bool(files.exists(at)) and any(not f.getPath().getName().startswith(".") for f in files.listStatus(at))
 
     def control(self) -> DataFrame:
-        """The control files as a stream."""
+        """Returns the control files as a stream."""
         return self._spark.readStream.text(self._control)
 
     def close(self) -> None:
-        """Says that no more rows come. To say it again changes nothing."""
+        """Writes that no more rows arrive. Writing it again has no effect."""
         if self._read(f"{self._control}/close") is None:
             self._write(f"{self._control}/close", "close\n")
 

@@ -1,4 +1,4 @@
-"""A cell's clock: how far each stream has come, and which instants are closed.
+"""A cell's clock: how far each stream has been read, and which instants are closed.
 
 Every cell gets the markers of every segment, so all of them read the same time, whatever tasks Spark made of the
 input. Files of a micro-batch arrived in the order of their names; what came before a file decides which of its rows are

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 
 class Committed:
-    """Follows the log that Spark's file sink keeps. Every few batches a log file repeats all that came before."""
+    """Follows the log that Spark's file sink keeps. Every few batches a log file repeats all earlier entries."""
 
     def __init__(self, folder: Path) -> None:
         self._log = folder / "_spark_metadata"
@@ -20,7 +20,7 @@ class Committed:
         self._seen: set[str] = set()
 
     def new(self) -> Iterator[pa.Table]:
-        """The results of the micro-batches that were committed since the last call, each in the order of time."""
+        """Yields the results of the micro-batches that were committed since the last call, in the order of time."""
         while (log := self._next()) is not None:
             self._batch += 1
             entries = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]

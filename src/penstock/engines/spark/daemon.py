@@ -1,14 +1,17 @@
-"""The process that Spark's Python workers are forked from. It does what each of them needs, once for all of them."""
+"""The process that Spark's Python workers are forked from: it loads what each of them needs, once for all of them."""
 
 import gc
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.daemon import manager
 
-import penstock.engines.spark.cell
-import penstock.engines.spark.sink
-import penstock.engines.spark.source  # noqa: F401
-from penstock.engines.embedded import EmbeddedEngine
+import penstock.engines.spark.sink  # noqa: F401
+from penstock.engines.spark.addresses import OUT
+from penstock.engines.spark.cell import CellStep
+from penstock.engines.spark.packing import Segment, close_packet
+from penstock.engines.spark.source import SourceTask
+from penstock.engines.spark.state_recovery import new_machine
+from penstock.engines.spark.work import Work, make_work
 from penstock.sql import bind_text
 
 _QUERIES = """
@@ -22,18 +25,29 @@ FROM a [RANGE 1 SECOND SLIDE 1 SECOND] GROUP BY k;
 
 
 def load_kernels() -> None:
-    """Runs small queries, for which the kernels of most queries are read from the disk, or compiled."""
+    """Runs small queries, so that the kernels of most queries are read from the disk, or compiled."""
     script = bind_text(_QUERIES).checked()
     for query in script.queries:
-        engine = EmbeddedEngine(query, script.catalog, cells=2)
-        for stream in engine.streams:
-            engine.push(stream, pa.record_batch({"k": [1, 2], "v": [1, 2], "ts": [1, 2]}))
-        engine.finish()
+        _run(make_work(query, script.catalog, cells=2, horizon=None))
+
+
+def _run(work: Work) -> None:
+    """Packs a few rows, and steps every cell once; a cell comes after those that send to it."""
+    packets: list[list[bytes]] = [[] for _ in work.addresses.cells]
+    for stream in work.streams:
+        task = SourceTask(work, stream)
+        task.take(Segment(stream.name, "", 0), pa.record_batch({"k": [1, 2], "v": [1, 2], "ts": [1, 2]}))
+        for address, data in task.ended():
+            packets[address].append(data)
+    for address, received in enumerate(packets):
+        for row in CellStep(work, address, new_machine(work, address), None).run([*received, close_packet()]):
+            if row.address != OUT and row.data is not None:
+                packets[row.address].append(row.data)
 
 
 if __name__ == "__main__":
     load_kernels()
-    # After every task a worker looks for garbage. It need not look at what it was born with, which is most that it has.
+    # A worker collects garbage after every task. What it was forked with is most of its memory, and stays.
     gc.collect()
     gc.freeze()
     manager()

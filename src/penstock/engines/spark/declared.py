@@ -2,7 +2,7 @@
 
 Local csv, json and parquet files are read by the embedded engine's readers, unless an option is Spark's alone. Where
 Spark reads them, its options are set so that they mean nearly the same: `\\N` and an empty field are NULL, and text
-that is no value of its type is an error, unless OPTIONS say otherwise.
+that is not a value of its type is an error, unless OPTIONS say otherwise.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from penstock.engines.paths import check_not_empty, files_of
 from penstock.engines.planning import read_by
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.listing import ListedFiles, listed_files, reading_options
-from penstock.engines.spark.reports import causes, local_path, relayed, told_once
+from penstock.engines.spark.reports import causes, local_path, plain_message, relayed
 from penstock.engines.spark.session import session_zone
 from penstock.engines.spark.types import spark_type
 from penstock.errors import PenstockError
@@ -50,7 +50,7 @@ _DEFAULTS: dict[str, dict[str, str]] = {
 def frames_of(
     planned: Plan, catalog: Catalog, spark: SparkSession, handed: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, DataFrame | ListedFiles], dict[str, DataFrame]]:
-    """The streams and the tables that a plan reads: those that were handed over, and the others as declared."""
+    """Returns the streams and the tables that a plan reads: those that were handed over, and the others as declared."""
     handed = handed or {}
     streams, tables = read_by([planned], catalog)
     for stream in streams:
@@ -103,7 +103,7 @@ def declared_table(spark: SparkSession, table: TableDef) -> DataFrame:
 
 
 def _read(table: TableDef, files: Iterable[str], options: Mapping[str, str]) -> pa.Table:
-    """The rows of a table, by the embedded engine's reader."""
+    """Returns the rows of a table, by the embedded engine's reader."""
     declared = [attribute for attribute in table.attributes if not attribute.virtual]
     read = FORMATS[_connector(table).format.lower()].read
     paths = sorted(path for file in files if (path := local_path(file)) is not None)
@@ -125,7 +125,7 @@ def _check_path(connector: Connector, reader: str) -> None:
 
 
 def _local(connector: Connector) -> str | None:
-    """The path of a source on this machine, unless it is a pattern, of which Spark knows more kinds."""
+    """Returns the path of a source on this machine; None for a pattern, which Spark has to expand."""
     path = {name.lower(): value for name, value in connector.options}.get("path")
     if path is None or any(sign in path for sign in "*?[{"):
         return None
@@ -134,7 +134,7 @@ def _local(connector: Connector) -> str | None:
 
 
 def _as_pattern(file: str) -> str:
-    """Spark streams from folders and from patterns. This one fits one file only."""
+    """Returns a pattern that matches one file only, because Spark streams from folders and patterns."""
     folder, name = os.path.split(os.path.abspath(file))
     return f"{folder}/[{name[0]}]{name[1:]}"
 
@@ -144,13 +144,13 @@ def _explained(definition: StreamDef | TableDef) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        said = told_once(causes(error)[0])
+        said = plain_message(causes(error)[0])
         known = _PACKAGES.get(definition.connector.format.lower()) if definition.connector else None
-        hint = known if known and "Failed to find" in said else "look at what stands behind USING in its declaration"
+        hint = known if known and "Failed to find" in said else "check what follows USING in its declaration"
         raise PenstockError(f"{definition.name} cannot be read: {said}", hint) from relayed(error)
 
 
-#: What makes Spark know formats that its installation lacks.
+#: How to add formats that an installation of Spark lacks.
 _PACKAGES = {
     "kafka": "start Spark with its package: "
     f'.config("spark.jars.packages", "org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}")'

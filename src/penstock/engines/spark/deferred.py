@@ -1,8 +1,8 @@
-"""The processor that Spark is given for an operator: a cell processor that is not made before rows come.
+"""The processor that Spark gets for an operator: a cell processor that is not unpickled before rows arrive.
 
 When a query starts, Spark runs a Python process of its own for each operator, just to ask which state it will have. A
-cell processor brings compiled kernels and all that with it, so it stays pickled until it is needed, and this module
-imports nothing that Spark has not.
+cell processor loads compiled kernels, so it stays pickled until it is needed, and this module imports nothing but
+PySpark.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAME, _PAGE = StructType([StructField("name", StringType())]), StructType([Stru
 
 
 def state_of(handle: StatefulProcessorHandle) -> tuple[Any, Any]:
-    """What a cell keeps in Spark's state: its head, and the pages of its machine's memory."""
+    """Returns a cell's variables in Spark's state: its head, and the pages of its machine's memory."""
     return handle.getValueState("head", _HEAD), handle.getMapState("pages", _NAME, _PAGE)
 
 
@@ -43,5 +43,5 @@ class Deferred(StatefulProcessor):
 
 @lru_cache(maxsize=16)
 def _made(pickled: bytes) -> Any:
-    """The processor, made once per worker. It keeps nothing between two calls but what it was made with."""
+    """Returns the processor, made once per worker. It keeps nothing between two calls but what it was made with."""
     return cloudpickle.loads(pickled)

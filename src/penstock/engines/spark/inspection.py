@@ -1,7 +1,7 @@
-"""Files of which Spark would make something else without a word: these are refused.
+"""Inspection of files: those that Spark would silently misread are refused.
 
 Spark reads a column that a parquet file does not have as NULL, and takes a csv file that was cut off inside quotes for
-one that ends there. Files on other file systems than this machine's cannot be looked into from Python.
+one that ends there. Files on other file systems than this machine's cannot be inspected from Python.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.errors import PenstockError
 
 
 def inspect(file: str, definition: StreamDef | TableDef) -> None:
-    """Looks into a file of a declared source, whose name is Spark's."""
+    """Inspects a file of a declared source; `name` is Spark's URI."""
     path = local_path(file)
     if path is None or definition.connector is None:
         return
@@ -36,6 +36,6 @@ def _inspect_parquet(path: Path, definition: StreamDef | TableDef) -> None:
     try:
         names = pq.read_schema(path).names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        hint = "it is no parquet file, or it is cut off or damaged"
+        hint = "it is not a parquet file, or it is cut off or damaged"
         raise PenstockError(f"{path}: it cannot be read as parquet: {error}", hint) from error
     spelled(names, [attribute for attribute in definition.attributes if not attribute.virtual], str(path))

@@ -48,12 +48,12 @@ class ListedFiles:
     #: One column, the names as URIs.
     frame: DataFrame
     format: str
-    #: What the reader of the format is to know.
+    #: The options of the format's reader.
     options: Mapping[str, str]
 
 
 def listed_files(spark: SparkSession, connector: Connector, given: Mapping[str, str]) -> ListedFiles | None:
-    """The files of a declared stream, or None where only Spark can read them."""
+    """Returns the files of a declared stream, or None where only Spark can read them."""
     options = reading_options(spark, connector)
     if options is None:
         return None
@@ -64,7 +64,7 @@ def listed_files(spark: SparkSession, connector: Connector, given: Mapping[str, 
 
 
 def reading_options(spark: SparkSession, connector: Connector) -> dict[str, str] | None:
-    """The options with which the embedded engine's reader reads a source, or None where only Spark can."""
+    """Returns the options with which the embedded engine's reader reads a source, or None where only Spark can."""
     options = {name.lower(): value for name, value in connector.options}
     known = FORMATS.get(connector.format.lower())
     if known is None or "path" not in options or options.get("mode", "failfast").lower() not in MODES:
@@ -77,7 +77,7 @@ def reading_options(spark: SparkSession, connector: Connector) -> dict[str, str]
 
 
 def _is_local(spark: SparkSession, path: str) -> bool:
-    """Whether a path is one of the operating system's, which Python can open."""
+    """Returns whether a path is one of the operating system's, which Python can open."""
     context = spark.sparkContext
     assert context._jvm is not None
     at = context._jvm.org.apache.hadoop.fs.Path(path)

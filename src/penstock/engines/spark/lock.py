@@ -1,4 +1,4 @@
-"""The lock of a checkpoint: one run at a time goes on from it.
+"""The lock of a checkpoint: one run at a time continues from it.
 
 It is a lock on a file, which the system releases when the process that holds it ends, however that happens. It exists
 where the folder is one of the machine's; elsewhere Spark notices that two runs write to the same logs.

@@ -1,8 +1,8 @@
-"""Packets: what travels between sources and cells, each one binary value for Spark.
+"""Packets travel between sources and cells, each as one binary value for Spark.
 
 A packet is a short header of JSON and raw arrays: of each column the distance from its least number, in as few bytes as
 that fits. Codes of a dictionary mean nothing elsewhere, so a packet of rows brings the values that its codes stand for,
-and whoever opens it gives them codes of its own.
+and the receiver gives them codes of its own dictionary.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ PACKET_BYTES = 384 << 10
 
 
 class PacketKind(Enum):
-    #: Rows of a leaf.
+    #: Rows of an input.
     ROWS = "rows"
     #: What a source's task has read: the segments, and how far each brings its stream.
     MARKER = "marker"
     #: The timestamps of a segment's rows, and how many rows have each.
     INSTANTS = "instants"
-    #: No more rows come.
+    #: No more rows arrive.
     CLOSE = "close"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A stretch of a stream's arrivals that one task read in order: a block of a file, or a partition of a source.
+    """Arrivals of a stream that one task read in order: a block of a file, or a partition of a source.
 
     Segments of a micro-batch arrived in their own order: by name, then by where they start.
     """
@@ -56,8 +56,8 @@ class Segment:
 @dataclass(frozen=True, slots=True)
 class Packet:
     kind: PacketKind
-    leaf: int = -1
-    #: Where it comes from: a segment of a stream, or the address of a cell.
+    input: int = -1
+    #: Its origin: a segment of a stream, or the address of a cell.
     segment: Segment | None = None
     sender: int = -1
     #: Packets of one origin are in the order of these.
@@ -67,7 +67,7 @@ class Packet:
 
 
 def rows_packets(
-    deltas: Deltas, schema: Schema, dictionary: Dictionary, leaf: int, origin: Segment | int, *, first: int = 0
+    deltas: Deltas, schema: Schema, dictionary: Dictionary, input_: int, origin: Segment | int, *, first: int = 0
 ) -> Iterator[bytes]:
     """Rows as packets, numbered from `first`."""
     most = max(1, PACKET_BYTES // (8 * (1 + row_width(len(schema)))))
@@ -75,7 +75,7 @@ def rows_packets(
         end = start + most
         part = Deltas(deltas.ts[start:end], deltas.weight[start:end], deltas.rows[start:end])
         rows, values = _with_own_codes(part.rows, schema, dictionary)
-        header: dict[str, Any] = {"kind": PacketKind.ROWS.value, "leaf": leaf, "sequence": first + number}
+        header: dict[str, Any] = {"kind": PacketKind.ROWS.value, "input": input_, "sequence": first + number}
         header |= {"columns": len(schema), "rows": len(part), "origin": _origin(origin)}
         numbers = [part.ts, part.weight, *rows.T]
         yield _packed(header | {"values": values} if values else header, numbers)
@@ -87,7 +87,7 @@ def marker_packet(segments: list[tuple[Segment, Progress]]) -> bytes:
 
 
 def instants_packet(ts: Ints, segment: Segment) -> bytes:
-    """Each timestamp but the first is sent as its distance from the one before: these are small numbers."""
+    """Packs timestamps: each but the first is sent as its distance from the one before, which is a small number."""
     in_order = ts if bool((ts[1:] >= ts[:-1]).all()) else np.sort(ts)
     starts = np.concatenate(([0], np.flatnonzero(in_order[1:] != in_order[:-1]) + 1))
     instants, counts = in_order[starts], np.diff(starts, append=len(ts))
@@ -100,16 +100,16 @@ def close_packet() -> bytes:
 
 
 def opened(data: bytes, schemas: list[Schema], dictionary: Dictionary) -> Packet:
-    """The packet; its rows have codes of this dictionary. `schemas` are those of the leaves."""
+    """Returns the packet; its rows have codes of this dictionary. `schemas` are those of the inputs."""
     (length,) = struct.unpack_from("<q", data)
     header = json.loads(data[8 : 8 + length])
     kind = PacketKind(header["kind"])
     match kind:
         case PacketKind.ROWS:
-            deltas = _opened_rows(header, data[8 + length :], schemas[header["leaf"]], dictionary)
+            deltas = _opened_rows(header, data[8 + length :], schemas[header["input"]], dictionary)
             origin = header["origin"]
             segment, sender = (None, origin) if isinstance(origin, int) else (Segment(*origin), -1)
-            return Packet(kind, header["leaf"], segment, sender, header["sequence"], deltas=deltas)
+            return Packet(kind, header["input"], segment, sender, header["sequence"], deltas=deltas)
         case PacketKind.INSTANTS:
             deltas = _opened_instants(header, data[8 + length :])
             return Packet(kind, segment=Segment(*header["origin"]), deltas=deltas)
@@ -124,7 +124,7 @@ def values_text(values: Sequence[Interned | None]) -> str:
 
 
 def read_values(text: str | bytes) -> list[Any]:
-    """The values of `values_text`.
+    """Returns the values of `values_text`.
 
     >>> read_values(values_text(["a", b"b", None, 10**30]))
     ['a', b'b', None, 1000000000000000000000000000000]
@@ -133,10 +133,10 @@ def read_values(text: str | bytes) -> list[Any]:
 
 
 def _packed(header: dict[str, Any], columns: list[Ints]) -> bytes:
-    """A header that says how each column of numbers is packed, and what it is packed into."""
+    """Returns a header that says how each column of numbers is packed, and what it is packed into."""
     packed = [_narrowed(column) for column in columns]
-    told = [[least, None if away is None else away.dtype.str] for least, away in packed]
-    text = json.dumps(header | {"packed": told}).encode()
+    described = [[least, None if away is None else away.dtype.str] for least, away in packed]
+    text = json.dumps(header | {"packed": described}).encode()
     text += b" " * (-len(text) % 8)
     pieces = [struct.pack("<q", len(text)), text]
     for _, away in packed:
@@ -159,7 +159,7 @@ def _widen(header: dict[str, Any], data: bytes, columns: list[Ints]) -> None:
 
 
 def _narrowed(numbers: Ints) -> tuple[int, NDArray[Any] | None]:
-    """The least number, and how far each is from it, in as few bytes as that fits; None where all are alike.
+    """Returns the least number, and how far each is from it, in as few bytes as that fits; None where all are alike.
 
     >>> _narrowed(np.array([1000, 1003, 1000]))
     (1000, array([0, 3, 0], dtype=uint8))
@@ -181,7 +181,7 @@ def _origin(origin: Segment | int) -> Any:
 
 
 def _with_own_codes(rows: Ints, schema: Schema, dictionary: Dictionary) -> tuple[Ints, str]:
-    """Rows whose interned codes are numbers of the values that come with them."""
+    """Replaces interned codes by positions in a list of values, and returns both."""
     places = _interned_places(rows, schema)
     if not places:
         return rows, ""
@@ -212,5 +212,5 @@ def _opened_instants(header: dict[str, Any], data: bytes) -> Deltas:
 
 
 def _interned_places(rows: Ints, schema: Schema) -> list[tuple[int, Any]]:
-    """The columns that hold numbers of a dictionary, and in which rows."""
+    """Returns the columns that hold numbers of a dictionary, and in which rows."""
     return [(i, ~is_null(rows, i, len(schema))) for i, column in enumerate(schema) if is_interned(column.type)]

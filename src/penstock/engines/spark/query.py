@@ -29,10 +29,10 @@ from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
 from penstock.engines.spark.reports import SlowStart, SparkDied, explained, naming
-from penstock.engines.spark.residence import Residences, new_run
 from penstock.engines.spark.session import check_session
 from penstock.engines.spark.sink import unpacked
 from penstock.engines.spark.source import PACKETS, packed_control, packed_files, packed_stream, reads_files
+from penstock.engines.spark.state_directory import StateDirectory, new_run
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
 from penstock.engines.spark.written import SparkLog, WrittenResults, clear_drafts, folder_of_cells, local_folder
@@ -60,7 +60,7 @@ def build(
     forgetting: Forgetting = EAGER,
     planned: Plan | None = None,
 ) -> DataFrame:
-    """The query as a streaming DataFrame: `_ts`, `_op`, and then the select list.
+    """Returns the query as a streaming DataFrame: `_ts`, `_op`, and then the select list.
 
     `frames` are the streams and `tables` the static tables, by declared name. A row of `control` closes time.
     `planned` is the query's plan with these cells, if there is one already.
@@ -130,7 +130,7 @@ def _leave_ended(checkpoint: str) -> None:
 
 
 def _spill_folder(spark: SparkSession, checkpoint: str) -> str:
-    """Where cells put rows on disk: beside their state, so that both are there after a restart."""
+    """Returns the folder to which cells spill rows: beside their state, so that both exist after a restart."""
     folder = local_folder(spark, f"{checkpoint.rstrip('/')}/spill")
     if folder is None:
         message = f"{checkpoint}: rows are spilled to the checkpoint folder, and workers cannot write files there"
@@ -164,11 +164,11 @@ class RunningQuery:
 
     def begin(self) -> None:
         """Starts Spark's query."""
-        Residences(self._work.run).clear_others()
+        StateDirectory(self._work.run).clear_others()
         with naming(self._out):
             to = self._writer().option("checkpointLocation", self._checkpoint.folder)
         if self._until_done and not self._reads_files:
-            # A topic may get new rows for ever: what is there now is all that is wanted.
+            # A topic may get new rows indefinitely: only those that exist now are wanted.
             to = to.trigger(availableNow=True)
         # Spark keeps the number of partitions in the checkpoint; it must be that of the cells from the first start on.
         partitions = "spark.sql.shuffle.partitions"
@@ -219,7 +219,7 @@ class RunningQuery:
                 self._leave()
 
     def stop(self) -> None:
-        """Ends the query after the last micro-batch that was completed. It goes on from there when started again."""
+        """Ends the query after the last micro-batch that was completed. It continues from there when started again."""
         if self._query is None:
             return
         try:
@@ -231,30 +231,30 @@ class RunningQuery:
             self._leave()
 
     def progress(self) -> QueryProgress | None:
-        """How far it is, or None before the first micro-batch is done."""
+        """Returns how far it is, or None before the first micro-batch is done."""
         self._collect_if_alive()
         return self._history.progress()
 
     def metrics(self) -> list[OperatorMetrics]:
-        """What every operator did in each micro-batch that is done, by fragment and cell."""
+        """Returns what every operator did in each completed micro-batch, by fragment and cell."""
         self._collect_if_alive()
         return self._history.metrics()
 
     def _collect(self) -> None:
         if self._query is not None and self._history.collect(self._query):
             progress = self._history.progress()
-            self._doubts.look({name: s.first for name, s in progress.streams.items()} if progress else {})
+            self._doubts.examine({name: s.first for name, s in progress.streams.items()} if progress else {})
 
     def _collect_if_alive(self) -> None:
         with suppress(SparkDied), explained(()):
             self._collect()
 
     def _leave(self) -> None:
-        """Gives the memory of the machines back, and the checkpoint, and removes drafts of results.
+        """Removes the shared state directory and drafts of results, and releases the checkpoint.
 
-        On other hosts the memory goes when the query is started again, or when another starts a day later.
+        On other hosts the directory is removed when the query is started again, or when another starts a day later.
         """
-        Residences(self._work.run).remove()
+        StateDirectory(self._work.run).remove()
         if self._work.out is not None and self._id is not None:
             clear_drafts(self._work.out, self._id)
         self._callbacks.close()
@@ -263,7 +263,7 @@ class RunningQuery:
             del _started[self._full_path]
 
     def _patiently(self, wait: Callable[[Callable[[], None]], None], meanwhile: Callable[[], None]) -> None:
-        """Waits, and starts a query again that a busy machine kept from starting: it goes on from its checkpoint."""
+        """Waits, and restarts a query from its checkpoint if a busy machine kept it from starting."""
         for _ in range(_MOST_STARTS - 1):
             try:
                 return wait(meanwhile)
@@ -290,7 +290,7 @@ class RunningQuery:
                     meanwhile()
                     wait([drained], timeout=1)
             except BaseException:
-                self._query.stop()  # who leaves the pool waits for it
+                self._query.stop()  # the pool waits for it on exit
                 raise
             drained.result()
         self._collect()

@@ -1,7 +1,7 @@
-"""What Spark reports when it cannot go on, as an error that says what to put right, without a Java trace.
+"""Errors of Spark as messages that say what to correct, without a Java trace.
 
 A worker's own error travels inside Spark's. A file that Spark could not read is read again as the embedded engine
-reads it, which knows the line and the column that are wrong.
+reads it, which finds the line and the column of the error.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def explained(definitions: Definitions) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        raise told(causes(error), definitions, in_checkpoint=_reads_checkpoint(error)) from relayed(error)
+        raise error_of(causes(error), definitions, in_checkpoint=_reads_checkpoint(error)) from relayed(error)
     except (Py4JError, ConnectionError) as error:
         if not is_death(error):
             raise
@@ -70,7 +70,7 @@ def _died() -> SparkDied:
 
 
 def is_death(error: BaseException) -> bool:
-    """Whether a call of Spark's failed because its Java process is gone: then there is no Java exception."""
+    """Returns whether a call of Spark's failed because its Java process is gone: then there is no Java exception."""
     is_answer = isinstance(error, Py4JJavaError) or "Trace:" in str(error)
     return isinstance(error, ConnectionError) or (isinstance(error, Py4JError) and not is_answer)
 
@@ -81,12 +81,12 @@ def naming(folder: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        message = f"{folder}: {told_once(causes(error)[-1])}"
+        message = f"{folder}: {plain_message(causes(error)[-1])}"
         raise PenstockError(message, "choose a folder that can be written") from relayed(error)
 
 
 def relayed(error: Exception) -> Exception:
-    """An error of Spark's that may be the cause of ours: itself, or only its text if secrets are to be taken out.
+    """Returns an error of Spark's that may be the cause of ours; only its text if secrets have to be masked.
 
     It is not a PenstockError: on its way through Java it would be taken for the one that it is the cause of.
     """
@@ -95,13 +95,13 @@ def relayed(error: Exception) -> Exception:
 
 
 def causes(error: Any) -> list[str]:
-    """What an error of Spark's says, and what each of its causes says."""
+    """Returns the message of an error of Spark's, and those of its causes."""
     said = [str(java.getMessage() or java.getClass().getSimpleName()) for java in _exceptions(error)]
     return said or [str(error)]
 
 
 def _exceptions(error: Any) -> Iterator[Any]:
-    """The Java exception behind an error of Spark's, and its causes."""
+    """Yields the Java exception behind an error of Spark's, and its causes."""
     java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     while java is not None:
         yield java
@@ -116,18 +116,18 @@ _READS_CHECKPOINT = re.compile(
 
 
 def _reads_checkpoint(error: Any) -> bool:
-    """Whether an exception was thrown while Spark read its logs: what it says then may be anything."""
+    """Returns whether an exception was thrown while Spark read its logs: what it says then may be anything."""
     frames = (frame for java in _exceptions(error) for frame in java.getStackTrace())
     return any(_READS_CHECKPOINT.search(f"{frame.getClassName()}.{frame.getMethodName()}") for frame in frames)
 
 
-def told(said: list[str], definitions: Definitions = (), *, in_checkpoint: bool = False) -> PenstockError:
-    """The error of which these are the messages, from the outermost to its first cause.
+def error_of(said: list[str], definitions: Definitions = (), *, in_checkpoint: bool = False) -> PenstockError:
+    """Returns an error made of these messages, from the outermost to its first cause.
 
     `in_checkpoint` says that Spark was reading its own logs when it happened.
 
     >>> file = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file s3a://in/a.csv.  SQLSTATE: KD001"
-    >>> print(told([file, 'For input string: "foo"']))
+    >>> print(error_of([file, 'For input string: "foo"']))
     s3a://in/a.csv: For input string: "foo"
     hint: put the file right, and start again
     """
@@ -141,7 +141,7 @@ def told(said: list[str], definitions: Definitions = (), *, in_checkpoint: bool 
         return _died()
     for message in said:
         if found := _FILE.search(message + " "):
-            return _placed(found.group(1), definitions) or _unreadable(found.group(1), told_once(said[-1]))
+            return _placed(found.group(1), definitions) or _unreadable(found.group(1), plain_message(said[-1]))
     for signs, error in ((_CONCURRENT, _in_use), (_DAMAGED, _damaged)):
         if any(re.search(signs, message) for message in said):
             return error(said)
@@ -155,7 +155,7 @@ def told(said: list[str], definitions: Definitions = (), *, in_checkpoint: bool 
             "start again; Spark's log has the cause",
         )
     python = list(_PYTHON.finditer(everything)) if "Traceback" in everything else []
-    reason = f"{python[-1].group(1)}: {python[-1].group(2)}" if python else told_once(said[-1])
+    reason = f"{python[-1].group(1)}: {python[-1].group(2)}" if python else plain_message(said[-1])
     hint = "--debug, or the cause of this error, shows all that Spark says"
     return PenstockError(f"Spark stopped the query: {reason}", hint)
 
@@ -180,7 +180,7 @@ def _in_use(said: list[str]) -> PenstockError:
 
 def _damaged(said: list[str]) -> PenstockError:
     loading = [message for message in said if "CANNOT_LOAD_STATE_STORE" in message]
-    reasons = [told_once(message) for message in (*reversed(said), *loading) if " " in message]
+    reasons = [plain_message(message) for message in (*reversed(said), *loading) if " " in message]
     return PenstockError(
         f"the checkpoint cannot be read, a file in it is damaged or missing: {reasons[0] if reasons else said[-1]}",
         "if the disk or the network failed for a moment, start again with the same checkpoint; else restore the "
@@ -205,10 +205,10 @@ def _ours(text: str) -> PenstockError:
     return PenstockError(message, rest.partition("\n")[0].removeprefix("hint: ") if rest.startswith("hint: ") else None)
 
 
-def told_once(message: str) -> str:
-    """Without Spark's own names of errors.
+def plain_message(message: str) -> str:
+    """Returns a message without Spark's own names of errors.
 
-    >>> told_once("[A.B] It is wrong. SQLSTATE: 42K02\\nand more")
+    >>> plain_message("[A.B] It is wrong. SQLSTATE: 42K02\\nand more")
     'It is wrong.'
     """
     line = next((line for line in message.splitlines() if line.strip()), message)
@@ -216,7 +216,7 @@ def told_once(message: str) -> str:
 
 
 def _placed(file: str, definitions: Definitions) -> PenstockError | None:
-    """What the embedded engine says of a local file."""
+    """Returns the embedded engine's error for a local file."""
     path = local_path(file)
     if path is None:
         return None
@@ -237,7 +237,7 @@ def _placed(file: str, definitions: Definitions) -> PenstockError | None:
 
 
 def local_path(file: str) -> Path | None:
-    """The path of a file that Spark names by a URI, if it is on this machine's disks."""
+    """Returns the path of a file that Spark names by a URI, if it is on this machine's disks."""
     parts = urlparse(file)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 

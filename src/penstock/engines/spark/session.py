@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.algebra.zones import DEFAULT, zone_name
-from penstock.engines.spark.reports import causes, relayed, told_once
+from penstock.engines.spark.reports import causes, plain_message, relayed
 from penstock.errors import PenstockError
 from penstock.masking import remember_secrets
 
@@ -57,7 +57,7 @@ _STARTUP = str(Path(__file__).parent / "startup")
 def spark_session(
     master: str | None = None, ui: bool = False, time_zone: str = DEFAULT, **settings: str
 ) -> SparkSession:
-    """A session for Penstock: local, with all cores, unless a master is given. One that runs already is returned."""
+    """Returns a session for Penstock, local with all cores unless a master is given, or the one that is running."""
     settings = {TIME_ZONE: zone_name(time_zone), **settings}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("penstock").config("spark.ui.enabled", str(ui).lower())
@@ -69,8 +69,8 @@ def spark_session(
     try:
         session = builder.getOrCreate()
     except (PySparkException, Py4JJavaError) as error:
-        message = f"Spark does not start with the master {master}: {told_once(causes(error)[-1])}"
-        hint = "look whether there is such a master; --debug shows what Spark says"
+        message = f"Spark does not start with the master {master}: {plain_message(causes(error)[-1])}"
+        hint = "check whether there is such a master; --debug shows Spark's output"
         raise PenstockError(message, hint) from relayed(error)
     session.sparkContext.setLogLevel("ERROR")
     if "spark.sql.shuffle.partitions" not in settings:
@@ -80,7 +80,7 @@ def spark_session(
 
 
 def _own_locally() -> dict[str, str]:
-    """The settings of sessions whose processes all run here.
+    """Returns the settings of sessions whose processes all run here.
 
     An executor of a local cluster does not get the driver's PYTHONPATH but this one, so it holds both: else workers
     would import another Penstock than the driver, or none.
@@ -93,7 +93,7 @@ def _own_locally() -> dict[str, str]:
 def stderr_to(log: Path) -> Iterator[None]:
     """Sends what is written to this process's stderr, and by the processes that it starts meanwhile, to a file.
 
-    The JVM and its Python workers keep it for good: they say much that is of no use to who runs a query.
+    The JVM and its Python workers keep writing there: most of their output does not help the user of a query.
     """
     kept = os.dup(2)
     with open(log, "ab") as file:
@@ -106,7 +106,7 @@ def stderr_to(log: Path) -> Iterator[None]:
 
 
 def session_zone(spark: SparkSession) -> str:
-    """The time zone of a session."""
+    """Returns the time zone of a session."""
     return zone_name(str(spark.conf.get(TIME_ZONE)))
 
 
@@ -135,5 +135,5 @@ def check_session(spark: SparkSession, zone: str = DEFAULT) -> None:
 
 
 def _is_same(one: str, other: str) -> bool:
-    """Whether two interpreters see the same packages: they stand in one folder, by whatever name."""
+    """Returns whether two interpreters see the same packages: they stand in one folder, by whatever name."""
     return os.path.dirname(os.path.abspath(one)) == os.path.dirname(os.path.abspath(other))

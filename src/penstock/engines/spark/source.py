@@ -9,7 +9,7 @@ arrive side by side.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.catalog import StreamDef
+from penstock.engines.exchange import RoutedBatch
 from penstock.engines.files import FORMATS
-from penstock.engines.ingest import Ingest, Sent
+from penstock.engines.ingest import Ingest
 from penstock.engines.lateness import Progress
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.listing import ListedFiles
@@ -29,11 +30,11 @@ from penstock.engines.spark.packing import Segment, close_packet, instants_packe
 from penstock.engines.spark.reports import local_path
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work
-from penstock.synopsis.deltas import Deltas
+from penstock.synopsis.deltas import one_after_the_other
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
-#: What goes through a shuffle: the key of the group that it passes, its address, the packet; `note` has metrics.
+#: The columns of a shuffle: the key of the group, the address, the packet; `note` has metrics.
 PACKETS = "at INT, address INT, data BINARY, note STRING"
 _PACKETS = pa.schema([("at", pa.int32()), ("address", pa.int32()), ("data", pa.binary()), ("note", pa.string())])
 
@@ -47,24 +48,24 @@ _ROWS_HELD = 1 << 18
 
 
 def packed_stream(frame: DataFrame, stream: StreamDef, work: Work) -> DataFrame:
-    """A stream's rows as packets."""
+    """Returns a stream's rows as packets."""
     ingest = Ingest(stream, work.plan, Dictionary(), work.horizon)
     columns = check_columns(frame, stream, ingest.names)
     return _with_segments(frame, columns).mapInArrow(_PackStream(work, stream), PACKETS)
 
 
 def packed_files(files: ListedFiles, stream: StreamDef, work: Work) -> DataFrame:
-    """The rows of files as packets."""
+    """Returns the rows of files as packets."""
     return files.frame.mapInArrow(_PackFiles(work, stream, files.format, files.options), PACKETS)
 
 
 def packed_control(frame: DataFrame, work: Work) -> DataFrame:
-    """Each row of a control source closes time."""
+    """Packs the rows of a control source, each of which closes time."""
     return frame.mapInArrow(_PackControl(work), PACKETS)
 
 
 def reads_files(frame: DataFrame | ListedFiles) -> bool:
-    """Whether a stream's rows come from files."""
+    """Returns whether a stream is read from files."""
     if isinstance(frame, ListedFiles):
         return True
     try:
@@ -87,15 +88,14 @@ class _PackStream:
     stream: StreamDef
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = _Task(self.work, self.stream)
+        task = SourceTask(self.work, self.stream)
         for batch in _together(batches):
             for segment, rows in _runs(batch, self.stream.name):
                 if segment.name and not task.has_seen(segment):
                     inspect(segment.name, self.stream)
-                if task.take(segment, rows):
-                    yield from task.sent()
-        task.end()
-        yield from task.sent()
+                task.take(segment, rows)
+                yield from _as_batches(self.work, task.packets())
+        yield from _as_batches(self.work, task.ended())
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,13 @@ class _PackFiles:
     options: Mapping[str, str]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = _Task(self.work, self.stream)
+        task = SourceTask(self.work, self.stream)
         for batch in batches:
             for name in batch.column(0).to_pylist():
                 for rows in self._read(name, task.names):
-                    if task.take(Segment(self.stream.name, name, 0), rows):
-                        yield from task.sent()
-        task.end()
-        yield from task.sent()
+                    task.take(Segment(self.stream.name, name, 0), rows)
+                    yield from _as_batches(self.work, task.packets())
+        yield from _as_batches(self.work, task.ended())
 
     def _read(self, name: str, names: list[str]) -> Iterator[pa.RecordBatch]:
         path = local_path(name)
@@ -134,7 +133,7 @@ class _PackControl:
 
 
 def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Spark's small batches as larger ones."""
+    """Combines Spark's small batches."""
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -148,7 +147,7 @@ def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _runs(batch: pa.RecordBatch, stream: str) -> Iterator[tuple[Segment, pa.RecordBatch]]:
-    """A batch cut where another segment begins."""
+    """Yields a batch cut where another segment begins."""
     if batch.num_rows == 0:
         return
     if _PATH not in batch.schema.names:
@@ -168,13 +167,13 @@ class _Held:
     """Rows that are not yet packed, all of one segment."""
 
     segment: Segment | None = None
-    letters: list[Sent] = field(default_factory=list)
+    batches: list[RoutedBatch] = field(default_factory=list)
     instants: list[Ints] = field(default_factory=list)
     rows: int = 0
 
 
-class _Task:
-    """One task's way through its rows."""
+class SourceTask:
+    """Packs the rows that one task of a micro-batch reads."""
 
     def __init__(self, work: Work, stream: StreamDef) -> None:
         self._work, self._stream = work, stream
@@ -186,36 +185,38 @@ class _Task:
 
     @property
     def names(self) -> list[str]:
-        """The columns that somebody reads."""
+        """Returns the columns that the plan reads."""
         return self._ingest.names
 
     def has_seen(self, segment: Segment) -> bool:
         return segment in self._progress
 
-    def take(self, segment: Segment, rows: pa.RecordBatch) -> bool:
-        """Takes rows, and says whether there are packets to send."""
+    def take(self, segment: Segment, rows: pa.RecordBatch) -> None:
+        """Takes the next rows of a segment."""
         if segment != self._held.segment or self._held.rows >= _ROWS_HELD:
             self._flush()
             self._held.segment = segment
         progress = self._progress.setdefault(segment, Progress())
-        letters, instants = self._ingest.take(rows, progress)
-        self._held.letters += letters
+        batches, instants = self._ingest.take(rows, progress)
+        self._held.batches += batches
         self._held.instants.append(instants)
         self._held.rows += len(instants)
-        return bool(self._out)
 
-    def end(self) -> None:
+    def ended(self) -> list[tuple[int, bytes]]:
+        """Returns the last packets, each with its address: the remaining rows, and a marker for every cell."""
         self._flush()
         if self._progress:
             marker = marker_packet(list(self._progress.items()))
             self._out += [(address, marker) for address in range(len(self._work.addresses.cells))]
+        return self.packets()
 
-    def sent(self) -> Iterator[pa.RecordBatch]:
+    def packets(self) -> list[tuple[int, bytes]]:
+        """Returns the packets that are ready, each with its address."""
         out, self._out = self._out, []
-        yield from _as_batches(self._work, out)
+        return out
 
     def _renew(self) -> None:
-        """A dictionary lives no longer than the packets that it is for, or a task would hold all values that it saw."""
+        """Replaces the dictionary after its packets were made, or a task would hold all values that it has read."""
         self._dictionary = Dictionary()
         self._ingest = Ingest(self._stream, self._work.plan, self._dictionary, self._work.horizon)
 
@@ -225,41 +226,26 @@ class _Task:
             return
         self._flushes += 1
         self._out.append((self._work.addresses.clock, instants_packet(np.concatenate(held.instants), held.segment)))
-        leaves: dict[tuple[int, int], list[Sent]] = {}
-        for letter in held.letters:
-            leaves.setdefault((letter.fragment, letter.leaf), []).append(letter)
-        for (fragment, leaf), letters in leaves.items():
-            self._pack(fragment, leaf, letters, held.segment)
+        by_input: dict[tuple[int, int], list[RoutedBatch]] = {}
+        for batch in held.batches:
+            by_input.setdefault((batch.fragment, batch.input), []).append(batch)
+        for batches in by_input.values():
+            self._pack(_concatenated(batches), held.segment)
         if len(self._dictionary) > _ROWS_HELD:
             self._renew()
 
-    def _pack(self, fragment: int, leaf: int, letters: list[Sent], segment: Segment) -> None:
-        schema = self._work.plan.fragments[fragment].routes[leaf].leaf.schema
-        cells = np.concatenate([letter.cells for letter in letters])
-        deltas = Deltas(
-            np.concatenate([letter.deltas.ts for letter in letters]),
-            np.concatenate([letter.deltas.weight for letter in letters]),
-            np.concatenate([letter.deltas.rows for letter in letters]),
-        )
-        for cell, mine in by_cell(cells, deltas):
-            address = self._work.addresses.of(fragment, cell)
-            packets = rows_packets(mine, schema, self._dictionary, leaf, segment, first=self._flushes << 20)
+    def _pack(self, batch: RoutedBatch, segment: Segment) -> None:
+        schema = self._work.inputs[batch.fragment][batch.input].schema
+        for cell, mine in batch.by_cell():
+            address = self._work.addresses.of(batch.fragment, cell)
+            packets = rows_packets(mine, schema, self._dictionary, batch.input, segment, first=self._flushes << 20)
             self._out += [(address, packet) for packet in packets]
 
 
-def by_cell(cells: Ints, deltas: Deltas) -> Iterator[tuple[int, Deltas]]:
-    """Each cell with its rows, which keep their order."""
-    if not len(cells):
-        return
-    if cells.min() == cells.max():
-        yield int(cells[0]), deltas
-        return
-    # Short numbers are sorted digit by digit, which is faster.
-    order = np.argsort(cells.astype(np.min_scalar_type(int(cells.max()))), kind="stable")
-    counts = np.bincount(cells)
-    ends = np.cumsum(counts)
-    for cell in np.flatnonzero(counts).tolist():
-        yield cell, deltas.take(order[ends[cell] - counts[cell] : ends[cell]])
+def _concatenated(batches: list[RoutedBatch]) -> RoutedBatch:
+    """Batches for one input as one, in the order of arrival."""
+    cells = np.concatenate([batch.cells for batch in batches])
+    return replace(batches[0], cells=cells, deltas=one_after_the_other([batch.deltas for batch in batches]))
 
 
 def _as_batches(work: Work, packets: list[tuple[int, bytes]]) -> Iterator[pa.RecordBatch]:

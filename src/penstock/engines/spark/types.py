@@ -48,13 +48,13 @@ def spark_type(type_: Type) -> T.DataType:
 
 
 def result_type(schema: Schema) -> T.StructType:
-    """`_ts`, `_op`, and then the select list."""
+    """Returns the columns of a result: `_ts`, `_op`, and then the select list."""
     fields = [T.StructField("_ts", T.LongType()), T.StructField("_op", T.StringType())]
     return T.StructType([*fields, *(T.StructField(column.name, spark_type(column.type)) for column in schema)])
 
 
 def check_columns(frame: DataFrame, definition: StreamDef | TableDef, names: Iterable[str]) -> list[Column]:
-    """The declared columns of a frame, or an error that says what is wrong with them."""
+    """Returns the declared columns of a frame, or an error that says what is wrong with them."""
     fields = {field.name.lower(): field for field in frame.schema.fields}
     declared = {attribute.name: attribute for attribute in definition.attributes}
     columns = []

@@ -1,4 +1,4 @@
-"""The work of a query: all that sources and cells must know, as one value that Spark sends to its workers."""
+"""The work of a query: all that sources and cells need, as one value that Spark sends to its workers."""
 
 from __future__ import annotations
 
@@ -7,25 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.algebra.physical import Received, Scan
-from penstock.algebra.relations import Query, Schema, Table, streams
+from penstock.algebra.relations import Query, Schema, streams
 from penstock.algebra.zones import DEFAULT
 from penstock.catalog import Catalog, StreamDef, TableDef
-from penstock.engines.planning import plan_of
-from penstock.engines.routing import Router
+from penstock.engines.exchange import Exchange, exchanges, table_batches
+from penstock.engines.planning import plan_of, read_by
 from penstock.engines.spark.addresses import Addresses
 from penstock.engines.spark.packing import rows_packets
-from penstock.engines.spark.residence import new_run
-from penstock.errors import PenstockError
+from penstock.engines.spark.state_directory import new_run
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.fragments import Fragment, Plan, Route
-from penstock.synopsis.codes import encode_column
-from penstock.synopsis.deltas import Deltas, assemble
+from penstock.plan.fragments import Plan
+from penstock.plan.inputs import Input, inputs
 from penstock.synopsis.dictionary import Dictionary
-from penstock.synopsis.memory import Ints
 
 #: Changes when state that an older version wrote can no longer be read.
 STATE_VERSION = 7
@@ -41,7 +36,7 @@ class Work:
     horizon: int | None
     #: What must not change between a checkpoint and a restart.
     fingerprint: str
-    #: Tells this start of the query from all others (`residence.new_run`).
+    #: The name of this start of the query (`state_directory.new_run`).
     run: str
     #: The packets of static tables by address.
     tables: Mapping[int, tuple[bytes, ...]]
@@ -57,7 +52,7 @@ class Work:
 
     @cached_property
     def own(self) -> frozenset[str]:
-        """The streams of the query's windows. Others are read for their punctuations: their times are not its own."""
+        """Returns the streams of the query's windows; others are read for punctuations and do not set its horizon."""
         return frozenset(stream.name for stream in streams(self.plan.query.relation))
 
     @cached_property
@@ -66,26 +61,17 @@ class Work:
 
     @cached_property
     def exchanges(self) -> dict[int, list[Exchange]]:
-        """By the fragment that sends: where its rows are received."""
-        exchanges: dict[int, list[Exchange]] = {}
-        for fragment, number, route in _routes(self.plan):
-            if isinstance(route.leaf, Received):
-                router = Router(fragment, route, route.leaf.schema)
-                exchanges.setdefault(route.leaf.fragment, []).append(Exchange(fragment.number, number, router))
-        return exchanges
+        """Returns the exchanges by the number of the sending fragment."""
+        return exchanges(self.plan)
+
+    @cached_property
+    def inputs(self) -> list[tuple[Input, ...]]:
+        """Returns the inputs of each fragment's machines."""
+        return [inputs(fragment) for fragment in self.plan.fragments]
 
     def __getstate__(self) -> dict[str, object]:
-        """Without what was computed: compiled expressions do not travel."""
+        """Leaves out cached properties: compiled expressions cannot be pickled."""
         return {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """The way to a leaf of another fragment."""
-
-    fragment: int
-    leaf: int
-    router: Router
 
 
 def make_work(
@@ -96,10 +82,9 @@ def make_work(
     forgetting: Forgetting = EAGER,
     planned: Plan | None = None,
 ) -> Work:
-    """The work of a query, still without its tables. `planned` is its plan, if there is one already."""
+    """Returns the work of a query, still without its tables. `planned` is its plan, if there is one already."""
     planned = planned or plan_of(query, catalog, cells, forgetting)
-    names = {route.leaf.stream.name for _, _, route in _routes(planned) if isinstance(route.leaf, Scan)}
-    streams = tuple(stream for stream in catalog.streams if stream.name in names)
+    streams = tuple(read_by([planned], catalog)[0])
     described = repr((STATE_VERSION, planned.fragments, planned.kind, planned.comes_once, query.schema, horizon, cells))
     described += repr([(s.name, s.attributes, s.timestamp, s.delay, s.unit) for s in streams])
     fingerprint = f"{hashlib.blake2b(described.encode(), digest_size=16).hexdigest()} {query.zone}"
@@ -107,38 +92,17 @@ def make_work(
 
 
 def tables_of(work: Work, catalog: Catalog) -> list[TableDef]:
-    """The static tables that a query reads."""
-    names = {route.leaf.name for _, _, route in _routes(work.plan) if isinstance(route.leaf, Table)}
-    return [table for table in catalog.tables if table.name in names]
+    """Returns the static tables that a query reads."""
+    return read_by([work.plan], catalog)[1]
 
 
 def with_tables(work: Work, contents: Mapping[str, pa.Table]) -> Work:
-    """The work with the rows of static tables, which are there from instant 0 on."""
+    """Returns the work with the rows of static tables as packets."""
     packets: dict[int, list[bytes]] = {}
-    for fragment, number, route in _routes(work.plan):
-        if isinstance(route.leaf, Table):
-            dictionary = Dictionary()
-            rows = _encoded(contents[route.leaf.name], route.leaf, dictionary)
-            picked, cells = Router(fragment, route, route.leaf.schema).cells(rows, dictionary)
-            for cell in range(fragment.cells):
-                mine = rows[picked[cells == cell]]
-                deltas = Deltas(np.zeros(len(mine), np.int64), np.ones(len(mine), np.int64), mine)
-                address = work.addresses.of(fragment.number, cell)
-                sent = rows_packets(deltas, route.leaf.schema, dictionary, number, address)
-                packets.setdefault(address, []).extend(sent)
-    return replace(work, tables={address: tuple(sent) for address, sent in packets.items()})
-
-
-def _routes(planned: Plan) -> list[tuple[Fragment, int, Route]]:
-    return [(fragment, i, route) for fragment in planned.fragments for i, route in enumerate(fragment.routes)]
-
-
-def _encoded(contents: pa.Table, leaf: Table, dictionary: Dictionary) -> Ints:
-    columns = []
-    for column in leaf.schema:
-        found = [i for i, name in enumerate(contents.schema.names) if name.lower() == column.name.lower()]
-        if len(found) != 1:
-            given = ", ".join(contents.schema.names)
-            raise PenstockError(f"the table {leaf.name} has no column {column.name}", f"it has {given}")
-        columns.append(encode_column(contents.column(found[0]), column.type, dictionary))
-    return assemble(columns, contents.num_rows)
+    dictionary = Dictionary()
+    for batch in table_batches(work.plan, contents, dictionary):
+        schema = work.inputs[batch.fragment][batch.input].schema
+        for cell, deltas in batch.by_cell():
+            address = work.addresses.of(batch.fragment, cell)
+            packets.setdefault(address, []).extend(rows_packets(deltas, schema, dictionary, batch.input, address))
+    return replace(work, tables={address: tuple(some) for address, some in packets.items()})

@@ -10,7 +10,7 @@ way; then the micro-batch runs again:
     some files named    new drafts take the names of the old files, and what is left of those goes
     the log has them    the files stay, and the new drafts are removed
 
-So whoever reads the folder sees each result exactly once, with Spark's log or without it, and what an attempt left that
+So a reader of the folder sees each result exactly once, with Spark's log or without it, and what an attempt left that
 does not count is never taken for the result of another one.
 """
 
@@ -46,9 +46,9 @@ _BLOCK_BYTES = 128 << 20
 
 
 def folder_of_cells(spark: SparkSession, out: str, schema: Schema) -> str | None:
-    """The folder that cells can write results to, or None if Spark must: it is no local one, or holds no Parquet.
+    """Returns the folder that cells can write results to; None if it is not local, or its files are not Parquet.
 
-    Spark has its own opinion of columns that are NULL and nothing else.
+    Spark itself decides what to write for columns of type VOID.
     """
     if not out.rstrip("/").lower().endswith(".parquet") or any(column.type.kind is Kind.NULL for column in schema):
         return None
@@ -56,7 +56,7 @@ def folder_of_cells(spark: SparkSession, out: str, schema: Schema) -> str | None
 
 
 def local_folder(spark: SparkSession, folder: str) -> str | None:
-    """The path of a folder as workers write to it, or None if it is not one of the machine's."""
+    """Returns the path of a folder as workers write to it, or None if it is not one of the machine's."""
     context = spark.sparkContext
     assert context._jvm is not None
     path = context._jvm.org.apache.hadoop.fs.Path(folder)
@@ -65,19 +65,21 @@ def local_folder(spark: SparkSession, folder: str) -> str | None:
     return None if found is None else str(found)
 
 
-def write_results(results: pa.Table, folder: str, name: str) -> bytes:
-    """Writes a draft of results, and describes the file that becomes of it."""
+def write_results(results: Iterable[pa.Table], schema: pa.Schema, folder: str, name: str) -> bytes:
+    """Writes a draft of results block by block, and describes the file that becomes of it."""
     drafts = Path(folder) / _DRAFTS
     os.makedirs(drafts, exist_ok=True)
     draft = drafts / f"{name}.{uuid4().hex}"
-    pq.write_table(results, draft)
+    with pq.ParquetWriter(draft, schema) as writer:
+        for block in results:
+            writer.write_table(block)
     found = draft.stat()
-    told = {"name": name, "draft": draft.name, "size": found.st_size, "modified": found.st_mtime_ns // 1_000_000}
-    return json.dumps(told).encode()
+    described = {"name": name, "draft": draft.name, "size": found.st_size, "modified": found.st_mtime_ns // 1_000_000}
+    return json.dumps(described).encode()
 
 
 def file_name(cell: int) -> str:
-    """The name of a cell's results in the micro-batch that runs."""
+    """Returns the name of a cell's results in the micro-batch that runs."""
     context = TaskContext.get()
     assert context is not None
     query, batch = (context.getLocalProperty(key) for key in ("sql.streaming.queryId", "streaming.sql.batchId"))
@@ -96,10 +98,10 @@ def clear_drafts(folder: str, query: str, until: int | None = None) -> None:
 
 
 class Log(Protocol):
-    """Which files hold the results of which micro-batch."""
+    """Records which files hold the results of which micro-batch."""
 
     def latest(self) -> int:
-        """The last micro-batch that the log has; -1 if it has none."""
+        """Returns the last micro-batch that the log has; -1 if it has none."""
 
     def add(self, number: int, files: list[LoggedFile]) -> bool:
         """Adds the files of a micro-batch, unless it is there already."""
@@ -125,16 +127,16 @@ class WrittenResults:
         self._callbacks.note(batch.sparkSession)
         # An error must leave as one of ours: what Spark says would get lost on the way through Java.
         with explained(self._streams):
-            told = [row.data for row in batch.collect()]
-        self.commit(told, number)
+            described = [row.data for row in batch.collect()]
+        self.commit(described, number)
 
-    def commit(self, told: Iterable[bytes], number: int) -> None:
+    def commit(self, described: Iterable[bytes], number: int) -> None:
         """Names the drafts that attempts have described, and adds them to the log.
 
-        A driver may have died when the log had the files and Spark did not know. Then the micro-batch runs again, for
-        its state; its results are there already.
+        A driver may have died after the log had the files and before Spark had committed the micro-batch. Then the
+        micro-batch runs again for its state alone, because its results exist already.
         """
-        drafts = [json.loads(each) for each in told]
+        drafts = [json.loads(each) for each in described]
         if number > self._log.latest():
             self._clear({f["name"] for f in drafts}, number)
             for file in drafts:

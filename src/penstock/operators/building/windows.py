@@ -25,34 +25,15 @@ if TYPE_CHECKING:
 
 
 def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
+    """The rows of a leaf as their instants are closed, without those that a guard rejects."""
     number = build.leaf(scan)
-    return _guarded(build, number, scan, _arrivals(build, number, scan))
-
-
-def _arrivals(build: Builder, number: int, scan: Scan) -> DeltaNode:
-    """What comes through a leaf. Punctuations have two readers: who forgets by them, and guards."""
-    if number not in build.arrivals:
-        reorder = build_reorder(build, scan)
-        build.arrivals[number] = once(lambda step: reorder.step(step.inputs[number], step.until))
-    return build.arrivals[number]
-
-
-def _guarded(build: Builder, number: int, scan: Scan, arrivals: DeltaNode) -> DeltaNode:
     own = [guard for guard in build.guards if guard.leaf == number]
     if not own:
-        return arrivals
-    told = [_arrivals(build, guard.evidence, build.evidence(guard.evidence)) for guard in own]
+        return lambda step: step.inputs[number]
     guards = Guards(build.memory, build.name("guards"), own, scan.schema, build.dictionary)
     build.holders += guards.holders
     build.gauges.top.ruled_out.append(guards.violations)
-    return lambda step: guards.step(arrivals(step), [each(step) for each in told])
-
-
-def build_reorder(build: Builder, scan: Scan) -> Reorder:
-    reorder = Reorder(build.memory, build.name("input"), row_width(len(scan.schema)))
-    build.holders.append(RowCodeOwner(reorder.held_column, scan.schema))
-    build.gauges.top.counts.append(reorder.__len__)
-    return reorder
+    return lambda step: guards.step(step.inputs[number], [step.inputs[guard.evidence] for guard in own])
 
 
 def build_window(build: Builder, scan: Scan) -> StoredRelation:
@@ -88,7 +69,14 @@ def _stub(build: Builder, shared: SharedScan, stores: SharedStores) -> StoreAndE
 
 
 def _shared_window(build: Builder, scan: Scan) -> SharedWindow:
-    return SharedWindow(build_reorder(build, scan), build_operator(build, scan))
+    name = build.name("input")
+    reorder = Reorder(build.memory, name, row_width(len(scan.schema)))
+    build.holders.append(RowCodeOwner(reorder.held_column, scan.schema))
+    gauge = build.gauges.top
+    gauge.arrays.remove(name)
+    gauge.in_flight_arrays.append(name)
+    gauge.in_flight.append(reorder.__len__)
+    return SharedWindow(reorder, build_operator(build, scan))
 
 
 def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:

@@ -15,7 +15,7 @@ from tests.engines.spark.storm.counting import ROWS_PER_FILE, counted, counting
 FILES = 7
 _SHARED = Path("/dev/shm")
 
-#: The least that `residence` takes for a shared memory.
+#: The least that `state_directory` takes for a shared memory.
 _SIZE = 1 << 30
 
 

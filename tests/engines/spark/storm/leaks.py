@@ -7,8 +7,8 @@ import sys
 import threading
 from pathlib import Path
 
-from penstock.engines.spark.residence import Residences
 from penstock.engines.spark.session import spark_session
+from penstock.engines.spark.state_directory import StateDirectory
 from tests.engines.spark.storm.cases import stormy
 from tests.engines.spark.storm.processes import jvm, workers
 from tests.engines.spark.storm.started import Started
@@ -35,7 +35,7 @@ def main(folder: Path, starts: int) -> None:
                 "open files of Python": _count(Path("/proc/self/fd")),
                 "open files of Java": _count(java / "fd"),
                 "workers": len(workers()),
-                "machines in shared memory": int(Residences(running._work.run)._folder.exists()),
+                "machines in shared memory": int(StateDirectory(running._work.run)._folder.exists()),
                 "temporary files": sum(1 for _ in (folder / "tmp").rglob("*")),
             }
             print(json.dumps(held), file=file, flush=True)

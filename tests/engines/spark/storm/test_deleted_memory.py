@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engines.spark.residence import Residences
+from penstock.engines.spark.state_directory import StateDirectory
 from tests.engines.spark.storm.cases import stormy
 from tests.engines.spark.storm.ledger import Ledger
 from tests.engines.spark.storm.started import Started
@@ -29,7 +29,7 @@ def test_machines_are_deleted_in_each_micro_batch(
     started = Started(spark, stormy(name, seed, FILES), tmp_path, out)
     started.write_files()
     running = started.begin()
-    folder = Residences(running._work.run)._folder
+    folder = StateDirectory(running._work.run)._folder
 
     def delete() -> bool:
         """All machines, or one of them."""

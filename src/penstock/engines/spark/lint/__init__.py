@@ -1,8 +1,8 @@
-"""Plain Spark queries under the register: which of them keep rows for ever, though Spark says nothing?
+"""Lint of plain Spark queries: the register finds those whose state grows without bound.
 
 Spark's analysed plan is read into our algebra: sources with their watermarks, joins, aggregates, dropDuplicates. Then
-the register judges it, with what Spark exploits: watermarks. Spark neither counts rows that are alike nor knows of
-punctuations and k-constraints.
+the register judges it, with what Spark exploits: watermarks. Spark has neither constant-size
+joins nor punctuations nor k-constraints.
 
 | file             | idea                                                                |
 | ---------------- | ------------------------------------------------------------------- |
@@ -35,19 +35,19 @@ EXPLOITED = frozenset({Theory.WINDOWS, Theory.PUNCTUATION})
 
 
 def check_dataframe(df: Any, name: str = "query") -> Verdict:
-    """The verdict on a streaming DataFrame."""
+    """Returns the verdict on a streaming DataFrame."""
     if not df.isStreaming:
         raise PenstockError("this DataFrame is not streaming, and holds no state", "check one that reads a stream")
     return check_plan(*read_plan(analysed_plan(df), name))
 
 
 def check_plan(query: Query, catalog: Catalog) -> Verdict:
-    """The verdict on a query that Spark runs."""
+    """Returns the verdict on a query that Spark runs."""
     return Verdict(query, catalog, kept_by_spark(query, catalog), advise=Remedies(kept_by_spark))
 
 
 def kept_by_spark(query: Query, catalog: Catalog) -> tuple[State, ...]:
-    """All that Spark keeps for a query. It cleans only those sides of a join that have a watermark of their own."""
+    """Returns all that Spark keeps for a query; it purges only sides of a join that have a watermark of their own."""
     normal = normalise(query)
     bare = {stream.occurrence for stream in streams(normal.relation) if stream.timestamp.name == ARRIVAL}
     found = states(normal, catalog, EXPLOITED)

@@ -41,7 +41,7 @@ from penstock.engines.spark.lint.trees import PlanNode, tree
 from penstock.errors import PenstockError
 from penstock.types import BIGINT, TIMESTAMP, Type
 
-#: The column that tells when a row of a source without a watermark came.
+#: The time column of a source without a watermark.
 ARRIVAL = "arrival"
 
 #: Nodes that neither hold state nor change a row.
@@ -74,7 +74,7 @@ _COLLECTING = {"CollectList", "CollectSet", "Percentile", "Mode", "ListAgg", "Hi
 
 
 def read_plan(plan: PlanNode, name: str) -> tuple[Query, Catalog]:
-    """The query that a plan computes, and the sources that it reads."""
+    """Returns the query that a plan computes, and the sources that it reads."""
     extras: dict[str, dict[str, Type]] = {}
     for _ in plan.walk():
         for _ in range(_MOST_COMPUTED):
@@ -92,7 +92,7 @@ _MOST_COMPUTED = 200
 
 
 def _sharing_watermarks(query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
-    """A join key that equals a time with a watermark is dropped by that watermark on both sides: so Spark does it."""
+    """Adds watermarks: Spark drops a join key that equals a time with a watermark on both sides."""
     delays = {stream.timestamp: catalog.get(stream.name) for stream in streams(query.relation)}
     bare = {stream.occurrence for stream in streams(query.relation) if stream.timestamp.name == ARRIVAL}
     for node in walk_relations(query.relation):
@@ -107,7 +107,7 @@ def _sharing_watermarks(query: Query, catalog: Catalog) -> tuple[Query, Catalog]
 
 
 def with_watermark(query: Query, catalog: Catalog, time: Column, delay: int) -> tuple[Query, Catalog]:
-    """The query with a watermark on a column of a source."""
+    """Returns the query with a watermark on a column of a source."""
 
     def rule(node: Relation) -> Relation:
         if isinstance(node, Window) and node.stream.occurrence == time.scope:
@@ -121,7 +121,7 @@ def with_watermark(query: Query, catalog: Catalog, time: Column, delay: int) -> 
 
 
 class _NewColumn(Exception):
-    """A source has a column that was not known when it was built: begin again."""
+    """Raised where a source has a column that was not known when it was built: the translation begins again."""
 
 
 @dataclass
@@ -164,7 +164,7 @@ class _Reader:
         raise PenstockError(message, "check the parts before and after it")
 
     def _source(self, node: PlanNode, attributes: list[PlanNode]) -> Relation:
-        """A stream: all that its source gives, and what stands for computed columns."""
+        """Returns a stream: all that its source gives, and what stands for computed columns."""
         watermark = _watermark(self.plan, node)
         alias = _alias(self.plan, node) or str(node.fields.get("sourceName") or "stream")
         occurrence = self._fresh(alias)
@@ -193,7 +193,7 @@ class _Reader:
         return Table(occurrence, occurrence, schema)
 
     def _mapped(self, node: PlanNode) -> Relation:
-        """A program of the user's between a source and the rest: its rows are a source of their own."""
+        """Returns the source that stands for the output of a user's program."""
         leaves = [leaf for leaf in node.walk() if not leaf.children]
         if len(leaves) != 1:
             raise PenstockError(f"{node.kind} over a join cannot be judged", "check the parts before and after it")
@@ -225,7 +225,7 @@ class _Reader:
             self.columns[entry.identity] = self._unknown(entry, below)
 
     def _unknown(self, entry: PlanNode, below: Relation) -> Column:
-        """A column that may hold anything, of a source that the expression reads."""
+        """Returns a column that may hold anything, of a source that the expression reads."""
         numbers = [part.identity for part in entry.walk() if part.kind == "AttributeReference"]
         read = [self.columns[number].scope for number in numbers if number in self.columns]
         sources = {stream.occurrence: stream for stream in streams(below)}
@@ -246,7 +246,7 @@ class _Reader:
         return Select(below, predicates) if predicates else below
 
     def _predicates(self, node: PlanNode, *below: Relation) -> tuple[Expr, ...]:
-        """The conjuncts of a condition that we have, over columns that are there."""
+        """Returns the conjuncts of a condition that we have, over columns that are there."""
         schema = {column for relation in below for column in relation.schema}
         found = [expression(condition, self.columns) for condition in node.expressions("condition")]
         known = [part for expr in found if expr is not None for part in conjuncts(expr)]
@@ -281,7 +281,7 @@ class _Reader:
         return Aggregate(below, tuple(keys), aggregations)
 
     def _key(self, key: PlanNode, below: Relation) -> Expr:
-        """A key: a column, a window of time, one of few values, or anything else, which Spark never lets go."""
+        """Returns a key: a column, a window of time, finite values, or anything else, which Spark never purges."""
         if key.kind == "AttributeReference" and key.identity in self.windows:
             return bucket(self.columns[key.identity], self.windows[key.identity])
         found = expression(key, self.columns)
@@ -308,7 +308,7 @@ class _Reader:
             yield Aggregation(Column(scope, f"aggregate {number}", type_), wanted, argument, distinct)
 
     def _deduplicate(self, node: PlanNode) -> Relation:
-        """One row per key: as groups, of which the other columns are some value. Within the watermark, per time too."""
+        """Returns one row per key, as groups whose other columns are any value; within the watermark per time, too."""
         below = self.read(node.children[0])
         keys = [self.columns[key.identity] for key in node.expressions("keys")]
         if node.kind == "DeduplicateWithinWatermark":
@@ -365,7 +365,7 @@ def _attributes(node: PlanNode) -> list[PlanNode]:
 
 
 def _outputs(node: PlanNode) -> list[PlanNode]:
-    """What a node gives: named expressions."""
+    """Returns the named expressions of a node."""
     match node.kind:
         case "Project":
             return list(node.expressions("projectList"))
@@ -379,7 +379,7 @@ def _outputs(node: PlanNode) -> list[PlanNode]:
 
 
 def _watermark(plan: PlanNode, leaf: PlanNode) -> tuple[int, int] | None:
-    """The attribute of a source that has a watermark above it, and its delay: the outermost, renamed as it may be."""
+    """Returns the attribute of a source that has a watermark above it, and the delay of the outermost watermark."""
     renamed, _ = _renamed(plan, leaf)
     found = None
     for node in _own_path(plan, leaf):
@@ -391,7 +391,7 @@ def _watermark(plan: PlanNode, leaf: PlanNode) -> tuple[int, int] | None:
 
 
 def _renamed(plan: PlanNode, leaf: PlanNode) -> tuple[dict[int, int], dict[int, str]]:
-    """The attributes that are those of a source under another name, and the last name of each of these."""
+    """Returns the attributes that are those of a source under another name, and the last name of each of these."""
     sources = {attribute.identity: attribute.identity for attribute in _attributes(leaf)}
     names: dict[int, str] = {}
     for node in _own_path(plan, leaf):
@@ -405,7 +405,7 @@ def _renamed(plan: PlanNode, leaf: PlanNode) -> tuple[dict[int, int], dict[int, 
 
 
 def _own_path(plan: PlanNode, leaf: PlanNode) -> Iterator[PlanNode]:
-    """The nodes from a leaf up to the first that holds state."""
+    """Yields the nodes from a leaf up to the first that holds state."""
     for node in reversed(_path(plan, leaf)):
         if len(node.children) > 1 or node.kind == "Aggregate":
             return
@@ -413,7 +413,7 @@ def _own_path(plan: PlanNode, leaf: PlanNode) -> Iterator[PlanNode]:
 
 
 def _path(plan: PlanNode, leaf: PlanNode) -> list[PlanNode]:
-    """The nodes from the top of the plan down to a leaf."""
+    """Returns the nodes from the top of the plan down to a leaf."""
     if plan is leaf:
         return [plan]
     for child in plan.children:
@@ -424,7 +424,7 @@ def _path(plan: PlanNode, leaf: PlanNode) -> list[PlanNode]:
 
 
 def _alias(plan: PlanNode, leaf: PlanNode) -> str | None:
-    """The name that the user gave to a source: the outermost alias that is about it alone."""
+    """Returns the name that the user gave to a source: the outermost alias that is about it alone."""
     found = None
     for node in _own_path(plan, leaf):
         if node.kind == "SubqueryAlias":
@@ -441,7 +441,7 @@ def _distinct_names(attributes: dict[int, PlanNode], renamed: dict[int, str]) ->
 
 
 def _result_type(entry: PlanNode) -> Type:
-    """The type of an attribute, or of what an alias names."""
+    """Returns the type of an attribute, or of what an alias names."""
     typed = next((node for node in (entry, *entry.children) if "dataType" in node.fields), None)
     return type_of(typed.fields["dataType"] if typed is not None else "string")
 

@@ -82,7 +82,7 @@ _TRANSPARENT = {"Alias", "KnownNullable", "KnownNotNull", "DatetimeSub", "Betwee
 
 
 def type_of(data_type: Any) -> Type:
-    """Our type for one of Spark's; what we do not have is only equal or not, as a string is."""
+    """Returns our type for one of Spark's; others are compared for equality only, as strings."""
     if not isinstance(data_type, str):
         return STRING
     if data_type.startswith("decimal("):
@@ -92,7 +92,7 @@ def type_of(data_type: Any) -> Type:
 
 
 def expression(node: PlanNode, columns: Mapping[int, Column]) -> Expr | None:
-    """The expression in our algebra, over the columns that Spark's attributes stand for."""
+    """Returns the expression in our algebra, over the columns that Spark's attributes stand for."""
     try:
         return _expression(node, columns)
     except AlgebraError:
@@ -141,7 +141,7 @@ def _built(node: PlanNode, parts: tuple[Expr, ...]) -> Expr | None:
 
 
 def _conjunction(parts: list[Expr]) -> Expr | None:
-    """What is known of an AND."""
+    """Returns the translated part of an AND."""
     return And(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None
 
 
@@ -154,7 +154,7 @@ def _cast(arg: Expr, target: Type) -> Expr | None:
 
 
 def _literal(value: Any, type_: Type) -> Literal | None:
-    """Spark writes values as strings."""
+    """Returns a literal, which Spark writes as a string."""
     if value is None:
         return None
     match type_.kind:
@@ -172,7 +172,7 @@ def _literal(value: Any, type_: Type) -> Literal | None:
 
 
 def _inlined(node: PlanNode) -> PlanNode:
-    """BETWEEN names its first argument: WITH x AS expression. Only one name is read."""
+    """Inlines the name that BETWEEN gives to its first argument: WITH x AS expression."""
     body, *definitions = node.children
     if len(definitions) != 1:
         return PlanNode("Unknown", {}, ())
@@ -187,9 +187,9 @@ def _inlined(node: PlanNode) -> PlanNode:
 
 
 def event_window(node: PlanNode) -> tuple[PlanNode, int] | None:
-    """The time column and the length of a `window(...)`: Spark spells it out as a struct of start and end.
+    """Returns the time column and the length of a `window(...)`: Spark spells it out as a struct of start and end.
 
-    Of a `session_window` it is the gap: a session of which nothing has come for so long is over.
+    Of a `session_window` it is the gap after which a session is over.
     """
     inner = node.children[0] if node.kind == "Alias" else node
     conversions = [part for part in inner.walk() if part.kind == "PreciseTimestampConversion"]
@@ -211,6 +211,6 @@ _GAP = re.compile(rf"(\d+)\s*({'|'.join(_UNITS)})s?", re.IGNORECASE)
 
 
 def bucket(time: Column, width: int) -> Expr:
-    """The number of the window of a time."""
+    """Returns the number of the window of a time."""
     micros = Call("UNIX_MICROS", (time,)) if time.type == TIMESTAMP else time
     return Arithmetic(Operator.DIVIDE, micros, Literal(width, BIGINT))

@@ -36,7 +36,7 @@ class Remedies:
     kept: Callable[[Query, Catalog], tuple[State, ...]]
 
     def __call__(self, query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Advice:
-        """The smallest sets of changes that make it safe."""
+        """Returns the smallest sets of changes that make it safe."""
         search = Search(_Changed(query, catalog, self.kept), dict.fromkeys(_candidates(query.relation)))
         search.explore()
         return search.advice()
@@ -52,7 +52,7 @@ class _Changed:
         return all(state.is_safe for state in self.kept(*Action(steps).apply(self.query, self.catalog)))
 
     def lacking(self, steps: Steps, pool: Steps) -> Iterable[frozenset[AdviceStep]]:
-        """Nobody knows better than to try."""
+        """Returns nothing: the remedies are tried one by one."""
         return ()
 
     @property
@@ -154,7 +154,7 @@ def _candidates(relation: Relation) -> Iterator[AdviceStep]:
 
 
 def _time(stream: Stream) -> Column | None:
-    """The column that tells a source's time: that of its watermark, or the first timestamp."""
+    """Returns the time column of a source: that of its watermark, or the first timestamp."""
     if stream.timestamp.name != ARRIVAL:
         return stream.timestamp
     return next((column for column in stream.schema if column.type == TIMESTAMP), None)

@@ -29,7 +29,7 @@ class PlanNode:
             yield from child.walk()
 
     def expressions(self, field: str) -> tuple[PlanNode, ...]:
-        """The expressions of a field: one, or a list of them."""
+        """Returns the expressions of a field: one, or a list of them."""
         value = self.fields.get(field) or []
         if value and isinstance(value[0], dict):
             return (tree(value),)
@@ -37,12 +37,12 @@ class PlanNode:
 
     @property
     def identity(self) -> int:
-        """The number that Spark knows an attribute by."""
+        """Returns the number by which Spark identifies an attribute."""
         return int(self.fields["exprId"]["id"])
 
 
 def analysed_plan(df: Any) -> PlanNode:
-    """The analysed plan of a DataFrame; each watermark has its delay in microseconds."""
+    """Returns the analysed plan of a DataFrame; each watermark has its delay in microseconds."""
     plan = df._jdf.queryExecution().analyzed()
     delays = iter([_microseconds(node.delay().toString()) for node in _nodes(plan) if _name(node) == _WATERMARK])
     return _with_delays(tree(json.loads(plan.toJSON())), delays)
@@ -52,7 +52,7 @@ _WATERMARK = "EventTimeWatermark"
 
 
 def tree(nodes: list[dict[str, Any]]) -> PlanNode:
-    """The tree that a list of nodes stands for.
+    """Returns the tree that a list of nodes stands for.
 
     >>> tree([{"class": "a.Not", "num-children": 1}, {"class": "a.Literal", "num-children": 0, "value": "1"}]).kind
     'Not'
@@ -73,7 +73,7 @@ def _read(nodes: list[dict[str, Any]], place: int) -> tuple[PlanNode, int]:
 
 
 def _nodes(plan: Any) -> Iterator[Any]:
-    """The nodes of a plan in the JVM, parents first."""
+    """Yields the nodes of a plan in the JVM, parents first."""
     yield plan
     children = plan.children()
     for number in range(children.size()):
@@ -94,7 +94,7 @@ _LONG_UNITS = {"month": 31 * DAY, "year": 366 * DAY, "week": 7 * DAY}
 
 
 def _microseconds(interval: str) -> int:
-    """Spark's text of an interval.
+    """Parses Spark's text of an interval.
 
     >>> _microseconds("1 hours 30 minutes"), _microseconds("0.5 seconds")
     (5400000000, 500000)

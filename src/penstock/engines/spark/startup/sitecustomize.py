@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def needless_archives(path: list[str]) -> list[str]:
-    """The archives of a path whose packages are in a folder of the path as well."""
+    """Returns the archives of a path whose packages are in a folder of the path as well."""
     folders = {Path(entry).resolve() for entry in path if not entry.endswith(".zip")}
     needless = []
     for entry in path:

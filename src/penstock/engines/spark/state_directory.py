@@ -1,11 +1,11 @@
-"""Residences: the folders in which the memory of machines lies, where any worker of the host can map it.
+"""The shared state directory: folders that hold the memory of machines, where any worker of the host can map it.
 
-A cell's machine lives in a folder that is named after the token of its state, and only one worker can rename a
-folder: who does so has claimed it. While a batch runs the folder has a name that no token finds, so what a killed
-worker leaves half done is never mistaken for a machine. Files are readable to their owner alone.
+The folder of a machine is named after the token of its state, and only one worker can rename a folder, so the worker
+that renames it has claimed it. While a batch runs, the folder has a name that no token matches, so what a killed worker
+leaves incomplete is never taken for a machine. Only the owner can read the files.
 
-The folder of a run is named after its checkpoint and its driver. So a driver that was killed leaves nothing for long:
-the next start of any query on this host clears away what belongs to dead drivers, and on other hosts the next run of
+The folder of a run is named after its checkpoint and its driver. So the state of a killed driver does not stay for
+long: the next start of any query on this host removes the folders of dead drivers, and on other hosts the next run of
 the same checkpoint does.
 """
 
@@ -24,26 +24,26 @@ from penstock.engines.owners import is_alive, is_dead, owner
 
 _SHARED_MEMORY = Path("/dev/shm")
 
-#: A container's shared memory may be no more than some MB: then files lie on the disk.
+#: A container may have only some MB of shared memory: then the files are on disk.
 _LEAST_SHARED_MEMORY = 1 << 30
 
-#: After so many seconds the folders of a query go of which nobody knows whether its driver lives.
-_FORGOTTEN = 24 * 3600
+#: After so many seconds the folders of a query are removed if it is not known whether its driver is alive.
+_EXPIRED_SECONDS = 24 * 3600
 
-#: Stands for the checkpoint of a run that does not know it.
+#: The name for the checkpoint of a run that has none.
 _NO_CHECKPOINT = "none"
 
-#: The name of a run: its checkpoint, its driver, and something that no other has.
+#: The name of a run: its checkpoint, its driver, and a unique number.
 _RUN = re.compile(r"(\w+)-(\w+\.\d+\.\d+)-\w+")
 
 
 def new_run(checkpoint: str | None = None) -> str:
-    """A name for a run that this process drives; `checkpoint` is the full path of its folder."""
+    """Gives a name to a run that this process drives; `checkpoint` is the full path of its folder."""
     place = _NO_CHECKPOINT if checkpoint is None else hashlib.blake2b(checkpoint.encode(), digest_size=8).hexdigest()
     return f"{place}-{owner()}-{uuid4().hex}"
 
 
-class Residences:
+class StateDirectory:
     """The folders of one run of a query on this host."""
 
     def __init__(self, run: str) -> None:
@@ -51,7 +51,7 @@ class Residences:
         self._folder = _place() / f"{_prefix()}{run}"
 
     def claim(self, address: int, token: str | None) -> Path | None:
-        """The folder in which the machine with that token lives: from now on it is the caller's alone."""
+        """Claims the folder of the machine with that token: from now on only the caller uses it."""
         claimed = self._busy()
         try:
             os.rename(self._clean(address, token), claimed)
@@ -60,7 +60,7 @@ class Residences:
         return claimed
 
     def new(self, address: int) -> Path | None:
-        """An empty folder for a machine, or None if there is no room for one."""
+        """Creates an empty folder for a machine; None if there is no space for one."""
         if (self._folder / "full").exists():
             return None
         try:
@@ -75,14 +75,15 @@ class Residences:
         return folder
 
     def release(self, folder: Path, address: int, token: str) -> Path:
-        """Gives a machine back, under its new token."""
+        """Returns a machine under its new token."""
         clean = self._clean(address, token)
         os.rename(folder, clean)
         return clean
 
-    def give_up(self) -> None:
-        """There was no space: from now on machines live in their workers. Where not even that can be noted, it costs
-        each cell another try.
+    def mark_full(self) -> None:
+        """Notes that there was no space: from now on the memory of machines is that of their workers.
+
+        If not even the note can be written, each cell tries once more to find space.
         """
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -94,7 +95,7 @@ class Residences:
         discard(self._folder)
 
     def clear_others(self) -> None:
-        """Removes what runs have left that are over: an earlier one of the same checkpoint, or of a dead driver."""
+        """Removes the folders of runs that are over: earlier ones of the same checkpoint, and those of dead drivers."""
         for folder in self._folder.parent.glob(f"{_prefix()}*"):
             if folder != self._folder and _is_over(folder, self._run.split("-")[0]):
                 discard(folder)
@@ -106,9 +107,9 @@ class Residences:
         return self._folder / f"busy-{owner()}-{uuid4().hex}"
 
     def _clear(self, address: int) -> None:
-        """Removes what no one will ask for: other versions of a machine, and what workers left that are dead.
+        """Removes other versions of a machine, and folders of dead workers.
 
-        A version that is asked for after all is made again from Spark's state.
+        If a removed version is needed after all, it is rebuilt from Spark's state.
         """
         for folder in self._folder.iterdir():
             kind, _, rest = folder.name.partition("-")
@@ -117,7 +118,7 @@ class Residences:
 
 
 def discard(folder: Path) -> None:
-    """Removes a folder, as far as it can be removed."""
+    """Removes a folder, as far as the system allows."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -135,7 +136,7 @@ def _place() -> Path:
 
 
 def _is_over(folder: Path, checkpoint: str) -> bool:
-    """Whether a folder is of a run that is over. In doubt it is not, for a day."""
+    """Returns whether the run of a folder is over. If that is not known, the folder stays for a day."""
     named = _RUN.fullmatch(folder.name.removeprefix(_prefix()))
     if named is not None:
         place, driver = named.groups()
@@ -144,6 +145,6 @@ def _is_over(folder: Path, checkpoint: str) -> bool:
         if is_dead(driver) or checkpoint == place != _NO_CHECKPOINT:
             return True
     try:
-        return time.time() - folder.stat().st_mtime > _FORGOTTEN
+        return time.time() - folder.stat().st_mtime > _EXPIRED_SECONDS
     except OSError:
-        return False  # another start was faster
+        return False  # another start has removed it

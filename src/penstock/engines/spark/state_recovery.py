@@ -1,9 +1,9 @@
-"""Revival: how the machine of a cell is found again in the next micro-batch, by whichever worker gets the cell.
+"""State recovery: how the next micro-batch finds the machine of a cell, whichever worker runs the cell.
 
 Spark's state holds what the machine is made from, the pages of its memory and the values of its dictionary, and a token
-that is new after every batch. A machine is true just when its token is the one in Spark's state. It is looked for where
-that costs least: among those that this worker ran, then in the folders of this host (`residence`), and last it is made
-again from Spark's state, as after a retry, a restart, or a move to another host.
+that is new after every batch. A machine is valid just when its token is the one in Spark's state. It is searched for
+where that costs least: among the machines that this worker ran, then in the shared state directory of this host
+(`state_directory`); otherwise it is rebuilt from Spark's state, as after a retry, a restart, or a move to another host.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from uuid import uuid4
 
 from penstock.engines.spark.packing import read_values, values_text
-from penstock.engines.spark.residence import Residences, discard
+from penstock.engines.spark.state_directory import StateDirectory, discard
 from penstock.engines.spark.work import Work
 from penstock.operators.machine import Machine
 from penstock.synopsis.dictionary import Dictionary, Page
 from penstock.synopsis.memory import Memory
 
-#: Machines of other queries that a worker still holds must go at some point.
+#: A worker keeps the machines of so many cells, and drops the least recently used.
 _MOST_KEPT = 64
 
 _MEMORY, _VALUES = "memory/", "values/"
@@ -30,22 +30,22 @@ _MEMORY, _VALUES = "memory/", "values/"
 #: The files beside those of the memory: a page of the dictionary's values each.
 _VALUES_FILE = "%values"
 
-_kept: OrderedDict[tuple[str, int], Live] = OrderedDict()
+_kept: OrderedDict[tuple[str, int], LiveMachine] = OrderedDict()
 
 
 @dataclass(slots=True)
-class Live:
-    """A machine with all that it remembers."""
+class LiveMachine:
+    """A machine with its memory and its dictionary."""
 
     machine: Machine
     memory: Memory
     dictionary: Dictionary
-    #: Where its memory lies: None if it lies in this process.
+    #: The folder of its memory; None if its memory is this process's own.
     folder: Path | None
     token: str | None
 
     def changes(self) -> Iterator[tuple[str, bytes]]:
-        """What Spark's state must take over, and of which the folder must have the values."""
+        """Yields the pages that Spark's state must take over. The folder gets the values of the dictionary, too."""
         self.machine.sync()
         for key, page in self.memory.changes():
             yield _MEMORY + key, page
@@ -58,25 +58,25 @@ class Live:
 
 def take(
     work: Work, address: int, token: str | None, pages: Iterable[tuple[str, bytes]], *, is_full: bool = False
-) -> Live:
-    """The machine of a cell, for one batch: it must be given back with `keep` when the batch is done, or with `drop`.
+) -> LiveMachine:
+    """Takes the machine of a cell for one batch. The caller returns it by `keep` when the batch is done, or by `drop`.
 
-    Spark's state has this token, and these pages; they are read only if they must be. If shared memory `is_full`, a
-    machine that is made again lives in this process.
+    `token` and `pages` are those of Spark's state; pages are read only if the machine has to be rebuilt. If shared
+    memory `is_full`, the memory of a rebuilt machine is this process's own.
     """
     live = _kept.pop((work.run, address), None)
-    is_true = live is not None and token is not None and live.token == token
-    if live is not None and is_true and live.folder is None:
+    is_valid = live is not None and token is not None and live.token == token
+    if live is not None and is_valid and live.folder is None:
         return live
-    residences = Residences(work.run)
-    folder = residences.claim(address, token)
-    if folder is not None and live is not None and is_true:
+    directory = StateDirectory(work.run)
+    folder = directory.claim(address, token)
+    if folder is not None and live is not None and is_valid:
         live.folder = folder
         live.memory.moved(folder)
         return live
     is_there = folder is not None
     if folder is None and not is_full:
-        folder = residences.new(address)
+        folder = directory.new(address)
     try:
         if is_there and folder is not None:
             return _attached(work, address, token, folder)
@@ -87,14 +87,14 @@ def take(
         raise
 
 
-def keep(work: Work, address: int, live: Live) -> str:
-    """Keeps a machine for the next batch, under the token that Spark's state must have then.
+def keep(work: Work, address: int, live: LiveMachine) -> str:
+    """Keeps a machine for the next batch, and gives the token that Spark's state must hold then.
 
-    If the task fails after that, Spark's state never has the token, and the machine is never found.
+    If the task fails after that, Spark's state never holds the token, and the machine is never found.
     """
     live.token = uuid4().hex
     if live.folder is not None:
-        live.folder = Residences(work.run).release(live.folder, address, live.token)
+        live.folder = StateDirectory(work.run).release(live.folder, address, live.token)
         live.memory.moved(live.folder)
     _kept[work.run, address] = live
     while len(_kept) > _MOST_KEPT:
@@ -102,15 +102,20 @@ def keep(work: Work, address: int, live: Live) -> str:
     return live.token
 
 
-def drop(live: Live) -> None:
-    """Throws a machine away whose batch has failed: it is half stepped, and no token finds it."""
+def drop(live: LiveMachine) -> None:
+    """Discards a machine whose batch has failed: its step is incomplete, and no token finds it."""
     if live.folder is not None:
         discard(live.folder)
 
 
+def new_machine(work: Work, address: int) -> LiveMachine:
+    """Returns a machine without state, in this process's own memory."""
+    return _rebuilt(work, address, None, (), None)
+
+
 def _rebuilt(
     work: Work, address: int, token: str | None, pages: Iterable[tuple[str, bytes]], folder: Path | None
-) -> Live:
+) -> LiveMachine:
     memory, dictionary = Memory(folder), Dictionary()
     held: dict[str, bytes] = {}
     values: dict[int, Page] = {}
@@ -125,14 +130,14 @@ def _rebuilt(
     dictionary.restore(values)
     if held:
         memory.restore(held)
-    return Live(_machine(work, address, memory, dictionary), memory, dictionary, folder, token)
+    return LiveMachine(_machine(work, address, memory, dictionary), memory, dictionary, folder, token)
 
 
-def _attached(work: Work, address: int, token: str | None, folder: Path) -> Live:
+def _attached(work: Work, address: int, token: str | None, folder: Path) -> LiveMachine:
     memory, dictionary = Memory(folder), Dictionary()
     files = folder.glob(f"{_VALUES_FILE}*")
     dictionary.restore({int(file.name.removeprefix(_VALUES_FILE)): read_values(file.read_bytes()) for file in files})
-    return Live(_machine(work, address, memory, dictionary), memory, dictionary, folder, token)
+    return LiveMachine(_machine(work, address, memory, dictionary), memory, dictionary, folder, token)
 
 
 def _write(path: Path, data: bytes) -> None:
