@@ -23,7 +23,7 @@ from penstock.algebra.expressions import (
     Not,
     Operator,
 )
-from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, View, classify
+from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, PredicateView, classify
 from penstock.algebra.printing import expression_text
 from penstock.types import BIGINT, BIGINT_RANGE, BOOLEAN, DATE, DOUBLE, INT, INTERVAL, STRING, TIMESTAMP
 from tests.algebra.strategies import Row, comparisons, with_row
@@ -64,7 +64,7 @@ def times(left: Expr, right: Expr) -> Arithmetic:
 
 WIDE = Cast(I, BIGINT)
 
-CASES: list[tuple[Expr, View | None]] = [
+CASES: list[tuple[Expr, PredicateView | None]] = [
     # Equalities.
     (Compare(EQ, X, Y), ColumnEquality(X, Y)),
     (Compare(EQ, Y, X), ColumnEquality(Y, X)),
@@ -133,7 +133,7 @@ CASES: list[tuple[Expr, View | None]] = [
 
 
 @pytest.mark.parametrize(("conjunct", "view"), CASES, ids=[expression_text(conjunct) for conjunct, _ in CASES])
-def test_a_conjunct_is_seen_as(conjunct: Expr, view: View | None) -> None:
+def test_a_conjunct_is_seen_as(conjunct: Expr, view: PredicateView | None) -> None:
     assert classify(conjunct) == view
 
 
@@ -147,7 +147,7 @@ def test_the_view_of_a_true_conjunct_holds(case: tuple[Expr, Row]) -> None:
         assert holds(view, row)
 
 
-def holds(view: View, row: Row) -> bool:
+def holds(view: PredicateView, row: Row) -> bool:
     """Whether the view's relation holds between mathematical values, none of them NULL."""
     match view:
         case ColumnEquality(left, right):

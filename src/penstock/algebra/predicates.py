@@ -57,11 +57,11 @@ class ColumnDifference:
     constant: int
 
 
-View: TypeAlias = ColumnEquality | ColumnBound | ColumnDifference
+PredicateView: TypeAlias = ColumnEquality | ColumnBound | ColumnDifference
 
 
 @once
-def classify(conjunct: Expr) -> View | None:
+def classify(conjunct: Expr) -> PredicateView | None:
     """What a conjunct says about one column or two, if it is one of the three views.
 
     A cast from INT to BIGINT is seen through. Conjuncts are taken as `normalise_predicates` leaves them: a negated
@@ -144,7 +144,7 @@ def _combined(op: Operator, a: _Linear, b: _Linear) -> _Linear | None:
     return None
 
 
-def _linear_view(compare: Compare) -> View | None:
+def _linear_view(compare: Compare) -> PredicateView | None:
     left, right = _linear(compare.left), _linear(compare.right)
     if left is None or right is None:
         return None

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import Column, Expr
-from penstock.algebra.predicates import ColumnDifference, ColumnEquality, View
+from penstock.algebra.predicates import ColumnDifference, ColumnEquality, PredicateView
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -119,7 +119,7 @@ def window_differences(block: Block) -> Iterator[tuple[Column, Column, int]]:
                     yield other.stream.timestamp, window.stream.timestamp, width
 
 
-def compares_units(view: View, operands: Iterable[Operand]) -> bool:
+def compares_units(view: PredicateView, operands: Iterable[Operand]) -> bool:
     """Whether a predicate compares times that count in different units.
 
     No run forgets by it, and hardly anybody means it, so nothing is concluded from it.

@@ -15,7 +15,7 @@ from functools import cached_property
 from math import isfinite
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns
-from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, View, classify
+from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, PredicateView, classify
 from penstock.algebra.printing import window_text
 from penstock.algebra.relations import Relation
 from penstock.closing.blocks import Block, Operand
@@ -215,7 +215,7 @@ class _Translation:
                     return _compared(self._attribute(left), op, self._attribute(right), 0)
         return None
 
-    def _comparison(self, view: View | None) -> Comparison | None:
+    def _comparison(self, view: PredicateView | None) -> Comparison | None:
         match view:
             case ColumnEquality(left, right):
                 return _compared(self._attribute(left), Comparator.EQ, self._attribute(right), 0)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, IsNull, Or, Value
-from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, View, classify
+from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, PredicateView, classify
 from penstock.algebra.relations import Stream
 from penstock.closing.finite import intervals
 from penstock.types import Kind, Type
@@ -128,7 +128,7 @@ def is_seen(predicate: Expr) -> bool:
     return False
 
 
-def _columns(view: View) -> tuple[Column, ...]:
+def _columns(view: PredicateView) -> tuple[Column, ...]:
     return (view.column,) if isinstance(view, ColumnBound) else (view.left, view.right)
 
 
@@ -136,7 +136,7 @@ def _time(value: Hashable) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _dense_intervals(views: Iterable[View]) -> dict[Column, tuple[Fraction | None, Fraction | None]]:
+def _dense_intervals(views: Iterable[PredicateView]) -> dict[Column, tuple[Fraction | None, Fraction | None]]:
     """The bounds of doubles and decimals, which equalities share; a class that is equal to a constant has none."""
     views = list(views)
     low: dict[Column, Fraction] = {}
@@ -178,7 +178,7 @@ def _between(bounds: tuple[Fraction | None, Fraction | None], number: int, type_
     return (Decimal(value.numerator) / Decimal(value.denominator)).quantize(unit)
 
 
-def _is_true(view: View, values: Mapping[Column, Hashable]) -> bool:
+def _is_true(view: PredicateView, values: Mapping[Column, Hashable]) -> bool:
     """Whether a view holds of values; of columns that are not there, it may."""
     match view:
         case ColumnBound(column, op, value):
