@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.algebra.printing import plan_text
     from penstock.errors import DoubtfulUnit, PenstockError, SqlError, SqlErrors
-    from penstock.plan.exploited import UnusedProof
     from penstock.plan.forgetting import Forgetting
-    from penstock.register import UnsafeQuery, Verdict
+    from penstock.register import UnsafeQuery, UnusedProof, Verdict
     from penstock.session import Session
     from penstock.sql import Script, bind_text
     from penstock.sql.formatting import format_text
@@ -40,7 +39,7 @@ _HOME = {
     "SqlError": "penstock.errors",
     "SqlErrors": "penstock.errors",
     "UnsafeQuery": "penstock.register",
-    "UnusedProof": "penstock.plan.exploited",
+    "UnusedProof": "penstock.register",
     "Verdict": "penstock.register",
     "bind_text": "penstock.sql",
     "check": "penstock.verdicts",

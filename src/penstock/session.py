@@ -20,10 +20,9 @@ from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.effort import limited
 from penstock.errors import Origin, PenstockError
 from penstock.plan.explain import fragments_text
-from penstock.plan.exploited import UnusedProof, unused_proof
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
-from penstock.register import Verdict, check_query, refuse_unsafe
+from penstock.register import UnusedProof, Verdict, check_query, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.types import Type, duration_text
@@ -246,10 +245,10 @@ class Query:
         return self._started
 
     def _admit(self) -> None:
-        """Refuses an unsafe query, and warns where the run does not yet enforce its bound."""
+        """Refuses an unsafe query, and warns where its bound leans on what no run sees."""
         verdict = self.verdict
         refuse_unsafe(verdict)
-        if (warning := unused_proof(verdict)) is not None:
+        for warning in verdict.warnings:
             warnings.warn(warning, UnusedProof, stacklevel=3)
 
     def metrics(self) -> list[dict[str, Any]]:

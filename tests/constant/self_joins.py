@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.algebra.relations import Distinct
 from penstock.algebra.rewrites import normalise
-from penstock.plan.folding import folded
+from penstock.register.folding import folded
 from tests.constant.cases import Bounded
 from tests.engines.comparing import bound
 from tests.generators import Case

@@ -57,6 +57,12 @@ def shaped_cases(first: int, count: int, rows: int) -> Iterator[tuple[int, Bound
         seed += 1
 
 
+def shaped_verdict(seed: int) -> Verdict:
+    """What is said of the query of a seed, whether it is safe or not."""
+    random = Random(seed)
+    return check_query(*bound(Case(DDL, _Writer(random).query(), data(random, 1), None, "")))
+
+
 def data(random: Random, rows: int) -> dict[str, list[tuple[Any, ...]]]:
     def row(ts: int) -> tuple[Any, ...]:
         x = random.choice((1.0, 2.5, random.random() * 5))

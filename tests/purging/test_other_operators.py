@@ -13,7 +13,6 @@ from penstock.algebra.rewrites import normalise
 from penstock.closing.group_closers import GroupEnding
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.operators import machine
-from penstock.plan.exploited import unused_proof
 from penstock.plan.fragments import plan
 from tests.engines.comparing import bound, embedded, expected
 from tests.engines.restarting import restarted
@@ -146,7 +145,7 @@ def test_what_is_kept_is_what_is_open(select: str) -> None:
     query, catalog = bound(case)
     (verdict,) = check(case.script)
     assert verdict.safe
-    assert unused_proof(verdict) is None
+    assert not verdict.warnings
     most, log = most_kept(case, 20)
     assert most <= 50
     assert log == embedded(case, query, catalog, 2, 0)
@@ -184,7 +183,7 @@ def test_a_side_is_closed_by_punctuations_of_the_other_that_refer_to_it(select: 
     query, catalog = bound(case)
     (verdict,) = check(case.script)
     assert verdict.safe
-    assert unused_proof(verdict) is None
+    assert not verdict.warnings
     most, log = most_kept(case, 20)
     assert most <= 20
     assert log == expected(case, query, catalog)

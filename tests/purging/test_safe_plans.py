@@ -9,8 +9,8 @@ import pytest
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
+from penstock.closing.chaining import always_forgets
 from penstock.closing.physical_join import PhysicalJoin
-from penstock.closing.purging import always_forgets
 from penstock.plan.fragments import plan
 from penstock.sql import bind_text
 

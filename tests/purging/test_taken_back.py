@@ -8,7 +8,6 @@ import pytest
 
 from penstock import check
 from penstock.operators import machine
-from penstock.plan.exploited import unused_proof
 from tests.engines.comparing import bound, embedded, expected
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
@@ -76,7 +75,7 @@ def test_what_is_kept_is_what_is_open(select: str) -> None:
     query, catalog = bound(case)
     (verdict,) = check(case.script)
     assert verdict.safe
-    assert unused_proof(verdict) is None
+    assert not verdict.warnings
     most, log = most_kept(case, 20)
     assert most <= 90
     assert log == embedded(case, query, catalog, 2, 0)

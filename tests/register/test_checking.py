@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 import penstock
-from penstock.plan.exploited import unused_proof
 from penstock.register import Theory
 from penstock.register.report import action_texts
 
@@ -95,21 +94,21 @@ PUNCTUATED = f"{DECLARATIONS} ALTER STREAM s ADD PUNCTUATED BY (a);"
         ("SELECT a % 3 AS m, COUNT(*) AS n FROM s GROUP BY a % 3", None),
     ],
 )  # fmt: skip
-def test_a_bound_that_a_run_does_not_use_is_said(sql: str, leaning: str | None) -> None:
+def test_a_bound_by_punctuations_that_no_run_sees_is_warned_of(sql: str, leaning: str | None) -> None:
     (verdict,) = penstock.check(f"{PUNCTUATED} CREATE QUERY q AS {sql}")
     assert verdict.safe
-    told = unused_proof(verdict)
-    assert told == (leaning and f"q: its bound leans on {leaning}: its state will grow")
+    assert verdict.warnings == ((f"q: its bound leans on {leaning}: its state will grow",) if leaning else ())
 
 
-def test_a_proof_that_is_not_used_yet_is_said() -> None:
+def test_a_query_whose_run_does_not_do_what_is_proved_is_not_safe() -> None:
     """Punctuations come, but a join with groups keeps what it reads."""
     closed = "ALTER STREAM s ADD PUNCTUATED BY (a) WHEN ts > 5;"
     sql = "SELECT t.a, n FROM (SELECT a, COUNT(*) AS n FROM s GROUP BY a) AS g, s AS t WHERE g.a = t.a"
     (verdict,) = penstock.check(f"{DECLARATIONS} {closed} CREATE QUERY q AS {sql}")
-    assert verdict.safe
-    leaning = "s: PUNCTUATED BY (a) WHEN ts > 5, which this version does not yet use to purge"
-    assert unused_proof(verdict) == f"q: its bound leans on {leaning}: its state will grow"
+    assert not verdict.safe
+    could = "though by s: PUNCTUATED BY (a) WHEN ts > 5 it could go"
+    assert verdict.message == f"not safe: this version keeps every row of the groups of s, {could}"
+    assert verdict.hint is None  # there is no input that defeats every plan
 
 
 def test_a_session_warns_where_the_proof_is_not_used() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from penstock.register import check_query
@@ -89,7 +89,7 @@ FEW_SHAPES = st.sampled_from(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
 @given(FEW_SHAPES, st.lists(FEW, min_size=1, max_size=3, unique=True))
 def test_columns_of_few_values_do_not_hide_what_they_are_reckoned_with(shape: str, predicates: list[str]) -> None:
     table = "CREATE TABLE k (f BIGINT);"

@@ -1,4 +1,4 @@
-"""Buckets: what stands for all rows of an input that are alike. A plan finds them in `plan/constant_synopses.py`.
+"""Buckets: what stands for all rows of an input that are alike. A plan finds them in `register/bucket_joins.py`.
 
 Rows are alike that have the same *values*, in whatever is read of them, and join the same *box* of rows of the other
 inputs (002, with one counter or skyline per values and box). Numbers are in codes, as kernels read them: a TIMESTAMP in

@@ -45,6 +45,8 @@ def _run(args: argparse.Namespace) -> int:
             if before is not None and not (before.safe and verdict.safe):
                 print()
             say(verdict_text(verdict, explain=args.explain))
+            for warning in verdict.warnings:
+                say(f"warning: {warning}")
         if not script.queries and not script.errors:
             print(NO_QUERY)
         print_errors(script)

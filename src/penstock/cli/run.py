@@ -15,7 +15,6 @@ from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.errors import PenstockError
-from penstock.plan.exploited import unused_proof
 from penstock.plan.forgetting import Forgetting
 from penstock.register import check_query, refuse_unsafe
 from penstock.sql import Script, bind_text
@@ -74,7 +73,7 @@ def _run(args: argparse.Namespace) -> int:
         for query in queries:
             verdict = check_query(query, script.catalog, script.origin(query))
             refuse_unsafe(verdict)
-            if (warning := unused_proof(verdict)) is not None:
+            for warning in verdict.warnings:
                 say(warning, sys.stderr)
     # Engines load libraries for data, which the other commands do without.
     if args.engine == "embedded":

@@ -14,8 +14,8 @@ from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import Project, Relation, Select, Unbounded, Window
 from penstock.catalog import Catalog, OnViolation, Punctuated, Reference, StreamDef, WithinTime
 from penstock.closing.bounds import BoundKind
-from penstock.closing.closers import guard, window_closers
 from penstock.closing.endings import Ending
+from penstock.closing.scheme_closers import guard, window_closers
 
 #: A side that is all rows of a stream, and which of its columns are those of the set operation.
 Side = tuple[Window, Mapping[Column, Column]]

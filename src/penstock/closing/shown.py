@@ -15,8 +15,8 @@ from penstock.algebra.relations import Relation, Window
 from penstock.catalog import Catalog, Constraint, OnViolation, Reference, StreamDef, Unique, WithinTime
 from penstock.closing.asked import Asked, AskedBlock
 from penstock.closing.blocks import flat_block
-from penstock.closing.closers import refers
 from penstock.closing.monotone_buckets import closable
+from penstock.closing.scheme_closers import refers
 from penstock.closing.translation import ending_of
 
 

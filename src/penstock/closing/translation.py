@@ -24,7 +24,6 @@ from penstock.catalog import Catalog, Reference, StreamDef
 from penstock.closing.asked import ASKED, NOTHING, Asked, AskedBlock
 from penstock.closing.blocks import Block, Operand, flat_block
 from penstock.closing.bounds import NONE, Bound, BoundKind, badness
-from penstock.closing.closers import Closer, guard, refers, stretch, window_closers
 from penstock.closing.contents import is_static
 from penstock.closing.endings import Ending, both
 from penstock.closing.monotone_buckets import closable
@@ -33,6 +32,7 @@ from penstock.closing.punctuation.forward_chaining import Reach, SchemeRule, Sch
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
 from penstock.closing.punctuation.purgeability import purgeability_by
 from penstock.closing.referring import ending_by_reference, side_of
+from penstock.closing.scheme_closers import SchemeCloser, guard, refers, stretch, window_closers
 from penstock.effort import kept, spend
 
 
@@ -92,13 +92,13 @@ class Translation:
         self.question = AskedBlock(block, asked)
         self.catalog = catalog
         self._inputs = {name: (name,) for name in (*(operand.name for operand in block.operands), ASKED)}
-        self._known_rules: dict[tuple[int, ...], tuple[tuple[Closer, ...], SchemeRules]] = {}
-        self._known_rule: dict[int, tuple[Closer, SchemeRule | None]] = {}
+        self._known_rules: dict[tuple[int, ...], tuple[tuple[SchemeCloser, ...], SchemeRules]] = {}
+        self._known_rule: dict[int, tuple[SchemeCloser, SchemeRule | None]] = {}
         #: Streams that are known to reach all others.
         self._reaching: set[str] = set()
         #: The closers of each operand under the declarations seen so far.
-        self._known_closers: dict[Hashable, tuple[Closer, ...]] = {}
-        self._known_guards: dict[Hashable, tuple[Closer, ...]] = {}
+        self._known_closers: dict[Hashable, tuple[SchemeCloser, ...]] = {}
+        self._known_guards: dict[Hashable, tuple[SchemeCloser, ...]] = {}
 
     def under(self, catalog: Catalog) -> Translation:
         """The same predicates under other declarations."""
@@ -157,7 +157,7 @@ class Translation:
         return here, further
 
     @cached_property
-    def _ruled(self) -> list[tuple[SchemeRule, Closer]]:
+    def _ruled(self) -> list[tuple[SchemeRule, SchemeCloser]]:
         """All rules, those of RIDS among them: who reaches the stream that refers reaches the other."""
         plain = [(rule, closer) for closer in self.closers if (rule := self._rule(closer)) is not None]
         guards = [(self._rule(closer), child, closer) for child, closer in self.guards]
@@ -180,7 +180,7 @@ class Translation:
                 return found
         return None
 
-    def _ending_by(self, stream: str, closers: tuple[Closer, ...], worst: BoundKind) -> Ending | None:
+    def _ending_by(self, stream: str, closers: tuple[SchemeCloser, ...], worst: BoundKind) -> Ending | None:
         """Theorem 3 of 004, helped by RIDS: once a stream is reached, so is the one that its rows refer to.
 
         The rows that a reached stream has for the values in question are all there, and the rows that they refer to
@@ -196,7 +196,7 @@ class Translation:
                 return None
             closers += tuple(closer for _, closer in helping)
 
-    def _rules(self, closers: tuple[Closer, ...]) -> SchemeRules:
+    def _rules(self, closers: tuple[SchemeCloser, ...]) -> SchemeRules:
         """The theory's rules, which all operands share."""
         key = tuple(map(id, closers))
         if key not in self._known_rules:
@@ -205,13 +205,13 @@ class Translation:
             self._known_rules[key] = closers, rules
         return self._known_rules[key][1]
 
-    def _rule(self, closer: Closer) -> SchemeRule | None:
+    def _rule(self, closer: SchemeCloser) -> SchemeRule | None:
         if id(closer) not in self._known_rule:
             rule = next(iter(rules_of(self._join_classes, [closer.scheme]).rules), None)
             self._known_rule[id(closer)] = closer, rule  # the closer is kept, so that no other takes its id
         return self._known_rule[id(closer)][1]
 
-    def _told(self, stream: str, answer: Purgeable, closers: tuple[Closer, ...]) -> Ending:
+    def _told(self, stream: str, answer: Purgeable, closers: tuple[SchemeCloser, ...]) -> Ending:
         if answer.impossible:
             return Ending((), ("no row can ever be part of a result",), (), by_time=True)
         by_scheme = {closer.scheme: closer for closer in reversed(closers)}
@@ -225,10 +225,10 @@ class Translation:
         )
 
     @cached_property
-    def guards(self) -> tuple[tuple[str, Closer], ...]:
+    def guards(self) -> tuple[tuple[str, SchemeCloser], ...]:
         return tuple(self._guards())
 
-    def _guards(self) -> Iterator[tuple[str, Closer]]:
+    def _guards(self) -> Iterator[tuple[str, SchemeCloser]]:
         """Streams whose rows refer to rows of another that they join, by RIDS."""
         for operand in self.question.block.operands:
             definition = self.catalog.get(operand.window.stream.name) if operand.window else None
@@ -239,7 +239,7 @@ class Translation:
                         self._known_guards[key] = tuple(self._referring(operand, reference))
                     yield from ((operand.name, closer) for closer in self._known_guards[key])
 
-    def _referring(self, operand: Operand, reference: Reference) -> Iterator[Closer]:
+    def _referring(self, operand: Operand, reference: Reference) -> Iterator[SchemeCloser]:
         window = operand.window
         definition = self.catalog.get(window.stream.name) if window else None
         assert window is not None
@@ -258,7 +258,7 @@ class Translation:
         return found
 
     @cached_property
-    def closers(self) -> tuple[Closer, ...]:
+    def closers(self) -> tuple[SchemeCloser, ...]:
         """How the operands' changes end; those that close only seen values, where the values asked about are seen."""
         spend(len(self.question.block.operands))
         found = [closer for operand in self.question.block.operands for closer in self._of_operand(operand)]
@@ -273,11 +273,11 @@ class Translation:
             if not closer.only_seen
             or all(JoinAttribute(closer.scheme.stream, name) in known for name in closer.scheme.attributes)
         ]
-        return (Closer(Scheme(ASKED, ()), NONE), *sorted(fitting, key=lambda closer: badness(closer.open)))
+        return (SchemeCloser(Scheme(ASKED, ()), NONE), *sorted(fitting, key=lambda closer: badness(closer.open)))
 
-    def _of_operand(self, operand: Operand) -> Iterator[Closer]:
+    def _of_operand(self, operand: Operand) -> Iterator[SchemeCloser]:
         if operand.is_static:
-            yield Closer(Scheme(operand.name, ()), NONE)
+            yield SchemeCloser(Scheme(operand.name, ()), NONE)
         elif operand.window is not None:
             definition = self.catalog.get(operand.window.stream.name)
             assert isinstance(definition, StreamDef)
@@ -288,7 +288,7 @@ class Translation:
         else:
             yield from self._computed(operand)
 
-    def _computed(self, operand: Operand) -> Iterator[Closer]:
+    def _computed(self, operand: Operand) -> Iterator[SchemeCloser]:
         """A computed relation closes on its columns, each alone, or on all that join; on times up to an instant."""
         joining = self.question.joining()
         joined = [column for column in operand.relation.schema if column in joining]
@@ -296,14 +296,14 @@ class Translation:
             asked = Asked(frozenset(), dict(closable([column])[1]), seen=False)
             found = ending_of(operand.relation, asked, self.catalog) if asked.upto else None
             if found is not None and found.by_time:
-                yield Closer(Scheme(operand.name, (), order=str(column)), found.open, found.leans_on)
+                yield SchemeCloser(Scheme(operand.name, (), order=str(column)), found.open, found.leans_on)
         for columns in [[column] for column in joined] + [joined] * (len(joined) > 1):
             plain, stretches = closable(columns)
             found = ending_of(operand.relation, Asked(plain, stretches, seen=False), self.catalog)
             if found is not None:
-                yield Closer(Scheme(operand.name, tuple(map(str, columns))), found.open, found.leans_on)
+                yield SchemeCloser(Scheme(operand.name, tuple(map(str, columns))), found.open, found.leans_on)
 
-    def _open(self, stream: str, step: ChainStep, closer: Closer) -> Bound:
+    def _open(self, stream: str, step: ChainStep, closer: SchemeCloser) -> Bound:
         """What is open until this step is done. A watermark leaves as much as partners may be ahead."""
         if closer.scheme.order is None or closer.open.kind is not BoundKind.WINDOW:
             return closer.open
@@ -322,6 +322,6 @@ class Translation:
         return next(operand.label for operand in self.question.block.operands if operand.name == name)
 
 
-def _step_text(step: ChainStep, closer: Closer) -> str:
+def _step_text(step: ChainStep, closer: SchemeCloser) -> str:
     names = ", ".join(step.scheme.attributes) or (step.scheme.order and f"{step.scheme.order} up to a time")
     return f"{names or step.scheme.stream} is closed by {', '.join(closer.leans_on)}"

@@ -34,17 +34,17 @@ from penstock.catalog import Catalog
 from penstock.closing.group_closers import AfterPunctuation, GroupEnding
 from penstock.closing.groups import emitting, with_endings
 from penstock.closing.join_variables import is_monotone, join_variables
+from penstock.closing.narrowing import narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging
 from penstock.effort import answering, nesting, spend
-from penstock.plan.constant_synopses import with_constant_synopses
-from penstock.plan.folding import folded
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.keys import comes_once, decided
-from penstock.plan.narrowing import narrowed
 from penstock.plan.panes import Panes, in_panes
 from penstock.plan.stateless_input import with_stateless_inputs
+from penstock.register.bucket_joins import with_constant_synopses
+from penstock.register.folding import folded
 
 #: What a row is partitioned by along one dimension: expressions over its leaf's own columns, or None for all of it.
 Dimension = tuple[Expr, ...] | None
@@ -129,7 +129,7 @@ def ready(relation: Relation, catalog: Catalog, spill: bool = False, *, emits: b
     """
     relation = folded(narrowed(relation))
     counted = with_constant_synopses(relation, catalog)
-    purging = with_stateless_inputs(with_purging(counted, catalog, spill))
+    purging = with_purging(with_stateless_inputs(counted), catalog, spill)
     return with_endings(purging, catalog, certain=spill and not emits)
 
 

@@ -14,11 +14,10 @@ from penstock.algebra.relations import (
     Project,
     Relation,
     Select,
-    Table,
     Unbounded,
     rewrite_relation,
-    walk_relations,
 )
+from penstock.closing.join_inputs import is_table
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 
 
@@ -26,7 +25,7 @@ def with_stateless_inputs(relation: Relation) -> Relation:
     """The physical relation whose joins with tables keep nothing of the other input.
 
     >>> from penstock.algebra.expressions import Column
-    >>> from penstock.algebra.relations import Output, Stream
+    >>> from penstock.algebra.relations import Output, Stream, Table
     >>> from penstock.types import BIGINT
     >>> ts, f = Column("s", "ts", BIGINT), Column("k", "f", BIGINT)
     >>> scan = Scan(Stream("s", "s", (ts,), ts), Unbounded(), (), (Output(ts, ts),))
@@ -40,7 +39,7 @@ def _with_stateless_input(node: Relation) -> Relation:
     if not isinstance(node, PhysicalJoin) or node.retention is not None or node.buckets:
         return node
     operands = tuple(_without_duplicates(node, number, below) for number, below in enumerate(node.operands))
-    changing = [number for number, below in enumerate(operands) if not _is_table(below)]
+    changing = [number for number, below in enumerate(operands) if not is_table(below)]
     if len(changing) != 1 or _is_window(operands[changing[0]]):
         return node
     return replace(node, operands=operands, stateless=changing[0])
@@ -50,12 +49,6 @@ def _without_duplicates(node: PhysicalJoin, number: int, below: Relation) -> Rel
     """An operand. Duplicates of a semi-join's right side make no difference."""
     is_right = number == 1 and node.kind is not JoinKind.JOIN
     return below.input if is_right and isinstance(below, Distinct) else below
-
-
-def _is_table(relation: Relation) -> bool:
-    """Whether all its rows are there at instant 0, in whatever cell reads it: it is a table, or computed of tables."""
-    leaves = [node for node in walk_relations(relation) if not node.inputs]
-    return all(isinstance(leaf, Table) for leaf in leaves)
 
 
 def _is_window(relation: Relation) -> bool:

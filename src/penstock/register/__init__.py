@@ -33,7 +33,7 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 """
 
 from penstock.closing.bounds import Bound, BoundKind
-from penstock.register.refusal import UnsafeQuery, refuse_unsafe
+from penstock.register.refusal import UnsafeQuery, UnusedProof, refuse_unsafe
 from penstock.register.report import verdict_json, verdict_text
 from penstock.register.states import State, Theory
 from penstock.register.steps import Action
@@ -46,6 +46,7 @@ __all__ = [
     "State",
     "Theory",
     "UnsafeQuery",
+    "UnusedProof",
     "Verdict",
     "check_query",
     "refuse_unsafe",

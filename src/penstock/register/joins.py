@@ -8,29 +8,22 @@ and a k-constraint (a row whose partner has had its time). Each operand takes th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import TypeVar
 
-from penstock.algebra.expressions import Column, Expr, IsNull, Or, columns, substitute
-from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.expressions import Column, Expr, IsNull, Or, columns
 from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import (
-    Aggregate,
-    Aggregation,
     AntiJoin,
-    Distinct,
     Join,
-    Project,
     Range,
     Relation,
     Rows,
     Select,
     SemiJoin,
-    SetOp,
-    ToStream,
+    Unbounded,
     Window,
 )
 from penstock.catalog import Catalog
@@ -40,64 +33,14 @@ from penstock.closing.bounds import UNBOUNDED, BoundKind, badness
 from penstock.closing.contents import appends_only, content, unique_keys
 from penstock.closing.join_graphs import BlockAnalysis, analyse_block, known_constraints, tells_more
 from penstock.closing.proof import Proof
-from penstock.register.constant_synopses import ConstantSynopses, Needs
+from penstock.closing.retention import Retention, listed
+from penstock.register.constant_synopses import ConstantSynopses
+from penstock.register.join_context import JoinContext, constant_synopses
 from penstock.register.memo import Memo
+from penstock.register.physical_form import PhysicalForm
 from penstock.register.states import State, StatefulOperator, Theory, TheoryBound
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class JoinContext:
-    """What reads the rows of a join: which of its columns, and whether duplicates count.
-
-    `summed` are expressions that only a SUM, COUNT, AVG, MIN or MAX reads: sums of parts can stand for their values.
-    """
-
-    columns: frozenset[Column] = frozenset()
-    summed: tuple[Expr, ...] = ()
-    distinct: bool = False
-
-    @staticmethod
-    def of(root: Relation | ToStream) -> JoinContext:
-        return JoinContext(frozenset(root.schema))
-
-    def through(self, node: Relation) -> JoinContext:
-        """What reads the rows of a node's inputs."""
-        match node:
-            case Project(_, outputs):
-                read = frozenset(c for o in outputs if o.column in self.columns for c in columns(o.expr))
-                inside = {output.column: output.expr for output in outputs}
-                return replace(self, columns=read, summed=tuple(substitute(e, inside) for e in self.summed))
-            case Aggregate(_, keys, aggregations):
-                grouped = frozenset(column for key in keys for column in columns(key.expr))
-                summed = [a.argument for a in aggregations if a.argument and _is_summed(a, node.input)]
-                whole = [a.argument for a in aggregations if a.argument and not _is_summed(a, node.input)]
-                read = frozenset(column for argument in whole for column in columns(argument))
-                return JoinContext(grouped | read, tuple(summed))
-            case Distinct(below):
-                return JoinContext(frozenset(below.schema), (), distinct=True)
-            case SetOp(left=left, right=right):
-                return JoinContext(frozenset(left.schema) | frozenset(right.schema))
-            case Select(predicates=on) | Join(on=on) | SemiJoin(on=on) | AntiJoin(on=on):
-                return JoinContext(self.columns | frozenset(c for e in (*on, *self.summed) for c in columns(e)))
-        return self
-
-
-def _is_summed(aggregation: Aggregation, below: Relation) -> bool:
-    """Whether partial results of an aggregate can be kept in place of values; a minimum of rows that leave cannot."""
-    if aggregation.function in (AggregateFunction.MIN, AggregateFunction.MAX):
-        return appends_only(below)
-    return not aggregation.distinct
-
-
-def constant_synopses(relation: Join | SemiJoin | AntiJoin, above: JoinContext) -> ConstantSynopses:
-    """What the theory of bounded memory says of a join.
-
-    Rows that leave take their results with them, so that DISTINCT has to count.
-    """
-    distinct = above.distinct and isinstance(relation, Join) and appends_only(relation)
-    return ConstantSynopses(relation, block_of(relation), Needs(above.columns, above.summed, distinct))
 
 
 def join_states(
@@ -106,13 +49,17 @@ def join_states(
     catalog: Catalog,
     theories: frozenset[Theory],
     memo: Memo | None = None,
+    form: PhysicalForm | None = None,
 ) -> Iterator[State]:
-    """What the join keeps beside its operands' windows. With a memo any bound will do, and not just the least."""
+    """What the join keeps beside its operands' windows. With a memo any bound will do, and not just the least.
+
+    With a physical form, what a run of it does not drop is unbounded, whatever the theories say.
+    """
     block = block_of(relation) if memo is None else memo.once(relation, "block", lambda: block_of(relation))
     changing = [operand for operand in block.operands if not operand.is_static]
     if len(changing) < 2:
         return
-    judge = _Judge(relation, above, catalog, theories, memo)
+    judge = _Judge(relation, above, catalog, theories, memo, form)
     if memo is not None:
         order = {name: number for number, name in enumerate(memo.suspects, start=1)}
         changing.sort(key=lambda operand: -order.get(operand.name, 0))
@@ -137,8 +84,10 @@ class _Judge:
         catalog: Catalog,
         theories: frozenset[Theory],
         memo: Memo | None = None,
+        form: PhysicalForm | None = None,
     ) -> None:
         self.memo = memo
+        self.form = form
         self.relation = relation
         self.above = above
         self.catalog = catalog
@@ -154,15 +103,40 @@ class _Judge:
             if _rows_of_window(operand.relation):
                 return None
             return State(self.holder, stream, held, Theory.WINDOWS, Proof(f"the join keeps {held.words}"), scope)
-        if self.memo is not None and self.purging(block, operand).is_purged(operand):
+        retention = self._retention(operand)
+        if self.memo is not None and retention.goes and self.purging(block, operand).is_purged(operand):
             return None
-        found = (option for option in self._options(block, operand) if option is not None)
-        options = list(found if self.memo is None else islice(found, 1))
+        options = [*self._counted(operand, scope), *(self._waits(block, operand, retention) if retention.goes else ())]
         if options:
             bound, proof, theory = min(options, key=lambda option: badness(option[0]))
-            return State(self.holder, stream, bound, theory, proof, scope)
-        claim = self._complaint(block, operand)
-        return State(self.holder, stream, UNBOUNDED, Theory.WINDOWS, Proof(claim), scope, _matched(block, operand))
+            unseen = () if theory is Theory.ARITHMETIC else retention.unseen
+            return State(self.holder, stream, bound, theory, proof, scope, unseen=unseen)
+        shortfall = self._shortfall(block, operand) if self.memo is None else None
+        return State(
+            self.holder,
+            stream,
+            UNBOUNDED,
+            Theory.WINDOWS,
+            Proof(self._complaint(block, operand) if shortfall is None else shortfall),
+            scope,
+            _matched(block, operand),
+            is_shortfall=shortfall is not None,
+        )
+
+    def _shortfall(self, block: Block, operand: Operand) -> str | None:
+        """What a theory proves of an operand, and a run does not do, if that is why it is unbounded."""
+        keeps = f"this version keeps every row of {operand.label}"
+        if proved := list(self._theories(block, operand)):
+            _, proof, _ = min(proved, key=lambda option: badness(option[0]))
+            return f"{keeps}, though by {listed(proof.declarations)} it could go" if proof.declarations else keeps
+        is_counted = Theory.ARITHMETIC in self.theories and self._synopses.bound(operand) is not None
+        return f"{keeps}, and does not count those together that are alike" if is_counted else None
+
+    def _retention(self, operand: Operand) -> Retention:
+        """What a run keeps of an operand. Where no run is asked about, the theories decide."""
+        if self.form is None:
+            return Retention(operand.label, ())
+        return self.form.retention(operand.window.stream.occurrence) if operand.window else Retention(operand.label)
 
     def _complaint(self, block: Block, operand: Operand) -> str:
         """What keeps a row. A key ends its wait once the one row came that it joins, but that may never come.
@@ -180,17 +154,36 @@ class _Judge:
             return f"{complaint}: to NOT IN a NULL may be any value. Add {says}, or write NOT EXISTS"
         return complaint
 
-    def _options(self, block: Block, operand: Operand) -> Iterator[TheoryBound | None]:
-        if Theory.ARITHMETIC in self.theories:
-            yield self._counted(operand)
-        if Theory.K_CONSTRAINTS in self.theories:
-            yield self._timed(operand)
-        if Theory.PUNCTUATION in self.theories and self.memo is None:
-            yield self._purged(block, operand)
+    def _counted(self, operand: Operand, scope: str) -> list[TheoryBound]:
+        """Rows that are alike, counted together, where a run does so."""
+        if Theory.ARITHMETIC not in self.theories or (found := self._synopses.bound(operand)) is None:
+            return []
+        stream = operand.window.stream.occurrence if operand.window else None
+        is_done = self.form is None or self.form.has_buckets(self.holder, scope, stream)
+        return [(*found, Theory.ARITHMETIC)] if is_done or self._grows_anyway(operand) else []
 
-    def _counted(self, operand: Operand) -> TheoryBound | None:
-        found = self._synopses.bound(operand)
-        return None if found is None else (*found, Theory.ARITHMETIC)
+    def _grows_anyway(self, operand: Operand) -> bool:
+        """Whether another operand has no bound at all: then it is what keeps a run from counting this one."""
+        others = [other for other in block_of(self.relation).others(operand) if not other.is_static]
+        return any(
+            not content(other.relation, self.catalog).is_safe
+            and self._synopses.bound(other) is None
+            and not self._retention(other).goes
+            for other in others
+        )
+
+    def _waits(self, block: Block, operand: Operand, retention: Retention) -> list[TheoryBound]:
+        """How long rows are kept until they go: in the words of the theories, or else of the chain of closers."""
+        found = list(islice(self._theories(block, operand), None if self.memo is None else 1))
+        is_chained = retention.is_certain and all(_ends_in_time(other) for other in block.operands)
+        return found if found or self.form is None or not is_chained else [_chained(operand, retention)]
+
+    def _theories(self, block: Block, operand: Operand) -> Iterator[TheoryBound]:
+        if Theory.K_CONSTRAINTS in self.theories and (timed := self._timed(operand)) is not None:
+            yield timed
+        is_asked = Theory.PUNCTUATION in self.theories and self.memo is None
+        if is_asked and (purged := self._purged(block, operand)) is not None:
+            yield purged
 
     @cached_property
     def _synopses(self) -> ConstantSynopses:
@@ -230,6 +223,19 @@ class _Judge:
     def _analysis(self) -> BlockAnalysis | None:
         block = block_of(self.relation)
         return self._once(known_constraints(block, self.catalog), lambda: analyse_block(block, self.catalog))
+
+
+def _ends_in_time(operand: Operand) -> bool:
+    """Whether rows leave an operand only in time: a row of others that rows join waits until these leave."""
+    return operand.is_static or (operand.window is not None and isinstance(operand.window.spec, Unbounded | Range))
+
+
+def _chained(operand: Operand, retention: Retention) -> TheoryBound:
+    """A bound in the words of the chain of closers."""
+    claim = f"a row of {operand.label} goes once nothing can match it any more"
+    steps = tuple(Proof(step.until) for step in retention.chain or () if step.until)
+    theory = Theory.PUNCTUATION if retention.bound.kind is BoundKind.OPEN else Theory.K_CONSTRAINTS
+    return retention.bound, Proof(claim, "theorem 3 of punctuation safety", retention.leans_on, steps), theory
 
 
 def _null_tests(on: tuple[Expr, ...]) -> Iterator[Expr]:

@@ -17,6 +17,10 @@ class UnsafeQuery(PenstockError):
         self.verdict = verdict
 
 
+class UnusedProof(UserWarning):
+    """A query runs whose bound leans on declarations of which no run sees anything."""
+
+
 def refuse_unsafe(verdict: Verdict) -> None:
     """Raises the verdict's message, if the query may not run."""
     if not verdict.allowed:

@@ -34,6 +34,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Json]:
         "actions": actions,
         "message": verdict.message,
         "hint": verdict.hint,
+        "warnings": list(verdict.warnings),
     }
 
 

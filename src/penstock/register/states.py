@@ -20,7 +20,7 @@ class Theory(Enum):
     K_CONSTRAINTS = "k-constraints"
 
 
-#: All that is known. Who runs a query elsewhere leaves out what is not exploited there.
+#: All that is known. Who runs a query elsewhere leaves out what is not used there.
 ALL_THEORIES = frozenset(Theory)
 
 
@@ -58,6 +58,10 @@ class State:
     scope: str
     #: The columns whose values pile up, where it is unbounded.
     columns: tuple[Column, ...] = ()
+    #: The declarations of the bound of which no run sees anything: it is safe by declaration only, and will grow.
+    unseen: tuple[str, ...] = ()
+    #: Whether a theory bounds it where it is unbounded: another plan would do, and there is no witness.
+    is_shortfall: bool = False
 
     @property
     def is_safe(self) -> bool:

@@ -17,6 +17,7 @@ from penstock.catalog import Catalog
 from penstock.closing.bounds import UNBOUNDED, Bound, plus
 from penstock.closing.finite import contradicts, truths
 from penstock.closing.proof import Proof
+from penstock.closing.retention import listed
 from penstock.effort import STEPS, OutOfEffort, TooDeep, answering, limit, limited, nesting
 from penstock.errors import Origin, PenstockError
 from penstock.register.advice import Advice, advice
@@ -106,6 +107,24 @@ class Verdict:
         return bool(self._worked_out(lambda: _is_empty(self.query)))
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a safe query's bound leans on that no run can see, in one line.
+
+        >>> from penstock.sql import bind_text
+        >>> script = bind_text('''
+        ...     CREATE STREAM s (a BIGINT, ts TIMESTAMP, PUNCTUATED BY (a)) TIMESTAMP BY ts;
+        ...     CREATE QUERY q AS SELECT DISTINCT a FROM s;
+        ... ''')
+        >>> check_query(script.queries[0], script.catalog).warnings[0].partition(" without")[0]
+        'q: its bound leans on s: PUNCTUATED BY (a)'
+        """
+        unseen = tuple(dict.fromkeys(lean for state in self.states for lean in state.unseen))
+        if not self.safe or not unseen or self.empty:
+            return ()
+        reason = f"{listed(unseen)} without WHEN or FROM, so that no punctuation is seen"
+        return (f"{self.name}: its bound leans on {reason}: its state will grow",)
+
+    @property
     def hint(self) -> str | None:
         """What defeats every plan, in words."""
         if self.unanswered is not None:
@@ -128,7 +147,8 @@ class Verdict:
     def witness(self) -> Witness | None:
         if self.safe or self.unanswered is not None:
             return None
-        return self._worked_out(lambda: witness(self.query, self.catalog, self.unbounded))
+        proved = tuple(state for state in self.unbounded if not state.is_shortfall)
+        return self._worked_out(lambda: witness(self.query, self.catalog, proved))
 
     def _worked_out(self, work: Callable[[], T]) -> T | None:
         """What a safe answer does not need is left out where it takes too much work."""

@@ -7,6 +7,7 @@ a window, finitely many values, or that changes end. Joins of unbounded streams 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from penstock.algebra.expressions import Column, Expr, columns
 from penstock.algebra.functions import AggregateFunction
@@ -47,14 +48,21 @@ from penstock.closing.contents import (
 )
 from penstock.closing.finite import contradicts, count, finite, truths
 from penstock.closing.proof import Proof
-from penstock.register.joins import JoinContext, join_states
+from penstock.closing.retention import listed
+from penstock.register.join_context import JoinContext
+from penstock.register.joins import join_states
 from penstock.register.memo import Memo
+from penstock.register.physical_form import PhysicalForm
 from penstock.register.states import ALL_THEORIES, State, StatefulOperator, Theory, TheoryBound
 
 
 def states(query: Query, catalog: Catalog, theories: frozenset[Theory] = ALL_THEORIES) -> tuple[State, ...]:
-    """All that a query in normal form holds, from its output down to its streams; joins by these theories only."""
-    return tuple(_Walk(catalog, theories).root(query.root))
+    """All that a query in normal form holds, from its output down to its streams; joins by these theories only.
+
+    With all theories it is what a run holds: no bound counts that its physical form does not keep to.
+    """
+    form = PhysicalForm(query.relation, catalog) if theories == ALL_THEORIES else None
+    return tuple(_Walk(catalog, theories, form=form).root(query.root))
 
 
 def is_safe(query: Query, catalog: Catalog, memo: Memo) -> bool:
@@ -63,12 +71,22 @@ def is_safe(query: Query, catalog: Catalog, memo: Memo) -> bool:
     A memo serves one query under any declarations.
     """
     memo.failed = None
-    return all(state.is_safe for state in _Walk(catalog, ALL_THEORIES, memo).root(query.root))
+    if not all(state.is_safe for state in _Walk(catalog, ALL_THEORIES, memo).root(query.root)):
+        return False
+    form = PhysicalForm(query.relation, catalog)
+    return all(state.is_safe for state in _Walk(catalog, ALL_THEORIES, memo, form).root(query.root))
 
 
 class _Walk:
-    def __init__(self, catalog: Catalog, theories: frozenset[Theory], memo: Memo | None = None) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        theories: frozenset[Theory],
+        memo: Memo | None = None,
+        form: PhysicalForm | None = None,
+    ) -> None:
         self.memo = memo
+        self.form = form
         self.catalog = catalog
         self.theories = theories
 
@@ -96,7 +114,7 @@ class _Walk:
             case SetOp():
                 yield from self._set_operation(relation)
             case Join() | SemiJoin() | AntiJoin():
-                yield from join_states(relation, above, self.catalog, self.theories, self.memo)
+                yield from join_states(relation, above, self.catalog, self.theories, self.memo, self.form)
         if not isinstance(relation, Window) and not (
             isinstance(relation, Select) and isinstance(relation.input, Window)
         ):
@@ -138,13 +156,13 @@ class _Walk:
             if counted.is_safe
             else []
         )
-        end = ending(window, by, self.catalog)
+        end = self._ending(window, by)
         if end is not None:
             options.append(_ended(end, f"a partition by {names}", scaled=rows))
         because = Proof(
             f"the window keeps {rows.words} for every {names}, and nothing says that there are finitely many"
         )
-        return _best(StatefulOperator.WINDOW, occurrence, options, because, occurrence, by)
+        return self._best(StatefulOperator.WINDOW, occurrence, options, because, occurrence, by)
 
     def _aggregate(self, node: Aggregate) -> Iterator[State]:
         keys = tuple(key.expr for key in node.keys)
@@ -184,18 +202,18 @@ class _Walk:
                 )
             )
         keys = [key.expr for key in node.keys]
-        end = ending(node.input, keys, self.catalog, at_last=True)
+        end = self._ending(node.input, keys, at_last=True)
         if end is not None:
             options.append(_ended(end, f"{what} in a group"))
         # A value that neither comes again nor leaves has been counted for good, in each group. Spark drops groups, but
         # no value of a group.
         forgets = aggregation.distinct and appends_only(node.input) and self.theories == ALL_THEORIES
-        once = ending(node.input, [argument], self.catalog) if forgets else None
+        once = self._ending(node.input, [argument]) if forgets else None
         if once is not None and grouped.is_safe:
             options.append(_ended(once, f"one value of {expression_text(argument)}", scaled=grouped.bound))
         why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
         because = Proof(f"{why} keeps {what}, and nothing bounds them")
-        return _best(StatefulOperator.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
+        return self._best(StatefulOperator.AGGREGATE_VALUES, None, options, because, scope, tuple(columns(argument)))
 
     def _distinct(self, node: Distinct) -> State:
         return self._keyed(StatefulOperator.DISTINCT, "row", node.schema, node.input, node.schema[0].scope)
@@ -220,12 +238,12 @@ class _Walk:
         if rows.is_safe:
             bound = groups(keys, below, self.catalog)
             options.append(_option(bound, Proof(f"a {noun} is there as long as one of {rows.words} has it")))
-        end = ending(below, keys, self.catalog)
+        end = self._ending(below, keys)
         if end is not None:
             options.append(_ended(end, f"a {noun} with one value of {names}"))
         what = f"one {noun} is kept for every value of {names}"
         because = Proof(f"{what}, and nothing says that there are finitely many or that they end")
-        return _best(holder, None, options, because, scope, _piling(keys, below))
+        return self._best(holder, None, options, because, scope, _piling(keys, below))
 
     def _set_operation(self, node: SetOp) -> Iterator[State]:
         if node.op is SetOperator.UNION and node.all:
@@ -245,11 +263,11 @@ class _Walk:
                     Proof("both sides are bounded"),
                 )
             )
-        end = ending(node, node.columns, self.catalog)
+        end = self._ending(node, node.columns)
         if end is not None:
             options.append(_ended(end, f"a row ({names})"))
         because = Proof(f"{node.op.value} remembers every row ({names}) of both sides, and nothing says that they end")
-        yield _best(StatefulOperator.SET_OPERATION, None, options, because, scope, node.columns)
+        yield self._best(StatefulOperator.SET_OPERATION, None, options, because, scope, node.columns)
 
     def _rstream(self, relation: Relation) -> State:
         rows = content(relation, self.catalog)
@@ -265,12 +283,72 @@ class _Walk:
         groups = outermost_groups(relation)
         assert groups is not None, "the binder lets nothing else have EMIT ON CLOSE"
         keys = tuple(key.expr for key in groups.keys)
-        declared = by_punctuations(self.catalog)
+        declared = self._without_rows
         if ending(groups.input, keys, declared) is None or not shows_ends(groups.input, keys, declared):
             names = _texts(keys, groups.input)
             because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
             scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
             yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+
+    def _ending(self, relation: Relation, keys: Iterable[Expr], at_last: bool = False) -> Ending | None:
+        """How changes end; as in a run by punctuations and times if these will do, and not after numbers of rows."""
+        keys = tuple(keys)
+        if self.form is not None and (found := ending(relation, keys, self._without_rows, at_last)) is not None:
+            return found
+        return ending(relation, keys, self.catalog, at_last)
+
+    @cached_property
+    def _without_rows(self) -> Catalog:
+        return by_punctuations(self.catalog)
+
+    def _best(
+        self,
+        holder: StatefulOperator,
+        stream: str | None,
+        options: list[TheoryBound],
+        because: Proof,
+        scope: str,
+        piling: Iterable[Column],
+    ) -> State:
+        """The least bound that a run keeps to, or that is its by declaration."""
+        done = [option for option in options if self._is_done(holder, scope, option)]
+        if done:
+            bound, proof, theory = min(done, key=lambda option: badness(option[0]))
+            waits = self.form is not None and theory in (Theory.PUNCTUATION, Theory.K_CONSTRAINTS)
+            unseen = self._unseen(holder, scope, proof) if waits else ()
+            return State(holder, stream, bound, theory, proof, scope, unseen=unseen)
+        if options:
+            because = Proof(_shortfall(because, *min(options, key=lambda option: badness(option[0]))))
+        shortfall = bool(options)
+        return State(holder, stream, UNBOUNDED, Theory.WINDOWS, because, scope, tuple(piling), is_shortfall=shortfall)
+
+    def _is_done(self, holder: StatefulOperator, scope: str, option: TheoryBound) -> bool:
+        """Whether a run keeps to a bound, or would if it saw what is declared."""
+        _, _, theory = option
+        if self.form is None:
+            return True
+        match theory:
+            case Theory.PUNCTUATION | Theory.K_CONSTRAINTS:
+                return self.form.ends(holder, scope, by_declaration=True)
+            case Theory.ARITHMETIC:
+                return holder is not StatefulOperator.SET_OPERATION or self.form.is_narrow(scope)
+        return True
+
+    def _unseen(self, holder: StatefulOperator, scope: str, proof: Proof) -> tuple[str, ...]:
+        """The declarations of a bound of which no run sees anything, where that matters."""
+        assert self.form is not None
+        if self.form.ends(holder, scope):
+            return ()
+        found = tuple(lean for lean in proof.declarations if lean in self.form.unseen)
+        return found or tuple(sorted(self.form.unseen))
+
+
+def _shortfall(because: Proof, _: Bound, proof: Proof, theory: Theory) -> str:
+    """What a theory proves of a piece of state, and a run does not do."""
+    kept = because.claim.partition(", and nothing")[0]
+    if theory is Theory.ARITHMETIC:
+        return f"in this version {kept}, also of those that the other side cannot have"
+    return f"in this version {kept}, though by {listed(proof.declarations)} they end"
 
 
 def _deciding(node: SetOp) -> tuple[Relation, ...]:
@@ -304,20 +382,6 @@ def _ended(end: Ending, what: str, scaled: Bound | None = None) -> TheoryBound:
         bound = Bound(BoundKind.WINDOW, f"what is open in {bound.words}", bound.size)
     steps = tuple(Proof(step) for step in end.steps)
     return bound, Proof(f"{what} ends", "theorem 3 of punctuation safety", end.leans_on, steps), Theory.PUNCTUATION
-
-
-def _best(
-    holder: StatefulOperator,
-    stream: str | None,
-    options: list[TheoryBound],
-    because: Proof,
-    scope: str,
-    piling: Iterable[Column],
-) -> State:
-    if not options:
-        return State(holder, stream, UNBOUNDED, Theory.WINDOWS, because, scope, tuple(piling))
-    bound, proof, theory = min(options, key=lambda option: badness(option[0]))
-    return State(holder, stream, bound, theory, proof, scope)
 
 
 def _state(holder: StatefulOperator, stream: str | None, bound: Bound, proof: Proof, scope: str) -> State:

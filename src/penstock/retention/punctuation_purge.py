@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Unbounded
+from penstock.closing.chaining import always_forgets
 from penstock.closing.join_variables import columns_of
 from penstock.closing.physical_join import PhysicalJoin
-from penstock.closing.purging import always_forgets
 from penstock.closing.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, Rule, k_of
 from penstock.kernels.sets import among, distinct
 from penstock.retention.closing_state import ClosingState

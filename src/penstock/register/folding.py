@@ -14,9 +14,9 @@ from penstock.algebra.expressions import Column, Comparator, Compare, Expr, IsNu
 from penstock.algebra.relations import Distinct, Join, Output, Project, Relation, Select, rewrite_relation
 from penstock.algebra.rewrites import normal_form
 from penstock.closing.blocks import Block, Operand, block_of
-from penstock.plan.overflow import KnownEnds
 from penstock.register.arithmetic.folding import Homomorphism, homomorphism
-from penstock.register.joins import JoinContext, constant_synopses
+from penstock.register.join_context import JoinContext, constant_synopses
+from penstock.register.overflow import KnownEnds
 
 
 def folded(relation: Relation) -> Relation:

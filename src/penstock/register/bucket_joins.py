@@ -2,7 +2,7 @@
 
 The register says which inputs those are (`register/constant_synopses.py`). Here its synopses become values that a run
 time reads. What is not done yet: columns that are compared with a table's values inside of EXISTS and not kept. Such a
-join stays as it is, and `exploited` says so.
+join stays as it is, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from penstock.algebra.anti_join_choices import without_choices
 from penstock.algebra.buckets import BoxSide, Buckets, DifferenceLimit, Hole, Space
 from penstock.algebra.expressions import (
     Cast,
@@ -44,14 +45,13 @@ from penstock.catalog import Catalog
 from penstock.closing.blocks import Block, Operand, block_of
 from penstock.closing.contents import content
 from penstock.closing.physical_join import JoinKind, PhysicalJoin, with_physical_joins
-from penstock.plan.anti_join_choices import without_choices
-from penstock.plan.overflow import KnownEnds
-from penstock.plan.predicate_outcomes import PredicateOutcomes, told
 from penstock.register import arithmetic
 from penstock.register.arithmetic import BoundSide, BoxEdge, ComparedAttribute, Comparison, Corner, Kept, Op, Synopsis
 from penstock.register.arithmetic.closure import ZERO, Closure
 from penstock.register.constant_synopses import NARROW, ConstantSynopses
-from penstock.register.joins import JoinContext, constant_synopses
+from penstock.register.join_context import JoinContext, constant_synopses
+from penstock.register.overflow import KnownEnds
+from penstock.register.predicate_outcomes import PredicateOutcomes, told
 from penstock.types import BOOLEAN, Kind, Type, decimal
 
 AnyJoin = Join | SemiJoin | AntiJoin

@@ -15,7 +15,7 @@ from penstock.algebra.expressions import FALSE, Column, Expr, In
 from penstock.algebra.relations import Output
 from penstock.closing.blocks import Block, Operand
 from penstock.closing.finite import finite, truths
-from penstock.plan.finite_columns import against, cases, equal_columns, listed, of_table
+from penstock.register.finite_columns import against, cases, equal_columns, listed, of_table
 from penstock.types import BIGINT, BOOLEAN
 
 

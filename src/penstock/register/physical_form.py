@@ -1,0 +1,201 @@
+"""The physical form of a relation as the register reads it: what a run of it drops, counts and closes.
+
+The plan runs this very form (`plan/fragments.py`), so a bound that it does not keep to is no bound of the run: joins
+say what they keep by their retentions, and for groups, distinct values and set operations it is looked up here whether
+the form ends them. What is proved and not done is said in the verdict, not when the query runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeGuard
+
+from penstock.algebra.expressions import FALSE
+from penstock.algebra.physical import Keep, Scan
+from penstock.algebra.relations import (
+    Aggregate,
+    AntiJoin,
+    Distinct,
+    Join,
+    Project,
+    Range,
+    Relation,
+    Rows,
+    Select,
+    SemiJoin,
+    SetOp,
+    Window,
+    walk_relations,
+)
+from penstock.catalog import Catalog, Constraint, Punctuated
+from penstock.closing.declarations import constraint_text
+from penstock.closing.group_closers import GroupEnding
+from penstock.closing.groups import keeps_values, with_endings
+from penstock.closing.narrowing import is_narrow, narrowed
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.closing.purging import join_retention, with_purging
+from penstock.closing.retention import Retention
+from penstock.register.bucket_joins import with_constant_synopses
+from penstock.register.folding import folded
+from penstock.register.states import StatefulOperator
+
+_KINDS = {
+    StatefulOperator.JOIN: JoinKind.JOIN,
+    StatefulOperator.SEMI_JOIN: JoinKind.SEMI,
+    StatefulOperator.ANTI_JOIN: JoinKind.ANTI,
+}
+
+#: What is not an input of any join is not kept by one.
+_NOT_JOINED = Retention("", ())
+
+
+class PhysicalForm:
+    """What is asked of the physical form of a relation in normal form; each part is worked out when it is asked for."""
+
+    def __init__(self, relation: Relation, catalog: Catalog) -> None:
+        self._normal, self._catalog = relation, catalog
+
+    @cached_property
+    def _narrow(self) -> Relation:
+        return narrowed(self._normal)
+
+    @cached_property
+    def _counting(self) -> Relation:
+        """With buckets, and joins that may yet purge."""
+        return with_constant_synopses(folded(self._narrow), self._catalog)
+
+    @cached_property
+    def _joins(self) -> list[PhysicalJoin]:
+        return [node for node in walk_relations(self._counting) if isinstance(node, PhysicalJoin)]
+
+    def _whole(self, catalog: Catalog) -> list[Relation]:
+        """All operators, with groups that end by what is declared."""
+        return list(walk_relations(with_endings(with_purging(self._counting, catalog), catalog)))
+
+    @cached_property
+    def _run(self) -> list[Relation]:
+        return self._whole(self._catalog)
+
+    @cached_property
+    def _run_that_sees(self) -> list[Relation]:
+        """As if some rows were the punctuations of each scheme."""
+        return self._whole(_seeing(self._catalog)) if self.unseen else self._run
+
+    @cached_property
+    def unseen(self) -> frozenset[str]:
+        """Punctuation schemes that do not say where their punctuations come from: a run never sees one."""
+        declared = [(s.name, each) for s in self._catalog.streams for each in s.constraints]
+        return frozenset(f"{name}: {constraint_text(each)}" for name, each in declared if _is_unseen(each))
+
+    def retention(self, occurrence: str) -> Retention:
+        """What joins keep of an occurrence of a stream: the most, where several read it."""
+        found = self._retentions.get(occurrence, [_NOT_JOINED])
+        return next((each for each in found if not each.goes), found[0])
+
+    @cached_property
+    def _retentions(self) -> dict[str, list[Retention]]:
+        found: dict[str, list[Retention]] = {}
+        for node in self._joins:
+            kept = join_retention(node, self._catalog)
+            all_kept = [Retention(_occurrence(operand) or "") for operand in node.operands]
+            for retention in all_kept if kept is None else kept[1].retentions:
+                found.setdefault(retention.input, []).append(retention)
+        return found
+
+    def has_buckets(self, holder: StatefulOperator, scope: str, occurrence: str | None) -> bool:
+        """Whether joins keep buckets in place of an input's rows; an input that is not joined at all is not kept."""
+        joins = [node for node in self._joins if node.kind is _KINDS[holder]]
+        mine = [(join, n) for join in joins for n, operand in enumerate(join.operands) if _scope(operand) == scope]
+        if not mine:
+            scans = [node for join in joins for node in walk_relations(join) if isinstance(node, Scan)]
+            return occurrence is not None and all(scan.stream.occurrence != occurrence for scan in scans)
+        return all(join.buckets and join.buckets[number] is not None for join, number in mine)
+
+    def ends(self, holder: StatefulOperator, scope: str, by_declaration: bool = False) -> bool:
+        """Whether groups, distinct values or rows of a set operation end in a run, or go with the rows of windows.
+
+        With `by_declaration`, if it saw the punctuations of all schemes.
+        """
+        nodes = self._run_that_sees if by_declaration else self._run
+        return _is_ended(nodes, holder, scope) or self._goes_with_its_rows(holder, scope)
+
+    def _goes_with_its_rows(self, holder: StatefulOperator, scope: str) -> bool:
+        """Whether a group, or an entry of a set operation, is made of rows that all leave their windows."""
+        holders = [node for node in walk_relations(self._normal) if _holds(node, holder, scope)]
+        return bool(holders) and all(_is_left(below) for node in holders for below in node.inputs)
+
+    def is_narrow(self, scope: str) -> bool:
+        """Whether a set operation sees finitely many values on both sides."""
+        operations = [node for node in walk_relations(self._narrow) if isinstance(node, SetOp)]
+        return all(is_narrow(node) for node in operations if node.columns[0].scope == scope)
+
+
+def _is_ended(nodes: list[Relation], holder: StatefulOperator, scope: str) -> bool:
+    endings = [node for node in nodes if isinstance(node, GroupEnding)]
+    own = [end for end in endings if end.schema and end.schema[0].scope == scope]
+    match holder:
+        case StatefulOperator.GROUP_BY:
+            return any(end.closes_groups for end in own if isinstance(end.input, Aggregate))
+        case StatefulOperator.AGGREGATE_VALUES:
+            groupings = [end for end in own if isinstance(end.input, Aggregate)]
+            return any(end.closes_groups or _all_values_end(end) for end in groupings)
+        case StatefulOperator.SET_OPERATION:
+            return any(isinstance(end.input, SetOp) for end in own)
+        case StatefulOperator.DISTINCT:
+            distinct = [node for node in nodes if isinstance(node, Distinct)]
+            return all(any(end.input is node for end in endings) for node in distinct)
+    return False
+
+
+def _seeing(catalog: Catalog) -> Catalog:
+    """The catalog, in which each scheme says how its punctuations come."""
+    for stream in catalog.streams:
+        told = tuple(replace(c, when=FALSE) if _is_unseen(c) else c for c in stream.constraints)
+        catalog = catalog.having(replace(stream, constraints=told)) if told != stream.constraints else catalog
+    return catalog
+
+
+def _is_unseen(constraint: Constraint) -> TypeGuard[Punctuated]:
+    return isinstance(constraint, Punctuated) and constraint.when is None and constraint.source is None
+
+
+def _occurrence(operand: Relation) -> str | None:
+    """The occurrence whose rows an input of a join is, if it is one's."""
+    while isinstance(operand, Distinct | Keep | Select | Project):
+        operand = operand.input
+    return operand.stream.occurrence if isinstance(operand, Scan) else None
+
+
+def _scope(operand: Relation) -> str | None:
+    if isinstance(operand, Scan):
+        return operand.stream.occurrence
+    return operand.schema[0].scope if operand.schema else None
+
+
+def _all_values_end(ending: GroupEnding) -> bool:
+    assert isinstance(ending.input, Aggregate)
+    return len(ending.values) == sum(map(keeps_values, ending.input.aggregations))
+
+
+def _is_left(relation: Relation) -> bool:
+    """Whether all of its rows leave it some time after they came, by windows alone."""
+    match relation:
+        case Window(spec=spec):
+            return isinstance(spec, Range | Rows)
+        case Join(operands):
+            return any(map(_is_left, operands))
+        case SemiJoin(left) | AntiJoin(left):
+            return _is_left(left)
+    return bool(relation.inputs) and all(map(_is_left, relation.inputs))
+
+
+def _holds(node: Relation, holder: StatefulOperator, scope: str) -> bool:
+    match holder:
+        case StatefulOperator.GROUP_BY | StatefulOperator.AGGREGATE_VALUES:
+            return isinstance(node, Aggregate) and node.schema[0].scope == scope
+        case StatefulOperator.SET_OPERATION:
+            return isinstance(node, SetOp) and node.schema[0].scope == scope
+        case StatefulOperator.DISTINCT:
+            return isinstance(node, Distinct)
+    return False
