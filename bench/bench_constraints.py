@@ -18,7 +18,7 @@ from pathlib import Path
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.sql import bind_text
 from penstock.workloads import constraints as data
-from penstock.workloads.constraints import FORK, MEETING, PAIR, Graph, Tables
+from penstock.workloads.constraints import FORK, MEETING, PAIR, Graph, StreamTables
 
 sys.path.insert(0, str(Path(__file__).parent / "figures"))
 from measured import pieces
@@ -30,7 +30,7 @@ PUSHED = 32_768
 WINDOW = 50_000
 KS = (0, 1_000, 5_000, 10_000, 20_000)
 
-Generate = Callable[[int, int], Tables]
+Generate = Callable[[int, int], StreamTables]
 Declare = Callable[[Graph, str], Mapping[str, Sequence[str]]]
 EXPERIMENTS: dict[str, tuple[Graph, Generate, Declare]] = {
     "RIDS": (FORK, data.rids_data, data.with_rids),
@@ -79,7 +79,7 @@ def warm(graph: Graph, generate: Generate, declare: Declare) -> None:
         run(graph, generate(20_000, 10), declared, 0)
 
 
-def run(graph: Graph, tables: Tables, declared: Mapping[str, Sequence[str]], fill: int) -> Run:
+def run(graph: Graph, tables: StreamTables, declared: Mapping[str, Sequence[str]], fill: int) -> Run:
     """CPU time is measured from when so many rows have come."""
     bound = bind_text(f"{graph.ddl(declared)}\n{graph.query(window=WINDOW)}").checked()
     engine = EmbeddedEngine(bound.queries[0], bound.catalog)

@@ -19,7 +19,7 @@ from penstock.engines.embedded import EmbeddedEngine
 from penstock.plan.constraint_report import OnDisk
 from penstock.plan.forgetting import Forgetting
 from penstock.sql import bind_text
-from penstock.workloads.constraints import Graph, Tables
+from penstock.workloads.constraints import Graph, StreamTables
 
 sys.path.insert(0, str(Path(__file__).parent / "figures"))
 from bench_constraints import EXPERIMENTS, PUSHED, ROUNDS, ROWS, WINDOW
@@ -61,7 +61,7 @@ def told(without: list[Run], spilt: list[Run]) -> str:
     )
 
 
-def run(graph: Graph, tables: Tables, declared: Mapping[str, Sequence[str]], fill: int, spill: bool) -> Run:
+def run(graph: Graph, tables: StreamTables, declared: Mapping[str, Sequence[str]], fill: int, spill: bool) -> Run:
     """CPU time is measured from when so many rows have come."""
     bound = bind_text(f"{graph.ddl(declared)}\n{graph.query(window=WINDOW)}").checked()
     engine = EmbeddedEngine(bound.queries[0], bound.catalog, forgetting=Forgetting(spill=spill))

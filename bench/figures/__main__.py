@@ -16,7 +16,7 @@ from svg import Chart, Line
 
 from penstock.workloads import constraints as data
 from penstock.workloads.adherence import varying
-from penstock.workloads.constraints import FORK, MEETING, PAIR, PAIR_OF_TWO, Graph, Tables
+from penstock.workloads.constraints import FORK, MEETING, PAIR, PAIR_OF_TWO, Graph, StreamTables
 
 FOLDER = Path(__file__).parents[2] / "docs" / "figures"
 KS = (0, 1_000, 5_000, 10_000, 20_000)
@@ -45,7 +45,7 @@ def of_ks(
     title: str,
     graph: Graph,
     rows: int,
-    generate: Callable[[int, int], Tables],
+    generate: Callable[[int, int], StreamTables],
     declare: Callable[[Graph, str], Declared],
     is_logarithmic: bool = False,
 ) -> Chart:
@@ -57,7 +57,7 @@ def of_ks(
     return Chart(title, "rows so far", "rows and keys kept", lines, is_logarithmic)
 
 
-def measured(title: str, graph: Graph, tables: Tables, declared: Declared) -> list[tuple[float, float]]:
+def measured(title: str, graph: Graph, tables: StreamTables, declared: Declared) -> list[tuple[float, float]]:
     found = run(f"{graph.ddl(declared)}\n{graph.query()}", tables, STEP)
     told(title, found)
     return list(zip(found.rows, found.kept, strict=True))
@@ -103,7 +103,7 @@ def of_varying_k(
     title: str,
     graph: Graph,
     rows: int,
-    generate: Callable[[int, tuple[int, int]], Tables],
+    generate: Callable[[int, tuple[int, int]], StreamTables],
     declare: Callable[[Graph, str], Declared],
     inferred: str,
 ) -> Chart:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.sql import bind_text
-from penstock.workloads.constraints import Ints, Tables
+from penstock.workloads.constraints import Ints, StreamTables
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class Run:
     seconds: float = 0.0
 
 
-def run(script: str, tables: Tables, pushed: int) -> Run:
+def run(script: str, tables: StreamTables, pushed: int) -> Run:
     """Pushes streams side by side in pieces of so many rows. Seconds are CPU time of this process."""
     bound = bind_text(script).checked()
     engine = EmbeddedEngine(bound.queries[0], bound.catalog)
@@ -49,7 +49,7 @@ class Watch:
     k: int | None
 
 
-def watched_run(script: str, tables: Tables, pushed: int) -> tuple[list[Watch], Ints, float]:
+def watched_run(script: str, tables: StreamTables, pushed: int) -> tuple[list[Watch], Ints, float]:
     """What the first monitor says after each piece, the times of the results, and how many it thinks are missing."""
     bound = bind_text(script).checked()
     engine = EmbeddedEngine(bound.queries[0], bound.catalog)
@@ -65,7 +65,7 @@ def watched_run(script: str, tables: Tables, pushed: int) -> tuple[list[Watch], 
     return said, np.concatenate(times).astype(np.int64), lost
 
 
-def pieces(tables: Tables, pushed: int) -> Iterator[tuple[int, Mapping[str, pa.RecordBatch]]]:
+def pieces(tables: StreamTables, pushed: int) -> Iterator[tuple[int, Mapping[str, pa.RecordBatch]]]:
     """How many rows there were in all after each piece, and its batch of each stream."""
     times = {name: table["ts"].to_numpy() for name, table in tables.items()}
     whole = {name: table.combine_chunks() for name, table in tables.items()}

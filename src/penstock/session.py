@@ -28,7 +28,7 @@ from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.types import Type, duration_text
 
 #: What a program hands over. The libraries of these types need not be there.
-Data = Any
+SourceData = Any
 
 
 class Session:
@@ -47,7 +47,7 @@ class Session:
                 "leave time_zone out, or set spark.sql.session.timeZone",
             )
         self.catalog = Catalog()
-        self._data: dict[str, Data] = {}
+        self._data: dict[str, SourceData] = {}
         self._queries: dict[str, Query] = {}
 
     def sql(self, text: str) -> list[Query]:
@@ -61,7 +61,7 @@ class Session:
     def stream(
         self,
         name: str,
-        data: Data,
+        data: SourceData,
         *,
         timestamp: str,
         unit: str = "",
@@ -79,7 +79,7 @@ class Session:
         time = f"TIMESTAMP BY {_quoted(timestamp)} {unit} DELAY {late}"
         self._declare(f"CREATE OR REPLACE STREAM {_quoted(name)} ({', '.join(elements)}) {time}", name, data)
 
-    def table(self, name: str, data: Data, *, constraints: Iterable[str] = ()) -> None:
+    def table(self, name: str, data: SourceData, *, constraints: Iterable[str] = ()) -> None:
         """Declares a table whose rows are handed over."""
         data = _readable(name, data)
         elements = [*_columns(data), *_each(constraints)]
@@ -129,11 +129,11 @@ class Session:
         return session_zone(self._spark)
 
     @property
-    def data(self) -> dict[str, Data]:
+    def data(self) -> dict[str, SourceData]:
         """Returns the provided rows by name, for streams and tables that are still declared without a source."""
         return {name: data for name, data in self._data.items() if name in self._declared()}
 
-    def _declare(self, statement: str, name: str, data: Data) -> None:
+    def _declare(self, statement: str, name: str, data: SourceData) -> None:
         self.catalog = bind_text(statement, catalog=self.catalog, zone=self.time_zone).checked().catalog
         self._data[name] = data
 
@@ -272,7 +272,7 @@ class Query:
         return f"<query {self.name}: {columns}>"
 
 
-def _readable(name: str, data: Data) -> Data:
+def _readable(name: str, data: SourceData) -> SourceData:
     """Returns a Spark DataFrame as it is, anything else as rows with a schema."""
     if _is_spark(data):
         return data
@@ -281,7 +281,7 @@ def _readable(name: str, data: Data) -> Data:
     return Handed(name, data)
 
 
-def _collected(name: str, data: Data) -> Data:
+def _collected(name: str, data: SourceData) -> SourceData:
     """Rows that can be read in this process."""
     if not _is_spark(data):
         return data
@@ -291,7 +291,7 @@ def _collected(name: str, data: Data) -> Data:
     return _readable(name, data.toArrow())
 
 
-def _columns(data: Data) -> list[str]:
+def _columns(data: SourceData) -> list[str]:
     """Returns the columns of what is handed over, as they are declared."""
     columns: list[tuple[str, Type | str]]
     if _is_spark(data):
@@ -305,7 +305,7 @@ def _columns(data: Data) -> list[str]:
 _SPARK = {"tinyint": "INT", "smallint": "INT", "float": "DOUBLE", "timestamp_ntz": "TIMESTAMP"}
 
 
-def _is_spark(data: Data) -> bool:
+def _is_spark(data: SourceData) -> bool:
     return type(data).__module__.startswith("pyspark.sql")
 
 

@@ -23,7 +23,7 @@ from penstock.algebra.expressions import (
     Not,
     Operator,
 )
-from penstock.algebra.predicates import Bound, Difference, Equality, View, classify
+from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, PredicateView, classify
 from penstock.algebra.printing import expression_text
 from penstock.types import BIGINT, BIGINT_RANGE, BOOLEAN, DATE, DOUBLE, INT, INTERVAL, STRING, TIMESTAMP
 from tests.algebra.strategies import Row, comparisons, with_row
@@ -64,56 +64,56 @@ def times(left: Expr, right: Expr) -> Arithmetic:
 
 WIDE = Cast(I, BIGINT)
 
-CASES: list[tuple[Expr, View | None]] = [
+CASES: list[tuple[Expr, PredicateView | None]] = [
     # Equalities.
-    (Compare(EQ, X, Y), Equality(X, Y)),
-    (Compare(EQ, Y, X), Equality(Y, X)),
-    (Compare(EQ, S, T), Equality(S, T)),
-    (Compare(EQ, D, E), Equality(D, E)),
-    (Compare(EQ, WIDE, Y), Equality(I, Y)),
-    (Compare(EQ, minus(X, Y), number(0)), Equality(X, Y)),
-    (Compare(EQ, plus(X, number(1)), plus(Y, number(1))), Equality(X, Y)),
+    (Compare(EQ, X, Y), ColumnEquality(X, Y)),
+    (Compare(EQ, Y, X), ColumnEquality(Y, X)),
+    (Compare(EQ, S, T), ColumnEquality(S, T)),
+    (Compare(EQ, D, E), ColumnEquality(D, E)),
+    (Compare(EQ, WIDE, Y), ColumnEquality(I, Y)),
+    (Compare(EQ, minus(X, Y), number(0)), ColumnEquality(X, Y)),
+    (Compare(EQ, plus(X, number(1)), plus(Y, number(1))), ColumnEquality(X, Y)),
     (Compare(EQ, X, X), None),
     (Compare(SAME, X, Y), None),
     (Compare(SAME, S, T), None),
     (Compare(EQ, Cast(I, DOUBLE), D), None),
     # Bounds.
-    (Compare(LT, X, number(5)), Bound(X, LT, 5)),
-    (Compare(LT, number(5), X), Bound(X, GT, 5)),
-    (Compare(NE, WIDE, number(5)), Bound(I, NE, 5)),
-    (Compare(LE, plus(X, number(2)), number(5)), Bound(X, LE, 3)),
-    (Compare(LE, Negate(X), number(5)), Bound(X, GE, -5)),
-    (Compare(LE, minus(number(2), X), number(5)), Bound(X, GE, -3)),
-    (Compare(LE, minus(times(number(2), X), X), number(5)), Bound(X, LE, 5)),
-    (Compare(SAME, X, number(5)), Bound(X, EQ, 5)),
+    (Compare(LT, X, number(5)), ColumnBound(X, LT, 5)),
+    (Compare(LT, number(5), X), ColumnBound(X, GT, 5)),
+    (Compare(NE, WIDE, number(5)), ColumnBound(I, NE, 5)),
+    (Compare(LE, plus(X, number(2)), number(5)), ColumnBound(X, LE, 3)),
+    (Compare(LE, Negate(X), number(5)), ColumnBound(X, GE, -5)),
+    (Compare(LE, minus(number(2), X), number(5)), ColumnBound(X, GE, -3)),
+    (Compare(LE, minus(times(number(2), X), X), number(5)), ColumnBound(X, LE, 5)),
+    (Compare(SAME, X, number(5)), ColumnBound(X, EQ, 5)),
     (Compare(SAME, X, Literal(None, BIGINT)), None),
     (Compare(EQ, X, Literal(None, BIGINT)), None),
     (Compare(LT, times(number(2), X), number(5)), None),
-    (Compare(EQ, S, Literal("a", STRING)), Bound(S, EQ, "a")),
-    (Compare(LT, Literal("a", STRING), S), Bound(S, GT, "a")),
-    (Compare(LE, D, Literal(0.5, DOUBLE)), Bound(D, LE, 0.5)),
+    (Compare(EQ, S, Literal("a", STRING)), ColumnBound(S, EQ, "a")),
+    (Compare(LT, Literal("a", STRING), S), ColumnBound(S, GT, "a")),
+    (Compare(LE, D, Literal(0.5, DOUBLE)), ColumnBound(D, LE, 0.5)),
     (Compare(LE, D, Literal(float("nan"), DOUBLE)), None),
-    (Compare(GE, TS, Literal(7, TIMESTAMP)), Bound(TS, GE, 7)),
-    (Compare(GE, minus(TS, micros(3)), Literal(7, TIMESTAMP)), Bound(TS, GE, 10)),
-    (Compare(GE, minus(TS, Literal(7, TIMESTAMP)), micros(3)), Bound(TS, GE, 10)),
-    (Compare(EQ, DAY, Literal(7, DATE)), Bound(DAY, EQ, 7)),
-    (P, Bound(P, EQ, True)),
-    (Not(P), Bound(P, EQ, False)),
-    (Compare(EQ, P, Literal(True, BOOLEAN)), Bound(P, EQ, True)),
+    (Compare(GE, TS, Literal(7, TIMESTAMP)), ColumnBound(TS, GE, 7)),
+    (Compare(GE, minus(TS, micros(3)), Literal(7, TIMESTAMP)), ColumnBound(TS, GE, 10)),
+    (Compare(GE, minus(TS, Literal(7, TIMESTAMP)), micros(3)), ColumnBound(TS, GE, 10)),
+    (Compare(EQ, DAY, Literal(7, DATE)), ColumnBound(DAY, EQ, 7)),
+    (P, ColumnBound(P, EQ, True)),
+    (Not(P), ColumnBound(P, EQ, False)),
+    (Compare(EQ, P, Literal(True, BOOLEAN)), ColumnBound(P, EQ, True)),
     # Differences.
-    (Compare(LT, X, Y), Difference(X, Y, LT, 0)),
-    (Compare(LE, minus(X, Y), number(5)), Difference(X, Y, LE, 5)),
-    (Compare(LE, X, plus(Y, number(5))), Difference(X, Y, LE, 5)),
-    (Compare(LT, minus(X, number(5)), Y), Difference(X, Y, LT, 5)),
-    (Compare(GT, plus(number(5), Y), X), Difference(Y, X, GT, -5)),
-    (Compare(GE, number(5), minus(X, Y)), Difference(Y, X, GE, -5)),
-    (Compare(EQ, X, plus(Y, number(1))), Difference(X, Y, EQ, 1)),
-    (Compare(NE, X, Y), Difference(X, Y, NE, 0)),
-    (Compare(GE, WIDE, minus(Y, number(1))), Difference(I, Y, GE, -1)),
-    (Compare(LE, TS, plus(US, micros(9))), Difference(TS, US, LE, 9)),
-    (Compare(LE, minus(TS, US), times(micros(3), number(3))), Difference(TS, US, LE, 9)),
-    (Compare(LT, DAY, DAZE), Difference(DAY, DAZE, LT, 0)),
-    (Compare(SAME, minus(X, Y), number(5)), Difference(X, Y, EQ, 5)),
+    (Compare(LT, X, Y), ColumnDifference(X, Y, LT, 0)),
+    (Compare(LE, minus(X, Y), number(5)), ColumnDifference(X, Y, LE, 5)),
+    (Compare(LE, X, plus(Y, number(5))), ColumnDifference(X, Y, LE, 5)),
+    (Compare(LT, minus(X, number(5)), Y), ColumnDifference(X, Y, LT, 5)),
+    (Compare(GT, plus(number(5), Y), X), ColumnDifference(Y, X, GT, -5)),
+    (Compare(GE, number(5), minus(X, Y)), ColumnDifference(Y, X, GE, -5)),
+    (Compare(EQ, X, plus(Y, number(1))), ColumnDifference(X, Y, EQ, 1)),
+    (Compare(NE, X, Y), ColumnDifference(X, Y, NE, 0)),
+    (Compare(GE, WIDE, minus(Y, number(1))), ColumnDifference(I, Y, GE, -1)),
+    (Compare(LE, TS, plus(US, micros(9))), ColumnDifference(TS, US, LE, 9)),
+    (Compare(LE, minus(TS, US), times(micros(3), number(3))), ColumnDifference(TS, US, LE, 9)),
+    (Compare(LT, DAY, DAZE), ColumnDifference(DAY, DAZE, LT, 0)),
+    (Compare(SAME, minus(X, Y), number(5)), ColumnDifference(X, Y, EQ, 5)),
     (Compare(SAME, X, plus(Y, number(5))), None),
     (Compare(SAME, minus(X, Y), plus(number(BIGINT_RANGE[1]), number(1))), None),
     (Compare(LT, D, E), None),
@@ -133,7 +133,7 @@ CASES: list[tuple[Expr, View | None]] = [
 
 
 @pytest.mark.parametrize(("conjunct", "view"), CASES, ids=[expression_text(conjunct) for conjunct, _ in CASES])
-def test_a_conjunct_is_seen_as(conjunct: Expr, view: View | None) -> None:
+def test_a_conjunct_is_seen_as(conjunct: Expr, view: PredicateView | None) -> None:
     assert classify(conjunct) == view
 
 
@@ -147,14 +147,14 @@ def test_the_view_of_a_true_conjunct_holds(case: tuple[Expr, Row]) -> None:
         assert holds(view, row)
 
 
-def holds(view: View, row: Row) -> bool:
+def holds(view: PredicateView, row: Row) -> bool:
     """Whether the view's relation holds between mathematical values, none of them NULL."""
     match view:
-        case Equality(left, right):
+        case ColumnEquality(left, right):
             return compare(EQ, row[left], row[right]) is True
-        case Bound(column, op, value):
+        case ColumnBound(column, op, value):
             return compare(op, row[column], value) is True
-        case Difference(left, right, op, constant):
+        case ColumnDifference(left, right, op, constant):
             return _MATHEMATICAL[op](_whole(row[left]) - _whole(row[right]), constant)
 
 

@@ -13,7 +13,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.plan.fragments import plan
-from penstock.register.arithmetic import Attribute, Comparison, Domain, Op, Query
+from penstock.register.arithmetic import ComparedAttribute, Comparison, ConjunctiveQuery, Domain, Op
 from penstock.register.verdict import check_query
 from penstock.sql import bind_text
 from tests.generators import Case
@@ -58,14 +58,14 @@ def joins(found: Bounded, cells: int = 1) -> list[PhysicalJoin]:
     return [node for node in nodes if isinstance(node, PhysicalJoin) and node.buckets]
 
 
-def _ddl(query: Query) -> Iterator[str]:
+def _ddl(query: ConjunctiveQuery) -> Iterator[str]:
     for base in dict.fromkeys(stream.base for stream in query.streams):
         occurrence = next(stream.name for stream in query.streams if stream.base == base)
         own = [f"{a.name} {TYPES[a.domain]}" for a in query.attributes if a.stream == occurrence]
         yield f"CREATE STREAM {base} ({', '.join([*own, 'ts BIGINT'])}) TIMESTAMP BY ts;"
 
 
-def _select(random: Random, query: Query) -> str:
+def _select(random: Random, query: ConjunctiveQuery) -> str:
     windows = [
         random.choice((" [RANGE 5 MICROSECONDS]", " [ROWS 3]")) if random.random() < 0.1 else "" for _ in query.streams
     ]
@@ -83,7 +83,7 @@ def _select(random: Random, query: Query) -> str:
     return f"SELECT {', '.join(columns) or '1 AS one'} FROM {', '.join(sources)} {where}"
 
 
-def _semi_join(random: Random, query: Query, sources: list[str]) -> str:
+def _semi_join(random: Random, query: ConjunctiveQuery, sources: list[str]) -> str:
     """Of the first stream, the rows that have a match, or none."""
     first = query.streams[0].name
     columns = [f"{a} AS c{number}" for number, a in enumerate(query.projected) if a.stream == first]
@@ -106,12 +106,12 @@ def _condition(comparison: Comparison) -> str:
 
 
 def _side(side: Any, domain: Domain) -> str:
-    if isinstance(side, Attribute) or domain is Domain.INTEGER:
+    if isinstance(side, ComparedAttribute) or domain is Domain.INTEGER:
         return str(side)
     return f"{side}.0" if domain is Domain.DENSE else f"'v{side}'"
 
 
-def _data(random: Random, query: Query, rows: int) -> dict[str, list[tuple[Any, ...]]]:
+def _data(random: Random, query: ConjunctiveQuery, rows: int) -> dict[str, list[tuple[Any, ...]]]:
     data: dict[str, list[tuple[Any, ...]]] = {stream.base: [] for stream in query.streams}
     low, high = random.choice(((-2, 5), (-2, 5), (-30, 30)))
     drift = random.choice((0, 0, 0, 1, -1))

@@ -11,7 +11,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from penstock.register.states import Holder, Theory
+from penstock.register.states import StatefulOperator, Theory
 from penstock.register.verdict import Verdict, check_query
 from tests.constant.cases import Bounded
 from tests.engines.comparing import bound
@@ -39,7 +39,7 @@ RANGES = {
     "p": ("0.50", "0.53"),
 }
 LISTS = {"i": "1, 3", "j": "0, 2", "x": "1.0, 2.5", "n": "'v1', 'v2'"}
-JOINS = frozenset({Holder.JOIN, Holder.SEMI_JOIN, Holder.ANTI_JOIN})
+JOINS = frozenset({StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN})
 
 
 def shaped_cases(first: int, count: int, rows: int) -> Iterator[tuple[int, Bounded, Verdict]]:

@@ -28,7 +28,7 @@ from penstock.engines.spark.cell import CellProcessor
 from penstock.engines.spark.source import _PackControl
 from penstock.engines.spark.state_directory import StateDirectory, new_run
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
-from penstock.engines.spark.written import LoggedFile, Results, clear_drafts
+from penstock.engines.spark.written import LoggedFile, WrittenResults, clear_drafts
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import Forgetting
 from penstock.synopsis import spilled
@@ -180,7 +180,7 @@ class SimulatedSpark:
         self.processors = [CellProcessor(work, level) for level in range(work.addresses.levels)]
         with self.operations.reports():
             StateDirectory(work.run).clear_others()
-        results = Results(self.out, self.log)
+        results = WrittenResults(self.out, self.log)
         try:
             for number in range(max(self.versions) + 1, len(self.batches)):
                 self.batch = number

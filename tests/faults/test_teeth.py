@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.engines.spark import cell, state_recovery
-from penstock.engines.spark.cell import CellProcessor, CellStep, Row
+from penstock.engines.spark.cell import CellProcessor, CellRow, CellStep
 from penstock.engines.spark.state_directory import StateDirectory
 from tests.faults.examples import simulated
 from tests.faults.failing import Kind
@@ -24,7 +24,7 @@ from tests.faults.test_every_operation import NEVER
 NOTICED = "the results are not those of an undisturbed run"
 
 
-def stepped_page_by_page(processor: CellProcessor, address: int, mine: list[bytes]) -> list[Row]:
+def stepped_page_by_page(processor: CellProcessor, address: int, mine: list[bytes]) -> list[CellRow]:
     """A step that writes pages as it finds them, and steps again in the same task when there is no space."""
     try:
         return _stepped(processor, address, mine)
@@ -35,7 +35,7 @@ def stepped_page_by_page(processor: CellProcessor, address: int, mine: list[byte
     return _stepped(processor, address, mine)
 
 
-def _stepped(processor: CellProcessor, address: int, mine: list[bytes]) -> list[Row]:
+def _stepped(processor: CellProcessor, address: int, mine: list[bytes]) -> list[CellRow]:
     work, head = processor._work, processor._saved_head()
     live = state_recovery.take(work, address, head["token"] if head else None, processor._saved_pages())
     step = CellStep(work, address, live, head)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from penstock.register import Verdict
-from penstock.register.states import Holder, State
+from penstock.register.states import State, StatefulOperator
 from tests.growth.process import Declaration, Nulls
 from tests.growth.queries import Growing
 
@@ -35,12 +35,17 @@ def is_known(query: Growing, verdict: Verdict) -> bool:
     return any(known.applies(query, verdict) for known in KNOWN)
 
 
-_GROUPS = (Holder.GROUP_BY, Holder.DISTINCT, Holder.SET_OPERATION, Holder.AGGREGATE_VALUES)
-_JOINS = (Holder.JOIN, Holder.SEMI_JOIN, Holder.ANTI_JOIN)
+_GROUPS = (
+    StatefulOperator.GROUP_BY,
+    StatefulOperator.DISTINCT,
+    StatefulOperator.SET_OPERATION,
+    StatefulOperator.AGGREGATE_VALUES,
+)
+_JOINS = (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
 _BAND = re.compile(r"\b(\w+)\.ts (?:>=|<=|>|<|BETWEEN) (\w+)\.ts")
 
 
-def _leaning(verdict: Verdict, holders: tuple[Holder, ...], *words: str) -> Iterator[State]:
+def _leaning(verdict: Verdict, holders: tuple[StatefulOperator, ...], *words: str) -> Iterator[State]:
     """The pieces of state of such operators whose proofs lean on such declarations, each of them."""
     for state in verdict.states:
         if state.holder in holders and all(any(word in lean for lean in state.leans_on) for word in words):

@@ -32,13 +32,13 @@ from penstock.catalog import (
 )
 from penstock.closing.kconstraints import (
     ClusteredArrival,
+    ConstrainedJoin,
+    ConstrainedStream,
     Extent,
-    JoinQuery,
     OrderedArrival,
     Rids,
-    Rows,
-    Stream,
-    Time,
+    RowCount,
+    TimeSpan,
 )
 from penstock.errors import PenstockError
 from penstock.profiling import arrivals, candidates, profiler
@@ -370,11 +370,11 @@ def test_the_register_admits_the_data_whichever_stream_comes_first(
         past.append(event)
 
 
-def model_query(catalog: Catalog) -> JoinQuery:
+def model_query(catalog: Catalog) -> ConstrainedJoin:
     streams, constraints = [], []
     for stream in catalog.streams:
         keys = tuple(frozenset(c.columns) for c in stream.constraints if isinstance(c, Unique))
-        streams.append(Stream(stream.name, tuple(a.name for a in stream.attributes[:-1]), keys=keys))
+        streams.append(ConstrainedStream(stream.name, tuple(a.name for a in stream.attributes[:-1]), keys=keys))
         for constraint in stream.constraints:
             match constraint:
                 case Clustered(columns, within):
@@ -383,13 +383,13 @@ def model_query(catalog: Catalog) -> JoinQuery:
                     constraints.append(OrderedArrival(stream.name, column, extent(within)))
                 case Reference(columns, parent, parent_columns, within) if parent != stream.name:
                     constraints.append(Rids(stream.name, columns, parent, parent_columns, extent(within)))
-    return JoinQuery(tuple(streams), (), tuple(constraints))
+    return ConstrainedJoin(tuple(streams), (), tuple(constraints))
 
 
 def extent(within: Within) -> Extent:
     match within:
         case WithinRows(k):
-            return Rows(k)
+            return RowCount(k)
         case WithinTime(microseconds):
-            return Time(microseconds)
+            return TimeSpan(microseconds)
     raise AssertionError(within)

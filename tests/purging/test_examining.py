@@ -12,7 +12,7 @@ import pytest
 
 from penstock.kernels.pointers import address
 from penstock.retention.purge import Purge
-from penstock.retention.rows import Rows
+from penstock.retention.rows import SlotsByInput
 from tests.engines.comparing import embedded
 from tests.purging.cases import COUNTED, PARTITIONED, SLIDING, purging_case
 from tests.seeds import seeds
@@ -20,7 +20,7 @@ from tests.seeds import seeds
 SUDDEN = (*COUNTED, *SLIDING, *PARTITIONED)
 
 
-def _followed(purge: Purge, rows: Rows) -> Rows:
+def _followed(purge: Purge, rows: SlotsByInput) -> SlotsByInput:
     """Those of the rows that can be dropped, by following bindings. What they wait for is noted elsewhere."""
     stores = [source.store for source in purge._join.inputs.inputs]
     waits = [np.zeros((store.capacity, purge._tables.clock_count), np.int64) for store in stores]

@@ -9,8 +9,16 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.closing.punctuation import Attribute, Equality, JoinQuery, Scheme, Stream, check_plan, safe_plans
-from penstock.closing.punctuation.plans import Join, Leaf
+from penstock.closing.punctuation import (
+    JoinAttribute,
+    JoinEquality,
+    PunctuatedJoin,
+    PunctuatedStream,
+    Scheme,
+    check_plan,
+    safe_plans,
+)
+from penstock.closing.punctuation.plans import TreeJoin, TreeLeaf
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.register import check_query, refuse_unsafe
 from penstock.register.refusal import UnsafeQuery
@@ -178,15 +186,17 @@ def test_figure_6_what_is_not_reached_may_bring_a_partner_for_any_row() -> None:
     assert play(three_way({"s2": ["b"]}), CHAIN, steps) == [(4, "+", 1, 1, 1)]
 
 
-def ring_of(schemes: list[Scheme]) -> tuple[JoinQuery, list[Scheme]]:
-    streams = Stream("s1", ("a", "b")), Stream("s2", ("b", "c")), Stream("s3", ("a", "c"))
+def ring_of(schemes: list[Scheme]) -> tuple[PunctuatedJoin, list[Scheme]]:
+    streams = PunctuatedStream("s1", ("a", "b")), PunctuatedStream("s2", ("b", "c")), PunctuatedStream("s3", ("a", "c"))
     pairs = [("s1", "s2", "b"), ("s2", "s3", "c"), ("s3", "s1", "a")]
-    return JoinQuery(streams, tuple(Equality(Attribute(s, x), Attribute(t, x)) for s, t, x in pairs)), schemes
+    return PunctuatedJoin(
+        streams, tuple(JoinEquality(JoinAttribute(s, x), JoinAttribute(t, x)) for s, t, x in pairs)
+    ), schemes
 
 
 def test_figure_7_no_tree_of_binary_joins_is_safe() -> None:
     query, schemes = ring_of([Scheme("s1", ("b",)), Scheme("s2", ("c",)), Scheme("s3", ("a",))])
-    tree = Join((Join((Leaf("s1"), Leaf("s2"))), Leaf("s3")))
+    tree = TreeJoin((TreeJoin((TreeLeaf("s1"), TreeLeaf("s2"))), TreeLeaf("s3")))
     assert check(query, schemes).safe
     assert not check_plan(query, schemes, tree).safe
     assert [str(plan) for plan in safe_plans(query, schemes)] == ["(s1 ⋈ s2 ⋈ s3)"]
@@ -214,7 +224,7 @@ def test_figures_8_and_9_a_scheme_of_two_attributes(more: list[str]) -> None:
     assert check(query, [*schemes, Scheme("s2", ("c",))]).safe
 
 
-def transformed(query: JoinQuery, schemes: list[Scheme]) -> list[set[frozenset[str]]]:
+def transformed(query: PunctuatedJoin, schemes: list[Scheme]) -> list[set[frozenset[str]]]:
     """Definition 11, round by round: nodes that reach each other become one virtual node, whose streams reach together.
 
     An edge leads to a node if a scheme of one of its streams has each attribute joined with a stream of the other.

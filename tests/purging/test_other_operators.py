@@ -10,7 +10,7 @@ import pytest
 from penstock import check
 from penstock.algebra.relations import Relation, walk_relations
 from penstock.algebra.rewrites import normalise
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.operators import machine
 from penstock.plan.fragments import plan
@@ -79,7 +79,7 @@ def _declared(random: Random) -> Iterator[Declared]:
 
 def forgets(found: Purging) -> bool:
     root = plan(normalise(found.query), 1, found.catalog).last.root
-    return any(isinstance(node, Ending) or _is_purging_semi_join(node) for node in walk_relations(root))
+    return any(isinstance(node, GroupEnding) or _is_purging_semi_join(node) for node in walk_relations(root))
 
 
 def _is_purging_semi_join(node: Relation) -> bool:

@@ -17,7 +17,7 @@ from penstock.plan.fragments import Wanted, physical_plan, plan
 from penstock.plan.guards import rulings
 from penstock.synopsis import punctuated as remembered
 from penstock.synopsis.memory import Memory
-from penstock.synopsis.punctuated import Punctuated
+from penstock.synopsis.punctuated import PunctuatedValues
 from tests.engines.comparing import Log, bound, embedded, expected, logged
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
@@ -201,7 +201,7 @@ def test_the_last_values_are_remembered_whatever_the_steps(
                 want.append(since is not None and (lifespan is None or time - since <= lifespan))
         for every in (1, 7, 100):
             memory = Memory()
-            entries = Punctuated(memory.scope("p"), 1, lifespan)
+            entries = PunctuatedValues(memory.scope("p"), 1, lifespan)
             got: list[bool] = []
             for start in range(0, 61, every):
                 part = (times >= start) & (times < start + every)

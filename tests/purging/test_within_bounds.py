@@ -12,19 +12,19 @@ from random import Random
 import pytest
 
 from penstock.closing.kconstraints import (
-    Bounded,
+    ArrivalConstraint,
+    BoundedComponent,
     ClusteredArrival,
-    Constraint,
-    Empty,
+    ComponentKind,
+    ConstrainedJoin,
+    ConstrainedStream,
+    EmptyComponent,
     Extent,
-    JoinQuery,
-    Kind,
+    JoinOutput,
     OrderedArrival,
-    Output,
     Rids,
-    Rows,
-    Stream,
-    Time,
+    RowCount,
+    TimeSpan,
 )
 from tests.purging.stored import Steps
 from tests.reference.kconstraints import Analysis, analyse
@@ -70,7 +70,7 @@ def follow(random: Random, kinds: tuple[type, ...]) -> int:
     return len(streams)
 
 
-def is_plain(query: JoinQuery) -> bool:
+def is_plain(query: ConstrainedJoin) -> bool:
     """Whether each constraint names its columns once, and no stream joins one value with two columns.
 
     Of such a stream a join knows the first column only, and uses no constraint of the other.
@@ -81,7 +81,7 @@ def is_plain(query: JoinQuery) -> bool:
     return all(len(list(own)) < 2 for own in joined) and all(len(set(own)) == len(own) for own in listed)
 
 
-def _columns(constraint: Constraint) -> Iterator[tuple[str, ...]]:
+def _columns(constraint: ArrivalConstraint) -> Iterator[tuple[str, ...]]:
     match constraint:
         case Rids(_, columns, _, theirs):
             yield from (columns, theirs)
@@ -91,14 +91,17 @@ def _columns(constraint: Constraint) -> Iterator[tuple[str, ...]]:
 
 def is_countable(analysis: Analysis, stream: str) -> bool:
     bounds = (analysis[stream].yes, analysis[stream].unknown)
-    return all(isinstance(b, Empty) or (isinstance(b, Bounded) and b.kind is not Kind.OPEN) for b in bounds)
+    return all(
+        isinstance(b, EmptyComponent) or (isinstance(b, BoundedComponent) and b.kind is not ComponentKind.OPEN)
+        for b in bounds
+    )
 
 
 def allowed(analysis: Analysis, stream: str, past: Sequence[Event]) -> int:
     """How many rows of the Yes and the Unknown component still wait, and so may be kept."""
     most = 0
     for bound in (analysis[stream].yes, analysis[stream].unknown):
-        if isinstance(bound, Bounded):
+        if isinstance(bound, BoundedComponent):
             most += sum(
                 event.stream == bound.counted
                 and not all(is_over(analysis.graph.query, wait.steps, past, event) for wait in bound.waits)
@@ -107,25 +110,25 @@ def allowed(analysis: Analysis, stream: str, past: Sequence[Event]) -> int:
     return most
 
 
-def script(query: JoinQuery) -> str:
+def script(query: ConstrainedJoin) -> str:
     """The query in SQL. Each row has an `id`, so that insertions alone can be asked for."""
     sources = ", ".join(f"{one.name}{_window(one)}" for one in query.streams)
     where = [f"{e.left.stream}.{e.left.attribute} = {e.right.stream}.{e.right.attribute}" for e in query.equalities]
     where += [f"{one.name}.{FILTER} <> 0" for one in query.streams if one.filtered]
     listed = ", ".join(f"{one.name}.id AS {one.name}_id" for one in query.streams)
-    shown_ = f"ISTREAM({listed})" if query.output is Output.INSERTIONS else listed
+    shown_ = f"ISTREAM({listed})" if query.output is JoinOutput.INSERTIONS else listed
     ddl = "\n".join(_ddl(one, query.constraints) for one in query.streams)
     return f"{ddl}\nSELECT {shown_} FROM {sources} WHERE {' AND '.join(where)} ALLOW UNBOUNDED"
 
 
-def _ddl(stream: Stream, constraints: Sequence[Constraint]) -> str:
+def _ddl(stream: ConstrainedStream, constraints: Sequence[ArrivalConstraint]) -> str:
     columns = [f"{name} BIGINT" for name in ("id", *stream.attributes, "ts")]
     keys = [f"UNIQUE ({', '.join(sorted(key))})" for key in (frozenset({"id"}), *stream.keys)]
     lines = dict.fromkeys((*columns, *keys, *_constraints(stream.name, constraints)))
     return f"CREATE STREAM {stream.name} ({', '.join(lines)}) TIMESTAMP BY ts;"
 
 
-def _constraints(stream: str, constraints: Sequence[Constraint]) -> Iterator[str]:
+def _constraints(stream: str, constraints: Sequence[ArrivalConstraint]) -> Iterator[str]:
     for one in constraints:
         match one:
             case Rids(source, columns, target, theirs, within) if source == stream:
@@ -138,22 +141,22 @@ def _constraints(stream: str, constraints: Sequence[Constraint]) -> Iterator[str
 
 
 def _within(within: Extent) -> str:
-    return f"WITHIN {within.n} ROWS" if isinstance(within, Rows) else f"WITHIN {_micros(within)} MICROSECONDS"
+    return f"WITHIN {within.n} ROWS" if isinstance(within, RowCount) else f"WITHIN {_micros(within)} MICROSECONDS"
 
 
-def _window(stream: Stream) -> str:
+def _window(stream: ConstrainedStream) -> str:
     match stream.window:
-        case Time():
+        case TimeSpan():
             return f" [RANGE {_micros(stream.window)} MICROSECONDS]"
-        case Rows(n):
+        case RowCount(n):
             return f" [ROWS {n}]"
     return ""
 
 
-def _micros(time: Time) -> int:
+def _micros(time: TimeSpan) -> int:
     """Rows that are so many times apart are less than one more apart here, whatever their places."""
     return time.microseconds * UNIT + UNIT - 1
 
 
-def shown(query: JoinQuery, past: Sequence[Event]) -> str:
+def shown(query: ConstrainedJoin, past: Sequence[Event]) -> str:
     return "\n".join(f"{event.at} {event.stream} {event.values}" for event in past)

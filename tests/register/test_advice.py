@@ -11,7 +11,7 @@ from penstock import check
 from penstock.algebra.rewrites import normalise
 from penstock.register import Action, Verdict, check_query
 from penstock.register.advice import MOST_ACTIONS, Search, Trials, _candidates
-from penstock.register.steps import Declare, Step
+from penstock.register.steps import AdviceStep, Declare
 from penstock.sql import bind_text
 from tests.register.test_trials import query_text
 
@@ -21,12 +21,12 @@ TWO = (
 )
 
 
-def safe(verdict: Verdict, steps: tuple[Step, ...]) -> bool:
+def safe(verdict: Verdict, steps: tuple[AdviceStep, ...]) -> bool:
     return check_query(*Action(steps).apply(verdict.query, verdict.catalog)).safe
 
 
-def smallest(verdict: Verdict, pool: list[Step], most: int) -> set[frozenset[Step]]:
-    found: set[frozenset[Step]] = set()
+def smallest(verdict: Verdict, pool: list[AdviceStep], most: int) -> set[frozenset[AdviceStep]]:
+    found: set[frozenset[AdviceStep]] = set()
     for size in range(most + 1):
         for some in combinations(pool, size):
             if not any(less <= set(some) for less in found) and safe(verdict, some):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.register import State, Theory, Verdict, check_query
-from penstock.register.states import Holder
+from penstock.register.states import StatefulOperator
 from penstock.sql import bind_text
 
 DECLARATIONS = """
@@ -77,7 +77,7 @@ CREATE STREAM k (a BIGINT, ts TIMESTAMP, PUNCTUATED BY (a)) TIMESTAMP BY ts;
 """
 
 
-def state(sql: str, holder: Holder, stream: str | None) -> State:
+def state(sql: str, holder: StatefulOperator, stream: str | None) -> State:
     script = bind_text(DOORS + sql).checked()
     states = check_query(script.queries[0], script.catalog).states
     (found,) = (each for each in states if each.holder is holder and each.stream == stream)
@@ -87,14 +87,14 @@ def state(sql: str, holder: Holder, stream: str | None) -> State:
 def test_groups_over_an_anti_join_end_only_with_its_left_side() -> None:
     """What is punctuated closes all pairs with one a: r on a, hence l on b. Rows of l without a partner go on."""
     pairs = "WHERE r.a = l.a AND r.b = l.b"
-    joined = state(f"SELECT l.a, COUNT(*) AS n FROM l, r {pairs} GROUP BY l.a", Holder.GROUP_BY, None)
+    joined = state(f"SELECT l.a, COUNT(*) AS n FROM l, r {pairs} GROUP BY l.a", StatefulOperator.GROUP_BY, None)
     lonely = f"SELECT l.a, COUNT(*) AS n FROM l WHERE NOT EXISTS (SELECT * FROM r {pairs}) GROUP BY l.a"
     assert joined.is_safe
-    assert not state(lonely, Holder.GROUP_BY, None).is_safe
+    assert not state(lonely, StatefulOperator.GROUP_BY, None).is_safe
 
 
 @pytest.mark.parametrize(("by", "closed"), [("a", True), ("b", False), ("a, b", True)])
 def test_a_punctuation_closes_a_partitioned_window_only_on_its_own_columns(by: str, closed: bool) -> None:
     """A row leaves its partition when another comes, whatever is punctuated of other columns."""
     sql = f"SELECT k.a FROM r [PARTITION BY {by} ROWS 2], k WHERE r.a = k.a"
-    assert state(sql, Holder.JOIN, "k").is_safe is closed
+    assert state(sql, StatefulOperator.JOIN, "k").is_safe is closed

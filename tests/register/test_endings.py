@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from penstock.register import Kind, check_query
+from penstock.register import BoundKind, check_query
 from penstock.sql import Script, bind_text
 from tests.reference.interpreter import run
 
@@ -141,8 +141,8 @@ def test_a_past_that_is_over_does_not_matter(data: st.DataObject, streams: dict[
     verdict = check_query(script.queries[0], script.catalog)
     assume(verdict.safe)
     kinds = {state.bound.kind for state in verdict.states}
-    assert kinds <= {Kind.NONE, Kind.WINDOW, Kind.KEYS, Kind.OPEN, Kind.K}
-    event("with references" if Kind.K in kinds else "without")
+    assert kinds <= {BoundKind.NONE, BoundKind.WINDOW, BoundKind.KEYS, BoundKind.OPEN, BoundKind.K}
+    event("with references" if BoundKind.K in kinds else "without")
     for _ in range(3):
         past, future = data.draw(inputs(streams))
         nothing: Rows = {name: [] for name in past}
@@ -198,7 +198,7 @@ def test_references_and_punctuations_end_waits_together(
     script = bind_text(f"{declarations(streams)}\n{sql}").checked()
     verdict = check_query(script.queries[0], script.catalog)
     assume(verdict.safe)
-    event("with references" if any(state.bound.kind is Kind.K for state in verdict.states) else "without")
+    event("with references" if any(state.bound.kind is BoundKind.K for state in verdict.states) else "without")
     for _ in range(3):
         past, future = data.draw(inputs(streams))
         nothing: Rows = {name: [] for name in past}

@@ -13,7 +13,15 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from penstock.closing.punctuation import Join, JoinQuery, Leaf, NotPurgeable, Scheme, check_plan, safe_plans
+from penstock.closing.punctuation import (
+    NotPurgeable,
+    PunctuatedJoin,
+    Scheme,
+    TreeJoin,
+    TreeLeaf,
+    check_plan,
+    safe_plans,
+)
 from tests.reference.punctuation import punctuation_graph
 from tests.register.punctuation.futures import Instance
 
@@ -21,12 +29,12 @@ FILE = Path(__file__).parents[1] / "golden" / "plans" / "punctuations.yaml"
 GIVEN = ("name", "streams", "equal", "schemes")
 
 
-def plans(streams: list[str]) -> Iterator[Join]:
+def plans(streams: list[str]) -> Iterator[TreeJoin]:
     """The MJoin of all, and each tree of binary joins over three."""
-    yield Join(tuple(map(Leaf, streams)))
+    yield TreeJoin(tuple(map(TreeLeaf, streams)))
     for last in reversed(streams):
-        first, second = (Leaf(name) for name in streams if name != last)
-        yield Join((Join((first, second)), Leaf(last)))
+        first, second = (TreeLeaf(name) for name in streams if name != last)
+        yield TreeJoin((TreeJoin((first, second)), TreeLeaf(last)))
 
 
 def said(case: dict[str, Any]) -> dict[str, Any]:
@@ -40,7 +48,7 @@ def said(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def judged(query: JoinQuery, schemes: list[Scheme], plan: Join) -> list[str]:
+def judged(query: PunctuatedJoin, schemes: list[Scheme], plan: TreeJoin) -> list[str]:
     return [
         f"{join.join}: "
         + ("safe" if join.safe else "; ".join(why(s) for s in join.states if isinstance(s, NotPurgeable)))

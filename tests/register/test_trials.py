@@ -8,7 +8,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.catalog import Clustered, Constraint, Ordered, Punctuated, Reference, Unique, WithinRows, WithinTime
 from penstock.register import check_query
 from penstock.register.advice import WINDOW, Trials
-from penstock.register.steps import Action, AddTimeRange, Declare, MakeDistinct, SetWindow, Step
+from penstock.register.steps import Action, AddTimeRange, AdviceStep, Declare, MakeDistinct, SetWindow
 from penstock.sql import bind_text
 
 COLUMNS = ("a", "b")
@@ -54,9 +54,9 @@ def constraint(random: Random, stream: str) -> Constraint:
     )
 
 
-def steps(random: Random) -> tuple[Step, ...]:
+def steps(random: Random) -> tuple[AdviceStep, ...]:
     streams = random.choices("stu", k=random.randint(0, 5))
-    found: list[Step] = [Declare(stream, constraint(random, stream)) for stream in streams]
+    found: list[AdviceStep] = [Declare(stream, constraint(random, stream)) for stream in streams]
     if random.random() < 0.2:
         found.append(SetWindow(stream := random.choice("stu"), stream, WINDOW))
     if random.random() < 0.1:

@@ -13,10 +13,10 @@ from penstock.synopsis.adherence import (
     Adherence,
     ClusteredAdherence,
     Counter,
+    DigestRoom,
     OrderedAdherence,
     ReferenceAdherence,
-    Required,
-    Room,
+    RequiredK,
     TooManyValues,
 )
 
@@ -107,7 +107,7 @@ def test_scrambling_distances(rows: list[Row], most: int, cut: int) -> None:
 
 @given(rows_of(VALUES | st.integers(0, 40), 60), st.integers(0, 6), st.integers(1, 9))
 def test_clustering_distances(rows: list[Row], most: int, cut: int) -> None:
-    adherence = ClusteredAdherence(most, 1, Room(1 << 10))
+    adherence = ClusteredAdherence(most, 1, DigestRoom(1 << 10))
     spy = Spy(adherence)
     for piece in in_pieces(rows, cut):
         values, nulls, times = arrays(piece)
@@ -121,7 +121,7 @@ def test_clustering_distances(rows: list[Row], most: int, cut: int) -> None:
 @given(rows_of(st.none() | st.integers(0, 9), 40), rows_of(st.none() | st.integers(0, 9)), st.integers(0, 6))
 def test_join_distances(child: list[Row], parent: list[Row], most: int) -> None:
     """Observed instant by instant: all rows that refer, up to an instant, and then those referred to."""
-    values_of_child = ClusteredAdherence(most, 1, Room(1 << 10))
+    values_of_child = ClusteredAdherence(most, 1, DigestRoom(1 << 10))
     adherence, counter = ReferenceAdherence(), Counter(most)
     spy = Spy(adherence)
     for instant in sorted({at for _, at in child + parent}):
@@ -147,7 +147,7 @@ def test_join_distances(child: list[Row], parent: list[Row], most: int) -> None:
 def test_join_distances_of_a_stream_to_itself(own: list[Row], others: list[Row], most: int) -> None:
     size = min(len(own), len(others))
     both = [(a, b, at) for (a, at), (b, _) in zip(own[:size], others[:size], strict=True)]
-    values_of_child, adherence = ClusteredAdherence(most, 1, Room(1 << 10)), ReferenceAdherence()
+    values_of_child, adherence = ClusteredAdherence(most, 1, DigestRoom(1 << 10)), ReferenceAdherence()
     spy = Spy(adherence)
     values, nulls, times = arrays([(a, at) for a, _, at in both])
     values_of_child.observe(values[:, None], nulls, times)
@@ -164,7 +164,7 @@ def test_join_distances_of_a_stream_to_itself(own: list[Row], others: list[Row],
 
 @given(st.lists(st.integers(-2, 300) | st.integers(0, 2**62)), st.integers(0, 20))
 def test_the_k_of_all_rows_but_some(required: list[int], broken: int) -> None:
-    found = Required()
+    found = RequiredK()
     found.observe(np.array(required, np.int64))
     needed = sorted((2**63 if k == BEYOND else max(k, 0) for k in required), reverse=True)
     least = needed[broken] if broken < len(needed) else 0
@@ -181,7 +181,7 @@ def test_the_k_of_all_rows_but_some(required: list[int], broken: int) -> None:
 
 @given(rows_of(st.integers(0, 3), 40), st.integers(0, 6))
 def test_values_of_several_words(rows: list[Row], most: int) -> None:
-    adherence = ClusteredAdherence(most, 2, Room(1 << 10))
+    adherence = ClusteredAdherence(most, 2, DigestRoom(1 << 10))
     spy = Spy(adherence)
     values, nulls, times = arrays(rows)
     adherence.observe(np.stack([values // 2, values % 2], axis=1), nulls, times)
@@ -194,7 +194,7 @@ def test_without_room_only_values_that_go_up_are_told_from_old_ones(
 ) -> None:
     if upward:
         rows = [((value or 0) + 3 * place, at) for place, (value, at) in enumerate(rows)]
-    adherence = ClusteredAdherence(most, 1, Room(0))
+    adherence = ClusteredAdherence(most, 1, DigestRoom(0))
     spy = Spy(adherence)
     try:
         for piece in in_pieces(rows, cut):
@@ -209,7 +209,7 @@ def test_without_room_only_values_that_go_up_are_told_from_old_ones(
 
 
 def test_values_that_go_up_need_no_room() -> None:
-    adherence = ClusteredAdherence(5, 1, Room(0))
+    adherence = ClusteredAdherence(5, 1, DigestRoom(0))
     adherence.observe(np.arange(1000)[:, None] // 2, np.zeros(1000, np.bool_), np.arange(1000))
     assert (adherence.repeated, adherence.rows.exact, adherence.count_values()) == (500, 0, 500)
     assert not adherence.knows_all
@@ -218,7 +218,7 @@ def test_values_that_go_up_need_no_room() -> None:
 
 
 def test_without_room_for_digests_nothing_is_said() -> None:
-    room = Room(100)
+    room = DigestRoom(100)
     adherence = ClusteredAdherence(5, 2, room)
     words = np.stack([np.arange(200), np.arange(200)], axis=1)
     with pytest.raises(TooManyValues):

@@ -11,10 +11,10 @@ from penstock.catalog import Clustered, Constraint, Ordered, Reference, StreamDe
 from penstock.sql import bind_text
 from penstock.workloads import constraints as data
 from penstock.workloads.adherence import varying
-from penstock.workloads.constraints import FORK, MEETING, PAIR, PAIR_OF_TWO, Graph, Tables
+from penstock.workloads.constraints import FORK, MEETING, PAIR, PAIR_OF_TWO, Graph, StreamTables
 from tests.profiling.definitions import Row, required
 
-Generate = Callable[[int, int, int], Tables]
+Generate = Callable[[int, int, int], StreamTables]
 
 #: A graph, its data for (rows, k, seed), and what then holds of it.
 CASES: dict[str, tuple[Graph, Generate, Callable[[str], dict[str, list[str]]]]] = {
@@ -40,7 +40,7 @@ def rows_of(table: pa.Table) -> list[Row]:
     return [(row["ts"], row) for row in table.to_pylist()]
 
 
-def needed(graph: Graph, tables: Tables, declared: dict[str, list[str]]) -> list[int]:
+def needed(graph: Graph, tables: StreamTables, declared: dict[str, list[str]]) -> list[int]:
     """The least k of each constraint but keys."""
     streams = {name: rows_of(table) for name, table in tables.items()}
     found = []
@@ -72,7 +72,7 @@ def test_children_come_before_their_parents(name: str) -> None:
 
 
 @pytest.mark.parametrize("generate", [data.rids_data, data.ca_data, data.oap_data, data.oac_data])
-def test_each_row_has_an_instant_of_its_own(generate: Callable[[int, int], Tables]) -> None:
+def test_each_row_has_an_instant_of_its_own(generate: Callable[[int, int], StreamTables]) -> None:
     times = [ts for table in generate(700, 5).values() for ts in table["ts"].to_pylist()]
     assert len(set(times)) == len(times)
 
@@ -81,7 +81,7 @@ def test_each_row_has_an_instant_of_its_own(generate: Callable[[int, int], Table
 def test_a_k_that_varies_is_not_passed(name: str) -> None:
     """What a row requires is at most the k of its time, or of when its value began."""
     graph, _, declared = CASES[name]
-    vary: dict[str, Callable[[int, tuple[int, int]], Tables]] = {
+    vary: dict[str, Callable[[int, tuple[int, int]], StreamTables]] = {
         "RIDS": data.rids_data,
         "CA": data.ca_data,
         "OAP": data.oap_data,

@@ -15,7 +15,7 @@ from penstock.algebra.relations import Aggregation, Output
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DifferenceLimit:
     """`left - right <= limit`; None stands for 0."""
 
     left: Column | None
@@ -24,7 +24,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class BoxSide:
     """One side of a row's box: how far an attribute of another input must go from it, or where it must end.
 
     From above, the least of `column + shift` and of `limit`; from below the greatest.
@@ -78,10 +78,10 @@ class Buckets:
     """How rows of one input are told apart, and which of them count at all."""
 
     values: tuple[Column, ...]
-    sides: tuple[Side, ...]
+    sides: tuple[BoxSide, ...]
     holes: tuple[Hole, ...]
     #: What is true of every row that is in a result.
-    within: tuple[Difference, ...]
+    within: tuple[DifferenceLimit, ...]
     #: The columns that are compared with others: a row with a NULL among them joins nothing.
     compared: tuple[Column, ...]
     #: With a space, only rows are kept whose boxes those of others do not cover: duplicates do not matter.

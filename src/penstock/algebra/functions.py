@@ -27,14 +27,14 @@ from penstock.types import (
 )
 
 Types = tuple[Type, ...]
-Rule = Callable[[Types], tuple[Types, Type] | None]
+TypeRule = Callable[[Types], tuple[Types, Type] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
     name: str
     usage: str
-    rule: Rule
+    rule: TypeRule
     #: Most functions of NULL are NULL; these look at their arguments themselves.
     handles_null: bool = False
 
@@ -69,7 +69,7 @@ def aggregate_type(function: AggregateFunction, argument: Type | None) -> Type |
     return DOUBLE if argument.kind is Kind.DOUBLE else None
 
 
-def _fixed(result: Type, *parameters: Type, optional: int = 0) -> Rule:
+def _fixed(result: Type, *parameters: Type, optional: int = 0) -> TypeRule:
     """A rule for fixed parameter types, the last `optional` of which may be left out."""
 
     def rule(arguments: Types) -> tuple[Types, Type] | None:
@@ -82,7 +82,7 @@ def _fixed(result: Type, *parameters: Type, optional: int = 0) -> Rule:
     return rule
 
 
-def _either(*rules: Rule) -> Rule:
+def _either(*rules: TypeRule) -> TypeRule:
     """The first rule that fits."""
     return lambda arguments: next((fit for rule in rules if (fit := rule(arguments)) is not None), None)
 
@@ -102,7 +102,7 @@ def _whole_number(arguments: Types) -> tuple[Types, Type] | None:
     return arguments, BIGINT if argument.kind is Kind.DOUBLE else argument
 
 
-def _common(at_least: int) -> Rule:
+def _common(at_least: int) -> TypeRule:
     """All arguments widen to one type, which is the result's too."""
 
     def rule(arguments: Types) -> tuple[Types, Type] | None:

@@ -31,7 +31,7 @@ from penstock.types import BIGINT, INT, Kind, Type
 
 
 @dataclass(frozen=True, slots=True)
-class Equality:
+class ColumnEquality:
     """`left = right`. Both are of one type, or one is INT and the other BIGINT."""
 
     left: Column
@@ -39,7 +39,7 @@ class Equality:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ColumnBound:
     """`column op value`, where op is not `<=>` and the value, of the column's kind, is neither NULL nor NaN."""
 
     column: Column
@@ -48,7 +48,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ColumnDifference:
     """`left - right op constant` over integers, over timestamps in microseconds, or over dates in days."""
 
     left: Column
@@ -57,11 +57,11 @@ class Difference:
     constant: int
 
 
-View: TypeAlias = Equality | Bound | Difference
+PredicateView: TypeAlias = ColumnEquality | ColumnBound | ColumnDifference
 
 
 @once
-def classify(conjunct: Expr) -> View | None:
+def classify(conjunct: Expr) -> PredicateView | None:
     """What a conjunct says about one column or two, if it is one of the three views.
 
     A cast from INT to BIGINT is seen through. Conjuncts are taken as `normalise_predicates` leaves them: a negated
@@ -75,9 +75,9 @@ def classify(conjunct: Expr) -> View | None:
     """
     match conjunct:
         case Column():
-            return Bound(conjunct, Comparator.EQ, True)
+            return ColumnBound(conjunct, Comparator.EQ, True)
         case Not(Column() as column):
-            return Bound(column, Comparator.EQ, False)
+            return ColumnBound(column, Comparator.EQ, False)
         case Compare():
             return _linear_view(conjunct) or _plain_view(conjunct)
     return None
@@ -144,7 +144,7 @@ def _combined(op: Operator, a: _Linear, b: _Linear) -> _Linear | None:
     return None
 
 
-def _linear_view(compare: Compare) -> View | None:
+def _linear_view(compare: Compare) -> PredicateView | None:
     left, right = _linear(compare.left), _linear(compare.right)
     if left is None or right is None:
         return None
@@ -157,13 +157,13 @@ def _linear_view(compare: Compare) -> View | None:
     counts = list(total.terms.items())
     match counts:
         case [(column, 1)]:
-            return Bound(column, op, -total.constant)
+            return ColumnBound(column, op, -total.constant)
         case [(column, -1)]:
-            return Bound(column, op.mirrored, total.constant)
+            return ColumnBound(column, op.mirrored, total.constant)
         case [(added, 1), (taken, -1)] | [(taken, -1), (added, 1)] if _alike(added.type, taken.type):
             if op is Comparator.EQ and total.constant == 0:
-                return Equality(*total.terms)
-            return Difference(added, taken, op, -total.constant)
+                return ColumnEquality(*total.terms)
+            return ColumnDifference(added, taken, op, -total.constant)
     return None
 
 
@@ -171,11 +171,11 @@ def _alike(left: Type, right: Type) -> bool:
     return left == right or (left.is_integer and right.is_integer)
 
 
-def _plain_view(compare: Compare) -> Equality | Bound | None:
+def _plain_view(compare: Compare) -> ColumnEquality | ColumnBound | None:
     """Of values that have no sum: strings, doubles, booleans and so on."""
     match compare:
         case Compare(Comparator.EQ, Column() as left, Column() as right) if left != right:
-            return Equality(left, right)
+            return ColumnEquality(left, right)
         case Compare(op, Column() as column, Literal(value)):
             return _bound(column, op, value)
         case Compare(op, Literal(value), Column() as column):
@@ -183,7 +183,7 @@ def _plain_view(compare: Compare) -> Equality | Bound | None:
     return None
 
 
-def _bound(column: Column, op: Comparator, value: Value) -> Bound | None:
+def _bound(column: Column, op: Comparator, value: Value) -> ColumnBound | None:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    return Bound(column, Comparator.EQ if op is Comparator.SAME else op, value)
+    return ColumnBound(column, Comparator.EQ if op is Comparator.SAME else op, value)

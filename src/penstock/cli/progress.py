@@ -74,8 +74,8 @@ class Counts:
         '1,200 rows in, 7 rows out, 0 late, 0 bad, 2 dropped at the wait timeout, 30 in flight'
         >>> Counts(rows_in=9, rows_out=7, on_disk=OnDisk(3, 2_400, 1)).summary()
         '9 rows in, 7 rows out, 0 late, 0 bad, 3 on disk (2.4 kB), 1 brought back'
-        >>> order = Watched("s: ORDERED BY a WITHIN 2 ROWS", 5, True, 3, 1, 2.0)
-        >>> found = Watched("s: CLUSTERED BY (b) INFERRED", 5, True, 0, 1, 1.2)
+        >>> order = ConstraintReport("s: ORDERED BY a WITHIN 2 ROWS", 5, True, 3, 1, 2.0)
+        >>> found = ConstraintReport("s: CLUSTERED BY (b) INFERRED", 5, True, 0, 1, 1.2)
         >>> print(Counts(9, 7, constraints=[order, found]).summary())
         9 rows in, 7 rows out, 0 late, 0 bad
         3 rows broke s: ORDERED BY a WITHIN 2 ROWS; about 2 results may be missing
@@ -112,7 +112,7 @@ def _broken(report: ConstraintReport) -> str:
 
 
 @dataclass(slots=True)
-class Progress:
+class ProgressLine:
     """Draws the line if standard error is a terminal, at most a few times a second."""
 
     counts: Counts = field(default_factory=Counts)

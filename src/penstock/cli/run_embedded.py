@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from penstock.algebra.relations import Query
 from penstock.cli.metrics_file import MetricsFile
-from penstock.cli.progress import Progress
+from penstock.cli.progress import ProgressLine
 from penstock.cli.run import forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, is_interrupt, stopping
 from penstock.engines.csv_files import finish_blocks
@@ -26,7 +26,7 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
     for option in ("checkpoint", "master"):
         if getattr(args, option) is not None:
             raise PenstockError(f"--{option} is for Spark", f"leave --{option} or --engine embedded out")
-    stop, progress = Stop(), Progress()
+    stop, progress = Stop(), ProgressLine()
     finish_blocks()
     with ExitStack() as stack:
         stack.enter_context(stopping(stop))
@@ -54,7 +54,7 @@ def _drained(
     running: EmbeddedRun,
     sinks: dict[str, Sink],
     metrics: MetricsFile,
-    progress: Progress,
+    progress: ProgressLine,
     stop: Stop,
     *,
     until_done: bool,
@@ -87,7 +87,7 @@ def _publish(sinks: Sequence[Sink]) -> None:
 
 
 def _stepped(
-    running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: Progress, stop: Stop
+    running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: ProgressLine, stop: Stop
 ) -> bool:
     """Steps the run, and returns whether it reached its end without being stopped."""
     for result in running.results(progress.compiles):
@@ -105,7 +105,7 @@ def _stepped(
     return True
 
 
-def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress: Progress) -> None:
+def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress: ProgressLine) -> None:
     progress.counts.rows_out = (progress.counts.rows_out or 0) + result.rows.num_rows
     if result.rows.num_rows:
         progress.clear()

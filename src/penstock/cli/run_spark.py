@@ -14,7 +14,7 @@ from pathlib import Path
 from penstock.algebra.relations import Query
 from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.outputs import refuse_names
-from penstock.cli.progress import Counts, Progress
+from penstock.cli.progress import Counts, ProgressLine
 from penstock.cli.run import forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, stopping, terminable
 from penstock.engines.java import find_java
@@ -38,7 +38,7 @@ class _Started:
     #: The committed results and the sink that prints them, if they are printed.
     shown: tuple[Committed, Sink] | None
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: ProgressLine) -> None:
         if self.shown is not None:
             for rows in self.shown[0].new():
                 progress.counts.rows_out = (progress.counts.rows_out or 0) + rows.num_rows
@@ -51,7 +51,7 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
     refuse_names(queries, "give the query a name without a slash: Spark keeps a folder for it")
     for output in outputs:
         _refuse_other_results(output, args.checkpoint)
-    progress = Progress(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
+    progress = ProgressLine(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
     with ExitStack() as stack:
         metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
         temporary = tempfile.TemporaryDirectory(prefix=scratch_prefix(), ignore_cleanup_errors=True)
@@ -86,7 +86,7 @@ def _start(
     query: Query,
     output: str,
     args: argparse.Namespace,
-    progress: Progress,
+    progress: ProgressLine,
     *,
     scratch: Path,
     titled: bool,
@@ -142,7 +142,7 @@ def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]
     return 0
 
 
-def _count(started: list[_Started], progress: Progress) -> None:
+def _count(started: list[_Started], progress: ProgressLine) -> None:
     reports = (each.running.progress() for each in started)
     progress.counts.update([report for report in reports if report is not None])
 

@@ -18,9 +18,7 @@ from penstock.closing.asked import ASKED, Asked, AskedBlock
 from penstock.closing.blocks import Block, Operand, flat_block
 from penstock.closing.endings import Ending
 from penstock.closing.monotone_buckets import closable, never_falls
-from penstock.closing.punctuation import Scheme, Stream
-from penstock.closing.punctuation import Witness as Defeat
-from penstock.closing.punctuation import witness as defeat
+from penstock.closing.punctuation import PunctuatedStream, PurgeDefeat, Scheme, purge_defeat
 from penstock.closing.referring import referring_punctuations
 from penstock.closing.translation import Translation, ending_of
 
@@ -85,11 +83,11 @@ class Purging:
         """Sets of further declarations of each of which an operand's purge needs one, as their proofs name them."""
         return self._translated.lacking(operand, self._translated.under(richer))
 
-    def defeating(self, operand: Operand, size: int) -> Defeat:
+    def defeating(self, operand: Operand, size: int) -> PurgeDefeat:
         """Rows of an operand that has no purge: with their partners, and with the rows that may follow each."""
         translated = self._translated
         schemes = [closer.scheme for closer in translated.closers]
-        return defeat(translated.question.join_query(), schemes, operand.name, size)
+        return purge_defeat(translated.question.join_query(), schemes, operand.name, size)
 
 
 def solutions(relation: Relation, catalog: Catalog, size: int) -> list[dict[str, dict[str, Hashable]]]:
@@ -98,10 +96,10 @@ def solutions(relation: Relation, catalog: Catalog, size: int) -> list[dict[str,
     They differ in all columns that no constant ties down.
     """
     block = flat_block(relation)
-    lonely = Stream(ASKED, ())
+    lonely = PunctuatedStream(ASKED, ())
     query = AskedBlock(block).join_query()
     query = replace(query, streams=(*(s for s in query.streams if s.name != ASKED), lonely))
-    found = defeat(query, [Scheme(o.name, ()) for o in block.operands[1:]], block.operands[0].name, size)
+    found = purge_defeat(query, [Scheme(o.name, ()) for o in block.operands[1:]], block.operands[0].name, size)
     partners = len(found.partners) // size if size else 0
     combined = []
     for number, kept in enumerate(found.kept):

@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.algebra.expressions import Column, Comparator, Expr, In, Literal
-from penstock.algebra.predicates import Bound as BoundView
-from penstock.algebra.predicates import Difference as DifferenceView
-from penstock.algebra.predicates import Equality as EqualityView
-from penstock.algebra.predicates import classify
+from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, classify
 from penstock.closing.blocks import Block, compares_units, window_differences
 from penstock.closing.monotone_buckets import closable
-from penstock.closing.punctuation import Attribute, Difference, Equality, Finite, JoinQuery, Stream
+from penstock.closing.punctuation import (
+    FiniteAttribute,
+    JoinAttribute,
+    JoinDifference,
+    JoinEquality,
+    PunctuatedJoin,
+    PunctuatedStream,
+)
 from penstock.effort import spend
 from penstock.types import BOOLEAN
 
@@ -61,20 +65,20 @@ class AskedBlock:
         found = [view for view in map(classify, block.predicates) if view is not None]
         self.views = [view for view in found if not compares_units(view, block.operands)]
 
-    def attribute(self, column: Column) -> Attribute:
-        return Attribute(self.owner[column], str(column))
+    def attribute(self, column: Column) -> JoinAttribute:
+        return JoinAttribute(self.owner[column], str(column))
 
     def seen(self) -> frozenset[Column]:
         """The columns whose values are known to have been there: equal to those that are asked about, or constant."""
         known = set(self.asked.equal)
-        known |= {view.column for view in self.views if isinstance(view, BoundView) and view.op is Comparator.EQ}
-        pairs = [view for view in self.views if isinstance(view, EqualityView)]
+        known |= {view.column for view in self.views if isinstance(view, ColumnBound) and view.op is Comparator.EQ}
+        pairs = [view for view in self.views if isinstance(view, ColumnEquality)]
         leaders = {self.leader_of(column) for column in known}
         equal = (c for pair in pairs if self.leader_of(pair.left) in leaders for c in (pair.left, pair.right))
         return frozenset(known.union(equal))
 
     def joining(self) -> frozenset[Column]:
-        pairs = [view for view in self.views if isinstance(view, EqualityView | DifferenceView)]
+        pairs = [view for view in self.views if isinstance(view, ColumnEquality | ColumnDifference)]
         return frozenset(column for pair in pairs for column in (pair.left, pair.right)) | self.asked.equal
 
     @cached_property
@@ -91,48 +95,50 @@ class AskedBlock:
             return found
 
         for view in self.views:
-            if isinstance(view, EqualityView) and leader(view.left) != leader(view.right):
+            if isinstance(view, ColumnEquality) and leader(view.left) != leader(view.right):
                 leaders[leader(view.left)] = leader(view.right)
         return leader
 
-    def join_query(self) -> JoinQuery:
+    def join_query(self) -> PunctuatedJoin:
         spend(len(self.views) + len(self.owner))
-        equalities: list[Equality] = []
-        differences: list[Difference] = []
-        finite: list[Finite] = []
+        equalities: list[JoinEquality] = []
+        differences: list[JoinDifference] = []
+        finite: list[FiniteAttribute] = []
         for view in self.views:
             match view:
-                case EqualityView(left, right) if left in self.owner and right in self.owner:
-                    equalities.append(Equality(self.attribute(left), self.attribute(right)))
-                case DifferenceView(left, right, op, constant) if left in self.owner and right in self.owner:
+                case ColumnEquality(left, right) if left in self.owner and right in self.owner:
+                    equalities.append(JoinEquality(self.attribute(left), self.attribute(right)))
+                case ColumnDifference(left, right, op, constant) if left in self.owner and right in self.owner:
                     differences += _differences(self.attribute(left), self.attribute(right), op, constant)
-                case BoundView(column, op, int(value)) if column in self.owner and column.type != BOOLEAN:
+                case ColumnBound(column, op, int(value)) if column in self.owner and column.type != BOOLEAN:
                     differences += _differences(self.attribute(column), None, op, value)
-                case BoundView(column, Comparator.EQ, value) if column in self.owner:
-                    finite.append(Finite(self.attribute(column), frozenset({value})))
+                case ColumnBound(column, Comparator.EQ, value) if column in self.owner:
+                    finite.append(FiniteAttribute(self.attribute(column), frozenset({value})))
         for predicate in self.block.predicates:
             match predicate:
                 case In(Column() as column, options) if column in self.owner and not column.type.is_integer:
                     literals = [o.value for o in options if isinstance(o, Literal)]
                     if len(literals) == len(options):
-                        finite.append(Finite(self.attribute(column), frozenset(literals)))
+                        finite.append(FiniteAttribute(self.attribute(column), frozenset(literals)))
         for later, earlier, width in window_differences(self.block):
-            differences.append(Difference(self.attribute(later), self.attribute(earlier), width))
-        streams = [Stream(o.name, tuple(map(str, o.relation.schema))) for o in self.block.operands]
+            differences.append(JoinDifference(self.attribute(later), self.attribute(earlier), width))
+        streams = [PunctuatedStream(o.name, tuple(map(str, o.relation.schema))) for o in self.block.operands]
         equal = [column for column in self.asked.equal if column in self.owner]
         upto = {column: width for column, width in self.asked.upto.items() if column in self.owner}
-        streams.append(Stream(ASKED, tuple({str(column) for column in (*equal, *upto)})))
-        equalities += [Equality(Attribute(ASKED, str(column)), self.attribute(column)) for column in equal]
+        streams.append(PunctuatedStream(ASKED, tuple({str(column) for column in (*equal, *upto)})))
+        equalities += [JoinEquality(JoinAttribute(ASKED, str(column)), self.attribute(column)) for column in equal]
         differences += [
-            Difference(self.attribute(column), Attribute(ASKED, str(column)), width)
+            JoinDifference(self.attribute(column), JoinAttribute(ASKED, str(column)), width)
             for column, width in upto.items()
             if column not in equal
         ]
-        return JoinQuery(tuple(streams), tuple(equalities), tuple(differences), tuple(finite))
+        return PunctuatedJoin(tuple(streams), tuple(equalities), tuple(differences), tuple(finite))
 
 
-def _differences(left: Attribute, right: Attribute | None, op: Comparator, value: int) -> Iterator[Difference]:
+def _differences(
+    left: JoinAttribute, right: JoinAttribute | None, op: Comparator, value: int
+) -> Iterator[JoinDifference]:
     if op in (Comparator.LT, Comparator.LE, Comparator.EQ):
-        yield Difference(left, right, value - (op is Comparator.LT))
+        yield JoinDifference(left, right, value - (op is Comparator.LT))
     if op in (Comparator.GT, Comparator.GE, Comparator.EQ):
-        yield Difference(right, left, -value - (op is Comparator.GT))
+        yield JoinDifference(right, left, -value - (op is Comparator.GT))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import Column, Expr
-from penstock.algebra.predicates import Difference, Equality, View
+from penstock.algebra.predicates import ColumnDifference, ColumnEquality, PredicateView
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -119,14 +119,14 @@ def window_differences(block: Block) -> Iterator[tuple[Column, Column, int]]:
                     yield other.stream.timestamp, window.stream.timestamp, width
 
 
-def compares_units(view: View, operands: Iterable[Operand]) -> bool:
+def compares_units(view: PredicateView, operands: Iterable[Operand]) -> bool:
     """Whether a predicate compares times that count in different units.
 
     No run forgets by it, and hardly anybody means it, so nothing is concluded from it.
     """
     units = {o.window.stream.timestamp: o.window.stream.unit for o in operands if o.window is not None}
     match view:
-        case Equality(left, right) | Difference(left, right):
+        case ColumnEquality(left, right) | ColumnDifference(left, right):
             return left in units and right in units and units[left] is not units[right]
     return False
 

@@ -16,7 +16,7 @@ from math import prod
 from penstock.effort import spend
 
 
-class Kind(Enum):
+class BoundKind(Enum):
     """The kinds of bounds, best first."""
 
     NONE = "none"
@@ -32,14 +32,14 @@ class Kind(Enum):
         return _RANKS[self]
 
 
-_RANKS = {kind: rank for rank, kind in enumerate(Kind)}
+_RANKS = {kind: rank for rank, kind in enumerate(BoundKind)}
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """At most `size` entries, where that number is known; `words` say entries of what, the number included."""
 
-    kind: Kind
+    kind: BoundKind
     words: str = ""
     size: int | None = None
     #: What is counted, where `words` are just a number of it.
@@ -49,18 +49,18 @@ class Bound:
 
     @property
     def is_safe(self) -> bool:
-        return self.kind is not Kind.UNBOUNDED
+        return self.kind is not BoundKind.UNBOUNDED
 
 
-NONE = Bound(Kind.NONE, "no state", 0)
-UNBOUNDED = Bound(Kind.UNBOUNDED, "rows without end")
+NONE = Bound(BoundKind.NONE, "no state", 0)
+UNBOUNDED = Bound(BoundKind.UNBOUNDED, "rows without end")
 
 #: Larger numbers are not written out.
 MOST = 10**100
 
 
 def constant(size: int | None, words: str) -> Bound:
-    return Bound(Kind.CONSTANT, words, size) if size != 0 else NONE
+    return Bound(BoundKind.CONSTANT, words, size) if size != 0 else NONE
 
 
 def entries(size: int, noun: str) -> Bound:
@@ -70,7 +70,7 @@ def entries(size: int, noun: str) -> Bound:
     ('9 buckets', '1 row')
     """
     if size > MOST:
-        return Bound(Kind.CONSTANT, f"finitely many {plural(noun)}")
+        return Bound(BoundKind.CONSTANT, f"finitely many {plural(noun)}")
     return replace(constant(size, counted(size, noun)), noun=noun)
 
 
@@ -82,7 +82,7 @@ def _readable(size: int | None) -> int | None:
 def least(bounds: Iterable[Bound]) -> Bound:
     """The best of several bounds on one piece of state: the smallest number, or the better kind.
 
-    >>> least([Bound(Kind.WINDOW, "1 HOUR of bid"), entries(9, "bucket"), entries(4, "group")]).words
+    >>> least([Bound(BoundKind.WINDOW, "1 HOUR of bid"), entries(9, "bucket"), entries(4, "group")]).words
     '4 groups'
     """
     return min(bounds, key=badness, default=UNBOUNDED)
@@ -96,7 +96,7 @@ def badness(bound: Bound) -> tuple[int, bool, int]:
 def times(bounds: Iterable[Bound], words: str | None = None) -> Bound:
     """The bound on combinations of an entry of each.
 
-    >>> times([entries(3, "group"), Bound(Kind.WINDOW, "10 rows of s", 10)]).words
+    >>> times([entries(3, "group"), Bound(BoundKind.WINDOW, "10 rows of s", 10)]).words
     '3 groups x 10 rows of s'
     """
     factors = list(bounds)
@@ -112,7 +112,7 @@ def times(bounds: Iterable[Bound], words: str | None = None) -> Bound:
 
 def plus(bounds: Iterable[Bound]) -> Bound:
     """The bound on several pieces of state together."""
-    terms = [bound for bound in bounds if bound.kind is not Kind.NONE]
+    terms = [bound for bound in bounds if bound.kind is not BoundKind.NONE]
     if not terms:
         return NONE
     worst = max(terms, key=lambda term: term.kind.rank)
@@ -128,13 +128,13 @@ def plus(bounds: Iterable[Bound]) -> Bound:
 def sum_text(bounds: Iterable[Bound]) -> str:
     """The terms of a sum, numbers of one thing added up, others each once.
 
-    >>> rows = Bound(Kind.OPEN, "auctions not yet closed")
+    >>> rows = Bound(BoundKind.OPEN, "auctions not yet closed")
     >>> sum_text([entries(9, "bucket"), rows, entries(1, "bucket"), rows])
     '10 buckets + 2 x auctions not yet closed'
     """
     counts: Counter[tuple[str, str]] = Counter()
     for bound in bounds:
-        if bound.kind is not Kind.NONE:
+        if bound.kind is not BoundKind.NONE:
             counts[bound.noun, "" if bound.noun else bound.words] += (bound.size or 1) if bound.noun else 1
     texts = []
     for (noun, words), number in counts.items():

@@ -16,11 +16,11 @@ from penstock.closing.rules import Closer, Rule
 from penstock.effort import spend
 
 #: Of each variable the column of each input that holds it, or None.
-Variables = Sequence[Sequence[Column | None]]
+VariableColumns = Sequence[Sequence[Column | None]]
 C = TypeVar("C", bound=Closer)
 
 
-def chain(variables: Variables, closers: Iterable[C], start: int, count: int) -> tuple[C, ...] | None:
+def chain(variables: VariableColumns, closers: Iterable[C], start: int, count: int) -> tuple[C, ...] | None:
     """The closers by which each row of an input goes in the end, in their order; None if there are no such.
 
     Keys and clusters are not among them: they close an input once a row of it came, and none may ever come.
@@ -28,7 +28,7 @@ def chain(variables: Variables, closers: Iterable[C], start: int, count: int) ->
     return _chain(variables, [closer for closer in closers if closer.always and closer.is_sure], start, count)
 
 
-def _chain(variables: Variables, closers: Sequence[C], start: int, count: int) -> tuple[C, ...] | None:
+def _chain(variables: VariableColumns, closers: Sequence[C], start: int, count: int) -> tuple[C, ...] | None:
     held = [{n for n, column in enumerate(columns) if column is not None} for columns in variables]
     reached, used = {start}, list[C]()
     while len(reached) < count:
@@ -45,7 +45,7 @@ def _chain(variables: Variables, closers: Sequence[C], start: int, count: int) -
     return tuple(used)
 
 
-def goes(variables: Variables, closers: Iterable[C], start: int, count: int) -> bool:
+def goes(variables: VariableColumns, closers: Iterable[C], start: int, count: int) -> bool:
     """Whether rows of an input go in the end, if those that other inputs' rows refer to come."""
     return _chain(variables, [closer for closer in closers if closer.always], start, count) is not None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.algebra.expressions import Column, Expr, columns
-from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -34,7 +34,7 @@ from penstock.closing.bounds import (
     NONE,
     UNBOUNDED,
     Bound,
-    Kind,
+    BoundKind,
     badness,
     constant,
     counted,
@@ -130,7 +130,7 @@ def rows_in(width: int, occurrence: str, definition: StreamDef) -> Bound:
     """What a stream has in a time. Rows whose timestamps are that close arrive within the delay of it."""
     words = f"{duration_text(width)} of {occurrence}" if width else f"one instant of {occurrence}"
     most = most_rows(declared_rate(definition), width + definition.delay)
-    return Bound(Kind.WINDOW, words if most is None else f"{counted(most, 'row')} in {words}", most)
+    return Bound(BoundKind.WINDOW, words if most is None else f"{counted(most, 'row')} in {words}", most)
 
 
 def window_rows(window: Window, catalog: Catalog) -> Bound:
@@ -140,7 +140,7 @@ def window_rows(window: Window, catalog: Catalog) -> Bound:
         case Range(width, slide) if isinstance(definition, StreamDef):
             return rows_in(width + (slide or 0), occurrence, definition)
         case Rows(number):
-            return Bound(Kind.WINDOW, f"{counted(number, 'row')} of {occurrence}", number)
+            return Bound(BoundKind.WINDOW, f"{counted(number, 'row')} of {occurrence}", number)
     return UNBOUNDED
 
 
@@ -172,8 +172,8 @@ def groups(keys: tuple[Expr, ...], below: Relation, catalog: Catalog) -> Bound:
     rows = least((content(below, catalog), supplying(keys, below, catalog)))
     if numbers is not None:
         numbers = entries(numbers.size, "group") if numbers.size else numbers
-    if rows.is_safe and rows.kind not in (Kind.CONSTANT, Kind.NONE):
-        rows = Bound(Kind.KEYS, f"the groups of {rows.words}", rows.size)
+    if rows.is_safe and rows.kind not in (BoundKind.CONSTANT, BoundKind.NONE):
+        rows = Bound(BoundKind.KEYS, f"the groups of {rows.words}", rows.size)
     return least([bound for bound in (numbers, rows) if bound is not None])
 
 
@@ -238,7 +238,7 @@ def _keyed(relation: Relation, known: Finite, catalog: Catalog) -> Bound:
 
 def _join_content(join: Join, catalog: Catalog) -> Bound:
     """The product of the operands; one whose key is fixed by the others adds no combination."""
-    pairs = [view for view in map(classify, join.on) if isinstance(view, Equality)]
+    pairs = [view for view in map(classify, join.on) if isinstance(view, ColumnEquality)]
     fixed: set[Column] = set()
     factors: list[Bound] = []
     pending = [(operand, content(operand, catalog), held_keys(operand, catalog)) for operand in join.operands]

@@ -33,7 +33,7 @@ from penstock.algebra.expressions import (
     conjuncts,
     substitute,
 )
-from penstock.algebra.predicates import Bound, Difference, Equality, classify
+from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, classify
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -142,7 +142,9 @@ def _implied(known: tuple[Expr, ...]) -> Iterator[Expr]:
         for op, end, said in zip((Comparator.GE, Comparator.LE), ends, alone.get(column, (None, None)), strict=True):
             if end is not None and end != said and least <= end <= most:
                 yield Compare(op, column, Literal(end, column.type))
-    pairs = [view for view in map(classify, known) if isinstance(view, Equality) and view.left.type == view.right.type]
+    pairs = [
+        view for view in map(classify, known) if isinstance(view, ColumnEquality) and view.left.type == view.right.type
+    ]
     both = [(one, other) for p in pairs for one, other in ((p.left, p.right), (p.right, p.left))]
     of: dict[Column, dict[Expr, None]] = {column: {} for column, _ in both}
     for truth in known:
@@ -169,7 +171,7 @@ def tightened(found: Mapping[Column, Count], predicates: Iterable[Expr]) -> Fini
     for predicate in predicates:
         for column, number in _listed(predicate):
             _improve(known, column, number)
-    pairs = [view for view in map(classify, predicates) if isinstance(view, Equality)]
+    pairs = [view for view in map(classify, predicates) if isinstance(view, ColumnEquality)]
     for _ in pairs:  # as often as a chain of equalities is long
         spend(len(pairs))
         before = dict(known)
@@ -246,9 +248,9 @@ def _is_torn(predicates: Iterable[Expr]) -> bool:
     high: dict[Column, tuple[Any, bool]] = {}
     equal: dict[Column, set[Value]] = {}
     for view in map(classify, predicates):
-        if isinstance(view, Bound) and view.op is Comparator.EQ:
+        if isinstance(view, ColumnBound) and view.op is Comparator.EQ:
             equal.setdefault(view.column, set()).add(view.value)
-        elif isinstance(view, Bound) and view.column.type.is_numeric:
+        elif isinstance(view, ColumnBound) and view.column.type.is_numeric:
             if view.op in (Comparator.GT, Comparator.GE):
                 bound = view.value, view.op is Comparator.GT
                 low[view.column] = max(low.get(view.column, bound), bound)
@@ -265,15 +267,15 @@ def _all_edges(predicates: Iterable[Expr]) -> Iterator[tuple[Column | None, Colu
     """`left - right <= gap` for whole-numbered columns; None stands for 0."""
     for view in map(classify, predicates):
         match view:
-            case Bound(column, op, int(value)) if column.type.kind in _WHOLE:
+            case ColumnBound(column, op, int(value)) if column.type.kind in _WHOLE:
                 least, most = _interval(op, value)
                 if most is not None:
                     yield column, None, most
                 if least is not None:
                     yield None, column, -least
-            case Equality(left, right) if left.type.kind in _WHOLE:
+            case ColumnEquality(left, right) if left.type.kind in _WHOLE:
                 yield from ((left, right, 0), (right, left, 0))
-            case Difference(left, right, op, value):
+            case ColumnDifference(left, right, op, value):
                 yield from _edges(left, right, op, value)
 
 
@@ -297,15 +299,15 @@ def intervals(predicates: Iterable[Expr]) -> dict[Column, Interval]:
     edges: list[tuple[Column, Column, int]] = []
     for view in map(classify, predicates):
         match view:
-            case Bound(column, op, int(value)) if column.type.kind in _WHOLE:
+            case ColumnBound(column, op, int(value)) if column.type.kind in _WHOLE:
                 least, most = _interval(op, value)
                 if least is not None:
                     low[column] = max(low.get(column, least), least)
                 if most is not None:
                     high[column] = min(high.get(column, most), most)
-            case Equality(left, right) if left.type.kind in _WHOLE:
+            case ColumnEquality(left, right) if left.type.kind in _WHOLE:
                 edges += [(left, right, 0), (right, left, 0)]
-            case Difference(left, right, op, value):
+            case ColumnDifference(left, right, op, value):
                 edges += _edges(left, right, op, value)
     for _ in range(len({column for edge in edges for column in edge[:2]}) + 2):
         spend(len(edges))

@@ -16,7 +16,7 @@ from penstock.types import TimeUnit
 
 
 @dataclass(frozen=True, slots=True)
-class InTime:
+class GroupInTime:
     """With the last instant that has the key's value; the key never falls as time goes on."""
 
     key: int
@@ -53,7 +53,7 @@ class AfterInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WithFirstRow:
     """With the group's first row: the input has just one that is of the group, by UNIQUE, for which NULLs are equal."""
 
 
@@ -64,7 +64,7 @@ class NeverNull:
     keys: frozenset[int]
 
 
-Closer = InTime | AfterPunctuation | AfterInput | Seen | NeverNull
+GroupCloser = GroupInTime | AfterPunctuation | AfterInput | WithFirstRow | NeverNull
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ class AfterJoin:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending(Relation):
+class GroupEnding(Relation):
     """GROUP BY, DISTINCT or a set operation, whose groups or rows end, or the values that its aggregates keep."""
 
     input: Aggregate | Distinct | SetOp
     #: For each stream of what is grouped what closes it, any of them. Without any, only the join below tells, if any.
-    closers: tuple[tuple[Closer, ...], ...]
+    closers: tuple[tuple[GroupCloser, ...], ...]
     after_join: tuple[AfterJoin, ...]
     evidence: tuple[Scan, ...]
     #: Whether groups show when they close, and not before.
@@ -95,7 +95,7 @@ class Ending(Relation):
     def inputs(self) -> tuple[Relation, ...]:
         return (self.input, *self.evidence, *(scan for values in self.values for scan in values.groups.evidence))
 
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> Ending:
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> GroupEnding:
         grouping, scans = inputs[0], [scan for scan in inputs[1:] if isinstance(scan, Scan)]
         assert isinstance(grouping, Aggregate | Distinct | SetOp)
         evidence, values = tuple(scans[: len(self.evidence)]), []
@@ -111,7 +111,7 @@ class Ending(Relation):
     def closes_groups(self) -> bool:
         return bool(self.closers or self.after_join)
 
-    def all_closers(self) -> Iterator[Closer]:
+    def all_closers(self) -> Iterator[GroupCloser]:
         return (closer for own in self.closers for closer in own)
 
 
@@ -123,4 +123,4 @@ class EndingValues:
     """
 
     aggregation: int
-    groups: Ending
+    groups: GroupEnding

@@ -9,9 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from penstock.closing.group_closers import AfterInput, AfterPunctuation, Closer, Ending, InTime, NeverNull, Seen
+from penstock.closing.group_closers import (
+    AfterInput,
+    AfterPunctuation,
+    GroupCloser,
+    GroupEnding,
+    GroupInTime,
+    NeverNull,
+    WithFirstRow,
+)
 
-Closers = tuple[tuple[Closer, ...], ...]
+Closers = tuple[tuple[GroupCloser, ...], ...]
 
 #: Of more keys that may be NULL not all combinations are tried: then each is taken for one that stays.
 _MOST_NULLABLE = 10
@@ -22,7 +30,7 @@ class GroupRetention:
     """Entries of GROUP BY, DISTINCT or a set operation are kept until they are closed, if anything closes them."""
 
     #: What closes them, or the values of DISTINCT aggregates.
-    ending: Ending | None
+    ending: GroupEnding | None
 
     @property
     def shows(self) -> bool:
@@ -62,7 +70,7 @@ def _needing_values(closers: Closers) -> Iterator[int]:
     """The keys that some closer says nothing of where they are NULL."""
     for closer in (closer for own in closers for closer in own):
         match closer:
-            case InTime(key):
+            case GroupInTime(key):
                 yield key
             case AfterPunctuation(never_null=keys):
                 yield from keys
@@ -72,11 +80,11 @@ def _closes(number: int, closers: Closers, nulls: frozenset[int], asked: frozens
     """Whether an input is closed for entries in which just these keys are NULL."""
     for closer in closers[number]:
         match closer:
-            case InTime(key) if key not in nulls:
+            case GroupInTime(key) if key not in nulls:
                 return True
             case AfterPunctuation(never_null=never) if not never & nulls:
                 return True
-            case Seen():
+            case WithFirstRow():
                 return True
             case NeverNull(keys) if keys & nulls:
                 return True

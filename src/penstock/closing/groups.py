@@ -19,7 +19,7 @@ from itertools import product
 from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.physical import Keep, Scan
-from penstock.algebra.predicates import Equality, classify, unwidened
+from penstock.algebra.predicates import ColumnEquality, classify, unwidened
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
@@ -41,12 +41,12 @@ from penstock.closing.group_closers import (
     AfterInput,
     AfterJoin,
     AfterPunctuation,
-    Closer,
-    Ending,
     EndingValues,
-    InTime,
+    GroupCloser,
+    GroupEnding,
+    GroupInTime,
     NeverNull,
-    Seen,
+    WithFirstRow,
 )
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.nulls import has_value, null_never_punctuated, with_values
@@ -73,20 +73,20 @@ def with_endings(relation: Relation, declared: Declared) -> Relation:
     return rewrite_relation(relation, lambda node: _ending(node, declared))
 
 
-def ending_of_groups(node: Aggregate | Distinct | SetOp, declared: Declared) -> Ending | None:
+def ending_of_groups(node: Aggregate | Distinct | SetOp, declared: Declared) -> GroupEnding | None:
     """How the entries of a physical operator end, if they do."""
     found = _ending(node, declared)
-    if not (isinstance(found, Ending) and found.closes_groups) and isinstance(node.inputs[0], PhysicalJoin):
+    if not (isinstance(found, GroupEnding) and found.closes_groups) and isinstance(node.inputs[0], PhysicalJoin):
         # A join that purges tells for which values it gives no more results.
         found = _ending(node.with_inputs((with_purging(node.inputs[0], declared.catalog), *node.inputs[1:])), declared)
-    return found if isinstance(found, Ending) else None
+    return found if isinstance(found, GroupEnding) else None
 
 
 def emitting(relation: Relation) -> Relation:
     """The relation whose outermost groups show when they close (EMIT ON CLOSE)."""
     if isinstance(relation, Select | Project | Keep):
         return relation.with_inputs((emitting(relation.input),))
-    if isinstance(relation, Ending) and relation.closers:
+    if isinstance(relation, GroupEnding) and relation.closers:
         return replace(relation, after_join=(), emits=True)
     raise PenstockError(
         "EMIT ON CLOSE gives a group when it closes, and nothing shows when these do",
@@ -116,16 +116,16 @@ def _ending_for_good(node: Aggregate | Distinct, declared: Declared) -> Relation
     """Groups of rows that may be taken back, which end when nothing below them changes any more."""
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
     closers, evidence = _closed(node.input, keys, declared, is_there=False)
-    return Ending(node, closers, (), evidence) if closers else node
+    return GroupEnding(node, closers, (), evidence) if closers else node
 
 
-def _ending_groups(node: Aggregate | Distinct, declared: Declared) -> Ending:
+def _ending_groups(node: Aggregate | Distinct, declared: Declared) -> GroupEnding:
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
     closers, evidence = _closed(node.input, keys, declared, is_there=True)
     if not declared.emits:
         closers, evidence = _without_lasting(closers, evidence, node.input)
     joined = () if closers else tuple(_after_join(node.input, keys))
-    return Ending(node, closers, joined, evidence)
+    return GroupEnding(node, closers, joined, evidence)
 
 
 def _without_lasting(closers: _EachInput, evidence: tuple[Scan, ...], grouped: Relation) -> _Closed:
@@ -150,7 +150,7 @@ def _without_lasting(closers: _EachInput, evidence: tuple[Scan, ...], grouped: R
     return tuple(map(tuple, kept)), tuple(evidence[number] for number in used)
 
 
-def _punctuations(closers: Iterable[Iterable[Closer]]) -> Iterator[AfterPunctuation]:
+def _punctuations(closers: Iterable[Iterable[GroupCloser]]) -> Iterator[AfterPunctuation]:
     return (closer for own in closers for closer in own if isinstance(closer, AfterPunctuation))
 
 
@@ -163,9 +163,9 @@ def _all_close(closers: _EachInput, known: frozenset[int]) -> bool:
     )
 
 
-def _speaks(closer: Closer, known: frozenset[int]) -> bool:
+def _speaks(closer: GroupCloser, known: frozenset[int]) -> bool:
     match closer:
-        case InTime(key):
+        case GroupInTime(key):
             return key in known
         case AfterPunctuation(keys):
             return known.issuperset(keys)
@@ -177,7 +177,7 @@ def keeps_values(aggregation: Aggregation) -> bool:
     return aggregation.distinct and aggregation.function not in (AggregateFunction.MIN, AggregateFunction.MAX)
 
 
-def _ending_values(grouping: Ending, declared: Declared) -> Iterator[EndingValues]:
+def _ending_values(grouping: GroupEnding, declared: Declared) -> Iterator[EndingValues]:
     """The aggregates that keep values which end sooner than their groups: by the value, too."""
     node = grouping.input
     assert isinstance(node, Aggregate)
@@ -194,11 +194,11 @@ def _ending_sides(node: SetOp, declared: Declared) -> Relation:
     """A set operation whose rows end: both sides are closed for all their values."""
     closers, evidence = _closed(node, node.schema, declared, is_there=False)
     is_kept = not (node.op is SetOperator.UNION and node.all)
-    return Ending(node, closers, (), evidence) if closers and is_kept else node
+    return GroupEnding(node, closers, (), evidence) if closers and is_kept else node
 
 
 #: Of each stream what closes it, and the evidence that they read; nothing, if one of them is not closed for sure.
-_EachInput = tuple[tuple[Closer, ...], ...]
+_EachInput = tuple[tuple[GroupCloser, ...], ...]
 _Closed = tuple[_EachInput, tuple[Scan, ...]]
 
 
@@ -208,7 +208,7 @@ def _closed(relation: Relation, keys: tuple[Expr, ...], declared: Declared, *, i
     What is filtered, renamed or made distinct changes only with what it is made of.
     """
     match relation:
-        case Select(below) | Keep(below) | Distinct(below) | Ending(below):
+        case Select(below) | Keep(below) | Distinct(below) | GroupEnding(below):
             return _closed(below, keys, declared, is_there=is_there)
         case Project(below, outputs):
             inside = {output.column: output.expr for output in outputs}
@@ -230,7 +230,7 @@ def _closed_both(
     left: Relation, right: Relation, on: tuple[Expr, ...], keys: tuple[Expr, ...], declared: Declared
 ) -> _Closed:
     """The left side's rows change with what matches them: of both sides no more may come. No row need be there."""
-    views = [view for view in map(classify, on) if isinstance(view, Equality)]
+    views = [view for view in map(classify, on) if isinstance(view, ColumnEquality)]
     matching = {a: b for v in views for a, b in ((v.left, v.right), (v.right, v.left)) if b in right.schema}
     own, told = _closed(left, keys, declared, is_there=False)
     matched = tuple(matching.get(key, key) if isinstance(key, Column) else key for key in keys)
@@ -245,7 +245,7 @@ def _closed_both(
 
 def _closed_sides(node: SetOp, keys: tuple[Expr, ...], declared: Declared) -> _Closed:
     """A row may be of one side alone."""
-    closers: list[tuple[Closer, ...]] = []
+    closers: list[tuple[GroupCloser, ...]] = []
     evidence: list[Scan] = []
     alone: dict[int, _Alone] = {}
     for side in node.inputs:
@@ -271,7 +271,7 @@ _Alone = tuple[Scan, tuple[Expr, ...]]
 
 def _alone(side: Relation, keys: tuple[Expr, ...]) -> _Alone | None:
     match side:
-        case Select(below) | Keep(below) | Distinct(below) | Ending(below):
+        case Select(below) | Keep(below) | Distinct(below) | GroupEnding(below):
             return _alone(below, keys)
         case Project(below, outputs):
             return _alone(below, _inside(keys, outputs))
@@ -312,7 +312,7 @@ def _place_of(name: str, scan: Scan, keys: tuple[Expr, ...]) -> int | None:
     return next((number for number, key in enumerate(keys) if key == column), None)
 
 
-def _renumbered(closer: Closer, inputs: int, evidence: int) -> Closer:
+def _renumbered(closer: GroupCloser, inputs: int, evidence: int) -> GroupCloser:
     """The closer behind so many other inputs, and so much evidence."""
     match closer:
         case AfterInput(source, reach):
@@ -349,13 +349,13 @@ class _Closers:
         self._keys = [{substitute(same, self._inside) for same in self._same(key)} for key in keys]
         self._never_null = frozenset(self._without_null(grouped))
 
-    def complete(self, is_there: bool) -> tuple[tuple[Closer, ...], ...]:
+    def complete(self, is_there: bool) -> tuple[tuple[GroupCloser, ...], ...]:
         """Of each input what closes it; nothing if one is not closed for sure. `is_there`: a group has rows of each."""
         scans = self._scans()
         if len(scans) + sum(isinstance(operand, Table) for operand in self._operands) < len(self._operands):
             return ()
         seen, order = self._seen() if is_there else set(), list(scans)
-        found: dict[int, list[Closer]] = {number: list(self._own(scan)) for number, scan in scans.items()}
+        found: dict[int, list[GroupCloser]] = {number: list(self._own(scan)) for number, scan in scans.items()}
         closed = {number for number, own in found.items() if own}
         for number in scans:
             for rule in self._rules:
@@ -363,7 +363,7 @@ class _Closers:
                 match rule:
                     case rules.InTime(target, source, int(reach)) if target == number and source in closed:
                         found[number].append(AfterInput(order.index(source), reach))
-            found[number] += [Seen()] * (number in seen)
+            found[number] += [WithFirstRow()] * (number in seen)
         if not all(found.values()):
             return ()
         no_null = (NeverNull(self._never_null),) if self._never_null else ()
@@ -400,12 +400,12 @@ class _Closers:
             if any(has_value(expr, known, times) for expr in same):
                 yield number
 
-    def _own(self, scan: Scan) -> Iterator[Closer]:
+    def _own(self, scan: Scan) -> Iterator[GroupCloser]:
         stream = scan.stream
         for number, same in enumerate(self._keys):
             for expr in same:
                 if columns(expr) == {stream.timestamp} and never_falls(expr):
-                    yield InTime(number, expr, stream.timestamp, stream.unit)
+                    yield GroupInTime(number, expr, stream.timestamp, stream.unit)
         definition = self._catalog.get(stream.name)
         assert isinstance(definition, StreamDef)
         for scheme in definition.constraints:

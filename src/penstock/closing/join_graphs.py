@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.algebra.expressions import Column as AlgebraColumn
-from penstock.algebra.expressions import columns
-from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.expressions import Column, columns
+from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.relations import PartitionRows, Range, Rows, Select, Window
 from penstock.catalog import (
     Catalog,
@@ -27,17 +26,17 @@ from penstock.catalog import (
 )
 from penstock.closing import kconstraints
 from penstock.closing.blocks import Block, Operand, compares_units
-from penstock.closing.bounds import NONE, Bound, Kind, plus
+from penstock.closing.bounds import NONE, Bound, BoundKind, plus
 from penstock.closing.contents import declared_rate, rates_of, unique_keys
 from penstock.closing.declarations import constraint_text
 from penstock.closing.declared_k import rows_from_rate
-from penstock.closing.kconstraints import Column, Component, JoinQuery, Stream
+from penstock.closing.kconstraints import Component, ConstrainedJoin, ConstrainedStream, JoinAttribute
 from penstock.closing.proof import Proof
 
 _KINDS = {
-    kconstraints.Kind.WINDOW: Kind.WINDOW,
-    kconstraints.Kind.K: Kind.K,
-    kconstraints.Kind.OPEN: Kind.OPEN,
+    kconstraints.ComponentKind.WINDOW: BoundKind.WINDOW,
+    kconstraints.ComponentKind.K: BoundKind.K,
+    kconstraints.ComponentKind.OPEN: BoundKind.OPEN,
 }
 
 
@@ -45,8 +44,8 @@ _KINDS = {
 class BlockAnalysis:
     """What the theory says of a block, and how its constraints were written."""
 
-    components: Callable[[str], dict[Component, kconstraints.Bound] | None]
-    written: Mapping[kconstraints.Constraint, str]
+    components: Callable[[str], dict[Component, kconstraints.ComponentBound] | None]
+    written: Mapping[kconstraints.ArrivalConstraint, str]
     #: How the rate of each operand was written.
     rates: Mapping[str, tuple[str, ...]]
 
@@ -55,7 +54,7 @@ class BlockAnalysis:
         found = self.components(operand.name)
         if found is None:
             return None
-        parts = [(c.value, part) for c in Component if isinstance(part := found[c], kconstraints.Bounded)]
+        parts = [(c.value, part) for c in Component if isinstance(part := found[c], kconstraints.BoundedComponent)]
         claim = f"a row of {operand.name} goes once its partners have had their time"
         proofs = tuple(
             Proof(f"{name}: {part}", f"thesis: {part.proof.rule}", self._leans_on(part)) for name, part in parts
@@ -63,7 +62,7 @@ class BlockAnalysis:
         bounds = [_bound(part) for _, part in parts]
         return plus(dict.fromkeys(bounds)) if bounds else NONE, Proof(claim, "", (), proofs)
 
-    def _leans_on(self, part: kconstraints.Bounded) -> tuple[str, ...]:
+    def _leans_on(self, part: kconstraints.BoundedComponent) -> tuple[str, ...]:
         found = [self.written[fact] for fact in part.proof.leans_on if fact in self.written]  # type: ignore[index]
         if part.number is not None:
             steps = (step for wait in part.waits for step in wait.steps)
@@ -78,19 +77,21 @@ def analyse_block(block: Block, catalog: Catalog) -> BlockAnalysis | None:
     if not all(operand.window and not isinstance(operand.window.spec, PartitionRows) for operand in changing):
         return None
     names = {column: operand.name for operand in changing for column in operand.relation.schema}
-    found = [view for view in map(classify, block.predicates) if isinstance(view, Equality)]
+    found = [view for view in map(classify, block.predicates) if isinstance(view, ColumnEquality)]
     views = [view for view in found if not compares_units(view, block.operands)]
     equalities = tuple(
-        kconstraints.Equality(Column(names[v.left], v.left.name), Column(names[v.right], v.right.name))
+        kconstraints.JoinEquality(
+            JoinAttribute(names[v.left], v.left.name), JoinAttribute(names[v.right], v.right.name)
+        )
         for v in views
         if v.left in names and v.right in names and names[v.left] != names[v.right]
     )
     written = dict(_constraints(changing, catalog))
-    unequal = frozenset(c for p in block.predicates if not isinstance(classify(p), Equality) for c in columns(p))
+    unequal = frozenset(c for p in block.predicates if not isinstance(classify(p), ColumnEquality) for c in columns(p))
     streams = tuple(_stream(operand, unequal, catalog) for operand in changing)
     rates = {operand.name: rates_of(operand.window, catalog) for operand in changing if operand.window}
     return BlockAnalysis(
-        kconstraints.bounded_components(JoinQuery(streams, equalities, tuple(written))), written, rates
+        kconstraints.bounded_components(ConstrainedJoin(streams, equalities, tuple(written))), written, rates
     )
 
 
@@ -109,30 +110,30 @@ def tells_more(block: Block, catalog: Catalog) -> bool:
     return ordered or any(isinstance(window.spec, Rows) for window in windows)
 
 
-def _bound(part: kconstraints.Bounded) -> Bound:
+def _bound(part: kconstraints.BoundedComponent) -> Bound:
     waits = " or ".join(dict.fromkeys(map(str, part.waits)))
     number = "" if part.number is None else f"{part.number} "
     words = {
-        kconstraints.Kind.WINDOW: f"{waits} of {part.counted}",
-        kconstraints.Kind.K: f"{number}rows of {part.counted} during {waits}",
-        kconstraints.Kind.OPEN: f"rows of {part.counted} before {waits}",
+        kconstraints.ComponentKind.WINDOW: f"{waits} of {part.counted}",
+        kconstraints.ComponentKind.K: f"{number}rows of {part.counted} during {waits}",
+        kconstraints.ComponentKind.OPEN: f"rows of {part.counted} before {waits}",
     }[part.kind]
     return Bound(_KINDS[part.kind], words, part.number)
 
 
-def _stream(operand: Operand, unequal: frozenset[AlgebraColumn], catalog: Catalog) -> Stream:
+def _stream(operand: Operand, unequal: frozenset[Column], catalog: Catalog) -> ConstrainedStream:
     """The theory's stream; `unequal` are the columns that predicates other than equalities read."""
     window = operand.window
     assert window is not None
     definition = catalog.get(window.stream.name)
     assert isinstance(definition, StreamDef)
-    return Stream(
+    return ConstrainedStream(
         operand.name,
         tuple(column.name for column in window.schema),
         keys=tuple(frozenset(c.name for c in key) for key in unique_keys(window, catalog)),
         window=_extent(window),
         filtered=isinstance(operand.relation, Select) or not unequal.isdisjoint(window.schema),
-        clock=kconstraints.Clock(window.stream.timestamp.name, definition.delay),
+        clock=kconstraints.StreamClock(window.stream.timestamp.name, definition.delay),
         rate=declared_rate(definition),
         source=window.stream.name,
     )
@@ -141,13 +142,13 @@ def _stream(operand: Operand, unequal: frozenset[AlgebraColumn], catalog: Catalo
 def _extent(window: Window) -> kconstraints.Extent | None:
     match window.spec:
         case Range(width, slide):
-            return kconstraints.Time(width + (slide or 0))
+            return kconstraints.TimeSpan(width + (slide or 0))
         case Rows(count):
-            return kconstraints.Rows(count)
+            return kconstraints.RowCount(count)
     return None
 
 
-def _constraints(operands: list[Operand], catalog: Catalog) -> Iterator[tuple[kconstraints.Constraint, str]]:
+def _constraints(operands: list[Operand], catalog: Catalog) -> Iterator[tuple[kconstraints.ArrivalConstraint, str]]:
     """The declared constraints of each occurrence, RIDS towards each occurrence of the stream referred to."""
     for operand in operands:
         assert operand.window is not None
@@ -165,7 +166,7 @@ def _constraints(operands: list[Operand], catalog: Catalog) -> Iterator[tuple[kc
                             other = tuple(there[c.lower()] for c in theirs)
                             yield kconstraints.Rids(operand.name, mine, target.name, other, _within(within)), text
                             if (rows := rows_from_rate(constraint, definition, catalog)) is not None:
-                                k = kconstraints.Rows(rows.within.k)
+                                k = kconstraints.RowCount(rows.within.k)
                                 yield kconstraints.Rids(operand.name, mine, target.name, other, k), text
                 case Clustered(own, within) if not isinstance(within, Inferred):
                     mine = tuple(names[c.lower()] for c in own)
@@ -177,7 +178,7 @@ def _constraints(operands: list[Operand], catalog: Catalog) -> Iterator[tuple[kc
 def _within(within: Within) -> kconstraints.Extent:
     match within:
         case WithinRows(k):
-            return kconstraints.Rows(k)
+            return kconstraints.RowCount(k)
         case WithinTime(microseconds):
-            return kconstraints.Time(microseconds)
+            return kconstraints.TimeSpan(microseconds)
     raise AssertionError("an inferred k has no number")

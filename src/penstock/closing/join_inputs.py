@@ -10,21 +10,21 @@ from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import Range, Relation, Table, Unbounded, walk_relations
 from penstock.catalog import Catalog, Constraint, OnViolation, Reference, StreamDef, Unique, Within, WithinTime
-from penstock.closing.bounds import Kind as Bounds
+from penstock.closing.bounds import BoundKind
 from penstock.closing.declarations import constraint_text
 from penstock.closing.evidence import rows_of
 from penstock.closing.join_variables import join_classes, join_variables
 from penstock.closing.monitors import Monitor, OfReference
 from penstock.closing.physical_join import PhysicalJoin
-from penstock.closing.retention import Step
+from penstock.closing.retention import RetentionStep
 from penstock.closing.rules import Closer, Estimate, K
 from penstock.effort import spend
 from penstock.types import Kind
 
 #: The closers that were found so far, and what they are in words.
-Found = Mapping[Closer, Step]
+Found = Mapping[Closer, RetentionStep]
 #: What a kind of closers gives.
-Closers = Iterator[tuple[Closer, Step]]
+Closers = Iterator[tuple[Closer, RetentionStep]]
 
 
 class JoinInputs:
@@ -146,8 +146,8 @@ class JoinInputs:
             number = len(self.monitors) - 1
         return Estimate(number) if monitor.varies or monitor.declared is None else monitor.declared
 
-    def step(self, number: int, until: str, kind: Bounds, *leans_on: str, is_seen: bool = True) -> Step:
-        return Step(self.label(number), until, kind, leans_on, is_seen)
+    def step(self, number: int, until: str, kind: BoundKind, *leans_on: str, is_seen: bool = True) -> RetentionStep:
+        return RetentionStep(self.label(number), until, kind, leans_on, is_seen)
 
 
 def _watches_the_same(one: Monitor, other: Monitor) -> bool:

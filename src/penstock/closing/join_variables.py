@@ -17,7 +17,7 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.effort import once, spend
 
@@ -88,9 +88,9 @@ def is_monotone(relation: Relation) -> bool:
             return relation.is_monotone
         case PhysicalJoin(kind, operands):
             return kind is not JoinKind.ANTI and all(map(is_monotone, operands))
-        case Ending(emits=True):
+        case GroupEnding(emits=True):
             return True
-        case Select() | Project() | Keep() | Distinct() | Ending():
+        case Select() | Project() | Keep() | Distinct() | GroupEnding():
             return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
             return all(map(is_monotone, relation.inputs))

@@ -22,7 +22,7 @@ from penstock.closing.join_variables import join_classes
 from penstock.closing.monitors import Monitor
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.punctuations_kept import always_asked_for
-from penstock.closing.retention import Retention, Step
+from penstock.closing.retention import Retention, RetentionStep
 from penstock.closing.rules import (
     AfterRows,
     ByCluster,
@@ -151,7 +151,7 @@ def _retention(inputs: JoinInputs, found: Found, lasting: list[list[Closer]], nu
     return Retention(name, piles_up=next((why for why in reasons if why is not None), None))
 
 
-def _unseen(found: Found) -> tuple[Step, ...]:
+def _unseen(found: Found) -> tuple[RetentionStep, ...]:
     return tuple(step for closer, step in found.items() if isinstance(closer, ByDeclaration))
 
 

@@ -13,7 +13,7 @@ from penstock.algebra.expressions import Column, Expr, substitute
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import Project, Relation, Select, Unbounded, Window
 from penstock.catalog import Catalog, OnViolation, Punctuated, Reference, StreamDef, WithinTime
-from penstock.closing.bounds import Kind
+from penstock.closing.bounds import BoundKind
 from penstock.closing.endings import Ending
 from penstock.closing.scheme_closers import guard, window_closers
 
@@ -71,7 +71,7 @@ def _ending(
     closed = next(
         closer
         for closer in window_closers(child, name, catalog)
-        if closer.scheme.attributes == columns and closer.open.kind is Kind.OPEN
+        if closer.scheme.attributes == columns and closer.open.kind is BoundKind.OPEN
     )
     then = guard(name, parent, reference, definition)
     text = f"{parent.stream.occurrence} is closed after a row that refers to it, by {', '.join(then.leans_on)}"

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.closing.bounds import UNBOUNDED, Bound, Kind
+from penstock.closing.bounds import UNBOUNDED, Bound, BoundKind
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RetentionStep:
     """One closer of a chain: the input that it closes, in words until what, and the declarations behind it."""
 
     closes: str
     until: str
-    kind: Kind
+    kind: BoundKind
     leans_on: tuple[str, ...] = ()
     #: Whether a run can tell when it applies. It cannot see punctuations of a scheme without WHEN or FROM.
     is_seen: bool = True
@@ -35,7 +35,7 @@ class Retention:
     #: The occurrence of a stream, or the scope of what is computed.
     input: str
     #: None if nothing says that each row goes in the end.
-    chain: tuple[Step, ...] | None = None
+    chain: tuple[RetentionStep, ...] | None = None
     #: Why a chain that there is does not do: what it goes by would be kept without end, in one sentence.
     piles_up: str | None = None
 
@@ -78,8 +78,12 @@ class Retention:
         """How much is kept, in the words of the chain; the theories may know a number."""
         if self.chain is None:
             return UNBOUNDED
-        kind = max((step.kind for step in self.chain), key=lambda kind: kind.rank, default=Kind.NONE)
-        return Bound(kind, f"rows of {self.input} until {self.until}") if kind is not Kind.NONE else Bound(kind, "", 0)
+        kind = max((step.kind for step in self.chain), key=lambda kind: kind.rank, default=BoundKind.NONE)
+        return (
+            Bound(kind, f"rows of {self.input} until {self.until}")
+            if kind is not BoundKind.NONE
+            else Bound(kind, "", 0)
+        )
 
     @property
     def until(self) -> str:
@@ -88,7 +92,7 @@ class Retention:
 
     def __str__(self) -> str:
         """
-        >>> step = Step("b", "punctuation (k) of b", Kind.OPEN, ("b: PUNCTUATED BY (k)",))
+        >>> step = RetentionStep("b", "punctuation (k) of b", BoundKind.OPEN, ("b: PUNCTUATED BY (k)",))
         >>> str(Retention("a", (step,))), str(Retention("a"))
         ('keeps a until punctuation (k) of b [b: PUNCTUATED BY (k)]', 'keeps a')
         """

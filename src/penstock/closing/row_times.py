@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.physical import physical
 from penstock.algebra.relations import Aggregate, Distinct, Output, Project, Relation, rewrite_relation
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.closing.groups import Declared, ending_of_groups, named_rows_that_others_follow
 from penstock.closing.physical_join import PhysicalJoin, with_physical_joins
 
@@ -67,5 +67,5 @@ def _same(column: Column) -> Output:
 def _closes(node: Aggregate | Distinct, declared: Declared) -> bool:
     form = with_physical_joins(physical(node))
     assert isinstance(form, Aggregate | Distinct)
-    found: Ending | None = ending_of_groups(form, declared)
+    found: GroupEnding | None = ending_of_groups(form, declared)
     return found is not None and found.closes_groups

@@ -95,7 +95,7 @@ class AfterRows(_OfRows):
 
 
 @dataclass(frozen=True, slots=True)
-class Referred:
+class ReferredRow:
     """RIDS(k) of a punctuation: the one row of the target with its values is one of the next k, or comes in time."""
 
     target: int
@@ -113,7 +113,7 @@ class ByPunctuation(_Closer):
     #: The declaration, if a row that it had ruled out stops the run.
     stops: str | None = None
     #: What a punctuation refers to that is a row of the target's own stream: later nobody asks for it.
-    referred: tuple[Referred, ...] = ()
+    referred: tuple[ReferredRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

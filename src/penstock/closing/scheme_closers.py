@@ -19,7 +19,7 @@ from penstock.catalog import (
     WithinRows,
     WithinTime,
 )
-from penstock.closing.bounds import NONE, Bound, Kind, plural
+from penstock.closing.bounds import NONE, Bound, BoundKind, plural
 from penstock.closing.declarations import constraint_text, within_text
 from penstock.closing.declared_k import rows_from_rate
 from penstock.closing.punctuation import Scheme
@@ -28,7 +28,7 @@ from penstock.types import duration_text
 
 
 @dataclass(frozen=True, slots=True)
-class Closer:
+class SchemeCloser:
     """One way in which changes of an operand end: a scheme, what it leaves open, and the declaration behind it.
 
     Some close only values that have been seen: after UNIQUE the value's one row, after CLUSTERED BY its last one.
@@ -42,7 +42,7 @@ class Closer:
     late: int = 0
 
 
-def window_closers(window: Window, name: str, catalog: Catalog) -> Iterator[Closer]:
+def window_closers(window: Window, name: str, catalog: Catalog) -> Iterator[SchemeCloser]:
     """How the changes of a stream under its window end: rows that come, and rows that leave.
 
     Rows leave a window of time in time. They leave a window of rows whenever others come, so it closes nothing; and a
@@ -57,7 +57,7 @@ def window_closers(window: Window, name: str, catalog: Catalog) -> Iterator[Clos
         width = window.spec.width + (window.spec.slide or 0) if isinstance(window.spec, Range) else 0
         late = width + definition.delay
         scheme = Scheme(name, (), order=str(stream.timestamp))
-        yield Closer(scheme, stretch(late, name), (watermark_text(definition),), late=late)
+        yield SchemeCloser(scheme, stretch(late, name), (watermark_text(definition),), late=late)
     named = {column.name.lower(): column for column in stream.schema}
     spend(1 + len(definition.constraints))
     for constraint in definition.constraints:
@@ -73,7 +73,7 @@ def _closer(
     definition: StreamDef,
     named: Mapping[str, Column],
     catalog: Catalog,
-) -> Closer | None:
+) -> SchemeCloser | None:
     match constraint:
         case Punctuated(lifespan=int()):
             # After it the values may come again: they would join stored rows, and their groups would have to go on.
@@ -91,15 +91,15 @@ def _closer(
     noun = " and ".join(_plural(column) for column in own)
     match constraint:
         case Punctuated():
-            return Closer(scheme, Bound(Kind.OPEN, f"{noun} not yet closed"), leans_on)
+            return SchemeCloser(scheme, Bound(BoundKind.OPEN, f"{noun} not yet closed"), leans_on)
         case Unique():
-            return Closer(scheme, NONE, leans_on, only_seen=True)
+            return SchemeCloser(scheme, NONE, leans_on, only_seen=True)
         case Clustered(_, within) | Ordered(_, within):
             if (counted := rows_from_rate(constraint, definition, catalog)) is not None:
                 within, leans_on = counted.within, leans_on + counted.leans_on
             size = within.k + 1 if isinstance(within, WithinRows) else None
             words = f"{noun} of the last {within_text(within)}"
-            return Closer(scheme, Bound(Kind.K, words, size), leans_on, only_seen=True)
+            return SchemeCloser(scheme, Bound(BoundKind.K, words, size), leans_on, only_seen=True)
     raise AssertionError(f"{constraint} closes nothing")
 
 
@@ -115,7 +115,7 @@ def watermark_text(definition: StreamDef) -> str:
 
 def stretch(time: int, occurrence: str) -> Bound:
     """What comes in a time."""
-    return Bound(Kind.WINDOW, f"{duration_text(time)} of {occurrence}" if time else f"one instant of {occurrence}")
+    return Bound(BoundKind.WINDOW, f"{duration_text(time)} of {occurrence}" if time else f"one instant of {occurrence}")
 
 
 def refers(child: Window, parent: Window, reference: Reference, same: Callable[[Column], object]) -> bool:
@@ -128,10 +128,10 @@ def refers(child: Window, parent: Window, reference: Reference, same: Callable[[
     return all(same(mine[a.lower()]) == same(theirs[b.lower()]) for a, b in pairs)
 
 
-def guard(child: str, parent: Window, reference: Reference, definition: StreamDef) -> Closer:
+def guard(child: str, parent: Window, reference: Reference, definition: StreamDef) -> SchemeCloser:
     """Rows of a child wait so long for those that they refer to. How many rows wait with them nobody says here."""
     name = parent.stream.occurrence
     within = reference.within
     words = f"rows of {child} during {within_text(within)}{'' if isinstance(within, WithinTime) else f' of {name}'}"
     leans_on = (f"{definition.name}: {constraint_text(reference)}",)
-    return Closer(Scheme(name, ()), Bound(Kind.K, words), leans_on)
+    return SchemeCloser(Scheme(name, ()), Bound(BoundKind.K, words), leans_on)

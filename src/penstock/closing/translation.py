@@ -23,16 +23,16 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog, Reference, StreamDef
 from penstock.closing.asked import ASKED, NOTHING, Asked, AskedBlock
 from penstock.closing.blocks import Block, Operand, flat_block
-from penstock.closing.bounds import NONE, Bound, Kind, badness
+from penstock.closing.bounds import NONE, Bound, BoundKind, badness
 from penstock.closing.contents import is_static
 from penstock.closing.endings import Ending, both
 from penstock.closing.monotone_buckets import closable
-from penstock.closing.punctuation import AtMost, Attribute, Purgeable, Scheme, Step
-from penstock.closing.punctuation.forward_chaining import Reach, Rule, Rules, combined, reach, rules_of
+from penstock.closing.punctuation import AtMost, ChainStep, JoinAttribute, Purgeable, Scheme
+from penstock.closing.punctuation.forward_chaining import Reach, SchemeRule, SchemeRules, combined, reach, rules_of
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
 from penstock.closing.punctuation.purgeability import purgeability_by
 from penstock.closing.referring import ending_by_reference, side_of
-from penstock.closing.scheme_closers import Closer, guard, refers, stretch, window_closers
+from penstock.closing.scheme_closers import SchemeCloser, guard, refers, stretch, window_closers
 from penstock.effort import kept, spend
 
 
@@ -92,13 +92,13 @@ class Translation:
         self.question = AskedBlock(block, asked)
         self.catalog = catalog
         self._inputs = {name: (name,) for name in (*(operand.name for operand in block.operands), ASKED)}
-        self._known_rules: dict[tuple[int, ...], tuple[tuple[Closer, ...], Rules]] = {}
-        self._known_rule: dict[int, tuple[Closer, Rule | None]] = {}
+        self._known_rules: dict[tuple[int, ...], tuple[tuple[SchemeCloser, ...], SchemeRules]] = {}
+        self._known_rule: dict[int, tuple[SchemeCloser, SchemeRule | None]] = {}
         #: Streams that are known to reach all others.
         self._reaching: set[str] = set()
         #: The closers of each operand under the declarations seen so far.
-        self._known_closers: dict[Hashable, tuple[Closer, ...]] = {}
-        self._known_guards: dict[Hashable, tuple[Closer, ...]] = {}
+        self._known_closers: dict[Hashable, tuple[SchemeCloser, ...]] = {}
+        self._known_guards: dict[Hashable, tuple[SchemeCloser, ...]] = {}
 
     def under(self, catalog: Catalog) -> Translation:
         """The same predicates under other declarations."""
@@ -140,14 +140,14 @@ class Translation:
             if end not in wide.streams:
                 yield frozenset(lean for rule, lean in further.get(end, ()) if wide.lets(rule))
 
-    def _reached(self, stream: str, rules: list[Rule]) -> Reach:
+    def _reached(self, stream: str, rules: list[SchemeRule]) -> Reach:
         return reach(combined(self._join_classes, rules), (stream,), self._inputs)
 
-    def _split(self, richer: Translation) -> tuple[list[Rule], dict[str, list[tuple[Rule, str]]]]:
+    def _split(self, richer: Translation) -> tuple[list[SchemeRule], dict[str, list[tuple[SchemeRule, str]]]]:
         """The rules that are there, and those that a richer catalog has, by the stream that they reach."""
         given = {lean for _, closer in self._ruled for lean in closer.leans_on}
-        here: list[Rule] = []
-        further: dict[str, list[tuple[Rule, str]]] = {}
+        here: list[SchemeRule] = []
+        further: dict[str, list[tuple[SchemeRule, str]]] = {}
         for rule, closer in richer._ruled:
             new = [lean for lean in closer.leans_on if lean not in given]
             if not new:
@@ -157,14 +157,14 @@ class Translation:
         return here, further
 
     @cached_property
-    def _ruled(self) -> list[tuple[Rule, Closer]]:
+    def _ruled(self) -> list[tuple[SchemeRule, SchemeCloser]]:
         """All rules, those of RIDS among them: who reaches the stream that refers reaches the other."""
         plain = [(rule, closer) for closer in self.closers if (rule := self._rule(closer)) is not None]
         guards = [(self._rule(closer), child, closer) for child, closer in self.guards]
         return plain + [(replace(rule, after=child), closer) for rule, child, closer in guards if rule is not None]
 
     @cached_property
-    def _all_rules(self) -> Rules:
+    def _all_rules(self) -> SchemeRules:
         return combined(self._join_classes, [rule for rule, _ in self._ruled])
 
     @cached_property
@@ -173,20 +173,20 @@ class Translation:
 
     def ending(self, stream: str) -> Ending | None:
         """The ending that leaves the least open: by time if that will do, then by k-constraints or punctuations."""
-        kinds = {closer.open.kind for closer in self.closers} | ({Kind.K} if self.guards else set())
+        kinds = {closer.open.kind for closer in self.closers} | ({BoundKind.K} if self.guards else set())
         for worst in sorted(kinds, key=lambda kind: kind.rank):
             some = tuple(closer for closer in self.closers if closer.open.kind.rank <= worst.rank)
             if (found := self._ending_by(stream, some, worst)) is not None:
                 return found
         return None
 
-    def _ending_by(self, stream: str, closers: tuple[Closer, ...], worst: Kind) -> Ending | None:
+    def _ending_by(self, stream: str, closers: tuple[SchemeCloser, ...], worst: BoundKind) -> Ending | None:
         """Theorem 3 of 004, helped by RIDS: once a stream is reached, so is the one that its rows refer to.
 
         The rows that a reached stream has for the values in question are all there, and the rows that they refer to
         come within k: after that, the stream referred to has no more that join them.
         """
-        guards = self.guards if worst.rank >= Kind.K.rank else ()
+        guards = self.guards if worst.rank >= BoundKind.K.rank else ()
         while True:
             answer = purgeability_by(self._rules(closers), (stream,), self._inputs)
             if isinstance(answer, Purgeable):
@@ -196,7 +196,7 @@ class Translation:
                 return None
             closers += tuple(closer for _, closer in helping)
 
-    def _rules(self, closers: tuple[Closer, ...]) -> Rules:
+    def _rules(self, closers: tuple[SchemeCloser, ...]) -> SchemeRules:
         """The theory's rules, which all operands share."""
         key = tuple(map(id, closers))
         if key not in self._known_rules:
@@ -205,13 +205,13 @@ class Translation:
             self._known_rules[key] = closers, rules
         return self._known_rules[key][1]
 
-    def _rule(self, closer: Closer) -> Rule | None:
+    def _rule(self, closer: SchemeCloser) -> SchemeRule | None:
         if id(closer) not in self._known_rule:
             rule = next(iter(rules_of(self._join_classes, [closer.scheme]).rules), None)
             self._known_rule[id(closer)] = closer, rule  # the closer is kept, so that no other takes its id
         return self._known_rule[id(closer)][1]
 
-    def _told(self, stream: str, answer: Purgeable, closers: tuple[Closer, ...]) -> Ending:
+    def _told(self, stream: str, answer: Purgeable, closers: tuple[SchemeCloser, ...]) -> Ending:
         if answer.impossible:
             return Ending((), ("no row can ever be part of a result",), (), by_time=True)
         by_scheme = {closer.scheme: closer for closer in reversed(closers)}
@@ -225,10 +225,10 @@ class Translation:
         )
 
     @cached_property
-    def guards(self) -> tuple[tuple[str, Closer], ...]:
+    def guards(self) -> tuple[tuple[str, SchemeCloser], ...]:
         return tuple(self._guards())
 
-    def _guards(self) -> Iterator[tuple[str, Closer]]:
+    def _guards(self) -> Iterator[tuple[str, SchemeCloser]]:
         """Streams whose rows refer to rows of another that they join, by RIDS."""
         for operand in self.question.block.operands:
             definition = self.catalog.get(operand.window.stream.name) if operand.window else None
@@ -239,7 +239,7 @@ class Translation:
                         self._known_guards[key] = tuple(self._referring(operand, reference))
                     yield from ((operand.name, closer) for closer in self._known_guards[key])
 
-    def _referring(self, operand: Operand, reference: Reference) -> Iterator[Closer]:
+    def _referring(self, operand: Operand, reference: Reference) -> Iterator[SchemeCloser]:
         window = operand.window
         definition = self.catalog.get(window.stream.name) if window else None
         assert window is not None
@@ -258,7 +258,7 @@ class Translation:
         return found
 
     @cached_property
-    def closers(self) -> tuple[Closer, ...]:
+    def closers(self) -> tuple[SchemeCloser, ...]:
         """How the operands' changes end; those that close only seen values, where the values asked about are seen."""
         spend(len(self.question.block.operands))
         found = [closer for operand in self.question.block.operands for closer in self._of_operand(operand)]
@@ -271,13 +271,13 @@ class Translation:
             closer
             for closer in found
             if not closer.only_seen
-            or all(Attribute(closer.scheme.stream, name) in known for name in closer.scheme.attributes)
+            or all(JoinAttribute(closer.scheme.stream, name) in known for name in closer.scheme.attributes)
         ]
-        return (Closer(Scheme(ASKED, ()), NONE), *sorted(fitting, key=lambda closer: badness(closer.open)))
+        return (SchemeCloser(Scheme(ASKED, ()), NONE), *sorted(fitting, key=lambda closer: badness(closer.open)))
 
-    def _of_operand(self, operand: Operand) -> Iterator[Closer]:
+    def _of_operand(self, operand: Operand) -> Iterator[SchemeCloser]:
         if operand.is_static:
-            yield Closer(Scheme(operand.name, ()), NONE)
+            yield SchemeCloser(Scheme(operand.name, ()), NONE)
         elif operand.window is not None:
             definition = self.catalog.get(operand.window.stream.name)
             assert isinstance(definition, StreamDef)
@@ -288,7 +288,7 @@ class Translation:
         else:
             yield from self._computed(operand)
 
-    def _computed(self, operand: Operand) -> Iterator[Closer]:
+    def _computed(self, operand: Operand) -> Iterator[SchemeCloser]:
         """A computed relation closes on its columns, each alone, or on all that join; on times up to an instant."""
         joining = self.question.joining()
         joined = [column for column in operand.relation.schema if column in joining]
@@ -296,16 +296,16 @@ class Translation:
             asked = Asked(frozenset(), dict(closable([column])[1]), seen=False)
             found = ending_of(operand.relation, asked, self.catalog) if asked.upto else None
             if found is not None and found.by_time:
-                yield Closer(Scheme(operand.name, (), order=str(column)), found.open, found.leans_on)
+                yield SchemeCloser(Scheme(operand.name, (), order=str(column)), found.open, found.leans_on)
         for columns in [[column] for column in joined] + [joined] * (len(joined) > 1):
             plain, stretches = closable(columns)
             found = ending_of(operand.relation, Asked(plain, stretches, seen=False), self.catalog)
             if found is not None:
-                yield Closer(Scheme(operand.name, tuple(map(str, columns))), found.open, found.leans_on)
+                yield SchemeCloser(Scheme(operand.name, tuple(map(str, columns))), found.open, found.leans_on)
 
-    def _open(self, stream: str, step: Step, closer: Closer) -> Bound:
+    def _open(self, stream: str, step: ChainStep, closer: SchemeCloser) -> Bound:
         """What is open until this step is done. A watermark leaves as much as partners may be ahead."""
-        if closer.scheme.order is None or closer.open.kind is not Kind.WINDOW:
+        if closer.scheme.order is None or closer.open.kind is not BoundKind.WINDOW:
             return closer.open
         limits = [limit for known in step.known if isinstance(known, AtMost) for limit in known.upper]
         ahead = [limit.offset for limit in limits if limit.source is not None and limit.source.stream == stream]
@@ -322,6 +322,6 @@ class Translation:
         return next(operand.label for operand in self.question.block.operands if operand.name == name)
 
 
-def _step_text(step: Step, closer: Closer) -> str:
+def _step_text(step: ChainStep, closer: SchemeCloser) -> str:
     names = ", ".join(step.scheme.attributes) or (step.scheme.order and f"{step.scheme.order} up to a time")
     return f"{names or step.scheme.stream} is closed by {', '.join(closer.leans_on)}"

@@ -29,20 +29,20 @@ _NO_TEXT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FileBlock:
     #: The line on which it starts, from 1.
     line: int
     data: bytes
 
 
-def blocks(file: Path, quote: bytes | None = None) -> Iterator[Block]:
+def blocks(file: Path, quote: bytes | None = None) -> Iterator[FileBlock]:
     """Yields the blocks of a file. Between two quotes a line may end without an end of the row."""
     line, rest = 1, b""
     for data in _pieces(file):
         together = rest + data
         end = _row_end(together, quote)
         if end:
-            block = Block(line, together[:end])
+            block = FileBlock(line, together[:end])
             line += count_lines(block.data)
             yield block
         rest = together[end:]
@@ -53,7 +53,7 @@ def blocks(file: Path, quote: bytes | None = None) -> Iterator[Block]:
             f"{file}:{line}: the file ends inside a quoted field", "the file is cut off, or a quote is missing"
         )
     if rest:
-        yield Block(line, rest)
+        yield FileBlock(line, rest)
 
 
 def count_lines(data: bytes) -> int:

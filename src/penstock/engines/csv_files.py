@@ -20,7 +20,7 @@ import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
-from penstock.engines.blocks import Block, blocks, count_lines
+from penstock.engines.blocks import FileBlock, blocks, count_lines
 from penstock.engines.columns import is_not_a
 from penstock.engines.texts import NULL_TEXT, values_of
 from penstock.errors import PenstockError
@@ -64,12 +64,12 @@ class _Reader:
             if len(character) != 1 or not character.isascii():
                 raise PenstockError(f"{file}: {name} is one ASCII character, not {character!r}", "change it in OPTIONS")
 
-    def read(self, block: Block) -> pa.RecordBatch | None:
+    def read(self, block: FileBlock) -> pa.RecordBatch | None:
         if self._awaits_header:
             self._awaits_header = False
             header, rest = self._parted(block.data)
             self._names = self._spelled(header.decode("utf-8", "replace"))
-            block = Block(block.line + count_lines(block.data[: len(block.data) - len(rest)]), rest)
+            block = FileBlock(block.line + count_lines(block.data[: len(block.data) - len(rest)]), rest)
         columns = [attribute.name for attribute in self._wanted]
         try:
             table = pa_csv.read_csv(
@@ -119,7 +119,7 @@ class _Reader:
         # What is not declared is not read, and may be called anything.
         return [spelling.get(name, f"{name} {place}") for place, name in enumerate(found)]
 
-    def _values(self, texts: pa.Array, attribute: Attribute, block: Block, is_quoted: bool) -> pa.Array:
+    def _values(self, texts: pa.Array, attribute: Attribute, block: FileBlock, is_quoted: bool) -> pa.Array:
         is_quoted &= attribute.type.kind not in (Kind.STRING, Kind.BINARY)
         if is_quoted and len(self._nulls) > 2:
             texts = self._without_nulls(texts)
@@ -141,7 +141,7 @@ class _Reader:
         """Replaces quoted NULLs in columns that are not text, for programs that quote all fields."""
         return pc.if_else(pc.is_in(texts, pa.array(self._nulls, pa.string())), None, texts)
 
-    def _unreadable(self, error: Exception, block: Block) -> PenstockError:
+    def _unreadable(self, error: Exception, block: FileBlock) -> PenstockError:
         """Returns Arrow's error with the line in place of the row."""
         text = str(error)
         if fields := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text):
@@ -156,7 +156,7 @@ class _Reader:
             "look at its quotes, and at `sep` and `quote` in OPTIONS",
         )
 
-    def _line(self, block: Block, row: int) -> int:
+    def _line(self, block: FileBlock, row: int) -> int:
         """Returns the line on which a row of a block starts. Empty lines are not rows."""
         text = io.StringIO(block.data.decode("utf-8", "replace"), newline="")
         reader = csv.reader(text, delimiter=self._separator, quotechar=self.quote)

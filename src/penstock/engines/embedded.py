@@ -21,7 +21,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.relations import Query, StreamKind, streams, walk_relations
 from penstock.catalog import Catalog
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.engines.exchange import RoutedBatch, exchanges, table_batches
 from penstock.engines.ingest import Ingest
@@ -164,7 +164,7 @@ class EmbeddedEngine:
     def forgets(self) -> bool:
         """Returns whether operators purge rows: then rows in flight could outnumber those that are kept."""
         nodes = (node for fragment in self.plan.fragments for node in walk_relations(fragment.root))
-        return any(isinstance(node, Ending) or (isinstance(node, PhysicalJoin) and node.purges) for node in nodes)
+        return any(isinstance(node, GroupEnding) or (isinstance(node, PhysicalJoin) and node.purges) for node in nodes)
 
     @property
     def watermark(self) -> int:

@@ -20,7 +20,7 @@ import pyarrow.json as pa_json  # type: ignore[import-untyped]
 
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
-from penstock.engines.blocks import Block, blocks
+from penstock.engines.blocks import FileBlock, blocks
 from penstock.engines.columns import is_not_a
 from penstock.engines.json_lines import MOST_NESTED, count_objects, has_other_spelling, is_nested_too_deep
 from penstock.engines.texts import values_of
@@ -57,7 +57,7 @@ def read_json(
             yield batch if batch is not None else _line_by_line(part, wanted, file, lenient, zone)
 
 
-def _parts(block: Block, most: int) -> Iterator[Block]:
+def _parts(block: FileBlock, most: int) -> Iterator[FileBlock]:
     """Yields parts of a block with few lines: short lines with many columns take much memory once parsed."""
     if len(block.data) // 3 <= most or (lines := block.data.count(b"\n") + 1) <= most:
         yield block
@@ -66,7 +66,7 @@ def _parts(block: Block, most: int) -> Iterator[Block]:
     joint = b"" if b"\r" not in block.data else b"\n"
     for start in range(0, lines, most):
         if part := joint.join(whole[start : start + most]):
-            yield Block(block.line + start, part)
+            yield FileBlock(block.line + start, part)
 
 
 class _Reader:
@@ -156,7 +156,7 @@ def _first_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _line_by_line(block: Block, wanted: list[Attribute], file: Path, lenient: bool, zone: str) -> pa.RecordBatch:
+def _line_by_line(block: FileBlock, wanted: list[Attribute], file: Path, lenient: bool, zone: str) -> pa.RecordBatch:
     objects, lines = [], []
     names = {attribute.name.lower() for attribute in wanted}
     for number, line in enumerate(block.data.split(b"\n"), start=block.line):
@@ -175,7 +175,7 @@ def _line_by_line(block: Block, wanted: list[Attribute], file: Path, lenient: bo
     return pa.RecordBatch.from_arrays(columns, names=[attribute.name for attribute in wanted])
 
 
-def checked_lines(block: Block, file: Path) -> bytes:
+def checked_lines(block: FileBlock, file: Path) -> bytes:
     """Returns the objects of a block, one per line, of which Arrow may be asked anything."""
     if count_objects(block.data) is not None and (block.data.isascii() or _is_utf8(block.data)):
         return block.data

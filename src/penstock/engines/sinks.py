@@ -72,7 +72,7 @@ def open_sink(target: str, query: Query, title: str | None = None, *, overwrite:
     return _FILES[kind](target, columns, query.zone, overwrite=overwrite)
 
 
-Columns = list[tuple[str, Type]]
+OutputColumns = list[tuple[str, Type]]
 
 
 class _Printer(Sink):
@@ -83,7 +83,7 @@ class _Printer(Sink):
 
     _last: _Printer | None = None
 
-    def __init__(self, columns: Columns, title: str | None, zone: str = DEFAULT) -> None:
+    def __init__(self, columns: OutputColumns, title: str | None, zone: str = DEFAULT) -> None:
         self._columns, self._zone = columns, zone
         self._header = ("" if title is None else f"# {title}\n") + _csv_header(columns)
         if title is None:
@@ -114,7 +114,7 @@ class _Printer(Sink):
 
 
 class _File(Sink):
-    def __init__(self, target: str, columns: Columns, zone: str = DEFAULT, *, overwrite: bool = False) -> None:
+    def __init__(self, target: str, columns: OutputColumns, zone: str = DEFAULT, *, overwrite: bool = False) -> None:
         self._columns, self._zone = columns, zone
         self._draft = Draft(target, overwrite=overwrite)
         self._file = self._draft.file
@@ -205,18 +205,18 @@ class _ParquetFile(_File):
 _FILES: dict[str, type[_File]] = {"csv": _CsvFile, "json": _JsonFile, "parquet": _ParquetFile}
 
 
-def _csv_header(columns: Columns) -> str:
+def _csv_header(columns: OutputColumns) -> str:
     return ",".join(_quoted(pa.array([name]))[0].as_py() for name, _ in columns) + "\n"
 
 
-def _csv_lines(results: pa.Table, columns: Columns, zone: str) -> str:
+def _csv_lines(results: pa.Table, columns: OutputColumns, zone: str) -> str:
     if results.num_rows == 0:
         return ""
     fields = [_quoted(texts).fill_null(NULL_TEXT) for texts in csv_fields(results, columns, zone)]
     return "\n".join(pc.binary_join_element_wise(*fields, ",").to_pylist()) + "\n"
 
 
-def csv_fields(results: pa.Table, columns: Columns, zone: str = DEFAULT) -> list[pa.Array]:
+def csv_fields(results: pa.Table, columns: OutputColumns, zone: str = DEFAULT) -> list[pa.Array]:
     """Returns each column of results as text; they are of a query of that zone."""
     fields = []
     for (name, type_), column in zip(columns, results.columns, strict=True):
@@ -239,7 +239,7 @@ def _quoted(texts: pa.Array) -> pa.Array:
     return pc.if_else(needed, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
 
 
-def json_lines(results: pa.Table, columns: Columns, zone: str = DEFAULT) -> pa.Array:
+def json_lines(results: pa.Table, columns: OutputColumns, zone: str = DEFAULT) -> pa.Array:
     """Returns each row as an object."""
     parts = [
         pc.binary_join_element_wise(f"{json.dumps(name)}: ", _json_texts(_whole(column), type_, zone), "")

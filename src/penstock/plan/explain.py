@@ -20,7 +20,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.closing.bounds import counted
-from penstock.closing.group_closers import Ending, InTime, Seen
+from penstock.closing.group_closers import GroupEnding, GroupInTime, WithFirstRow
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByNo
@@ -213,7 +213,7 @@ def _operator_text(relation: Relation) -> str:
             return f"keeps {', '.join(map(expression_text, columns)) or 'nothing'}"
         case Table():
             return f"table {_leaf_name(relation)}"
-        case Ending():
+        case GroupEnding():
             done = "gives groups when they close" if relation.emits else "forgets groups that end"
             parts = [f"{done} {_closers_text(relation)}"] if relation.closes_groups else []
             for values in relation.values:
@@ -225,10 +225,10 @@ def _operator_text(relation: Relation) -> str:
     return plan_text(relation).partition("\n")[0]
 
 
-def _closers_text(ending: Ending) -> str:
+def _closers_text(ending: GroupEnding) -> str:
     """What closes groups."""
-    told = ["by time"] * any(isinstance(closer, InTime) for closer in ending.all_closers())
-    told += ["by keys"] * any(isinstance(closer, Seen) for closer in ending.all_closers())
+    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in ending.all_closers())
+    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in ending.all_closers())
     told += ["by the join"] * bool(ending.after_join)
     return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in ending.evidence)])
 

@@ -30,7 +30,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
-from penstock.closing.group_closers import AfterPunctuation, Ending
+from penstock.closing.group_closers import AfterPunctuation, GroupEnding
 from penstock.closing.groups import Declared, emitting, with_endings
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.narrowing import narrowed
@@ -266,7 +266,7 @@ class _Cutter:
                 placed = self.partitioned(self.piece(relation.input), tuple(key.expr for key in keys))
                 seen = placed.seen and placed.seen.renamed((key.column, key.expr) for key in keys)
                 return _Piece(relation.with_inputs((placed.relation,)), placed.routes, placed.shares, seen)
-            case Ending():
+            case GroupEnding():
                 return self._ending(relation)
             case Distinct():
                 placed = self.partitioned(self.piece(relation.input), relation.schema)
@@ -279,7 +279,7 @@ class _Cutter:
                 return _Piece(relation.with_inputs(inputs), routes, sides[0].shares, seen)
         raise AssertionError(f"cannot cut {relation}")
 
-    def _ending(self, relation: Ending) -> _Piece:
+    def _ending(self, relation: GroupEnding) -> _Piece:
         """Punctuations go where the groups are that they close; to all cells, where they say too little for that."""
         groups = self.piece(relation.input)
         routes = list(groups.routes)

@@ -16,7 +16,7 @@ from penstock.algebra.relations import Relation, walk_relations
 from penstock.catalog import Catalog, OnViolation, Punctuated, StreamDef
 from penstock.closing.declarations import constraint_text
 from penstock.closing.evidence import of_fixed, values_of
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.closing.physical_join import PhysicalJoin
 
 
@@ -64,7 +64,7 @@ def _evidence(node: Relation) -> tuple[Relation, ...]:
     match node:
         case PhysicalJoin():
             return node.evidence
-        case Ending():
+        case GroupEnding():
             return node.inputs[1:]
     return ()
 

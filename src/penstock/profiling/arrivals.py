@@ -18,7 +18,7 @@ from penstock.engines.ingest import instants_of
 from penstock.engines.lateness import NEVER, Progress, earliest, on_time
 from penstock.errors import PenstockError
 from penstock.profiling.words import Bools, Words, column_words
-from penstock.synopsis.adherence import Required
+from penstock.synopsis.adherence import RequiredK
 from penstock.synopsis.memory import Ints
 from penstock.types import duration_text
 
@@ -45,18 +45,18 @@ class Profiled:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ReadRows:
     times: Ints
     columns: tuple[Words, ...]
 
     def __len__(self) -> int:
         return len(self.times)
 
-    def take(self, which: slice | Ints | Bools) -> Rows:
-        return Rows(self.times[which], tuple(column.take(which) for column in self.columns))
+    def take(self, which: slice | Ints | Bools) -> ReadRows:
+        return ReadRows(self.times[which], tuple(column.take(which) for column in self.columns))
 
 
-def together(parts: Sequence[Rows]) -> Rows:
+def together(parts: Sequence[ReadRows]) -> ReadRows:
     """Several parts as one, one behind the other."""
     if len(parts) == 1:
         return parts[0]
@@ -64,10 +64,10 @@ def together(parts: Sequence[Rows]) -> Rows:
         Words(np.concatenate([c.words for c in column]), np.concatenate([c.nulls for c in column]))
         for column in zip(*(part.columns for part in parts), strict=True)
     )
-    return Rows(np.concatenate([part.times for part in parts]), columns)
+    return ReadRows(np.concatenate([part.times for part in parts]), columns)
 
 
-class Arrivals:
+class UntakenArrivals:
     """One stream: what of it has been read and not yet taken."""
 
     def __init__(self, stream: Profiled, batches: Iterator[pa.RecordBatch]) -> None:
@@ -78,14 +78,14 @@ class Arrivals:
         self._columns = stream.columns
         self._batches = batches
         self._delay = stream.delay
-        self._held = Rows(np.zeros(0, np.int64), ())
-        self._new: list[Rows] = []
+        self._held = ReadRows(np.zeros(0, np.int64), ())
+        self._new: list[ReadRows] = []
         self._count = 0
         #: No row with an earlier time than this comes any more.
         self.frontier = NEVER
         self.progress = Progress()
         #: How much later than newer ones rows come.
-        self.lateness = Required()
+        self.lateness = RequiredK()
 
     def read(self) -> None:
         """Reads one more batch."""
@@ -93,7 +93,7 @@ class Arrivals:
         if batch is None:
             self.frontier = END
             return
-        rows = Rows(
+        rows = ReadRows(
             instants_of(column_words(batch.column(self._clock.name), self._clock.type).words[:, 0], self._unit),
             tuple(column_words(batch.column(a.name), a.type) for a in self._columns),
         )
@@ -108,7 +108,7 @@ class Arrivals:
         # Behind the first instant at least.
         return min(bound, max(int(times[-1]), int(times[0]) + 1))
 
-    def take_before(self, instant: int) -> Rows | None:
+    def take_before(self, instant: int) -> ReadRows | None:
         """All rows with earlier times, in order, once the frontier has reached that instant."""
         cut = int(np.searchsorted(self._held.times, instant, side="left"))
         if cut == 0:
@@ -118,7 +118,7 @@ class Arrivals:
         self._count -= cut
         return taken
 
-    def _hold(self, rows: Rows, clock: pa.Array) -> None:
+    def _hold(self, rows: ReadRows, clock: pa.Array) -> None:
         nulls = np.asarray(clock.is_null().to_numpy(zero_copy_only=False)) if clock.null_count else None
         newest_before = self.progress.newest
         kept = on_time(rows.times, nulls, self.progress, END if self._delay is None else self._delay, None)
@@ -161,7 +161,9 @@ class Arrivals:
         self._held = rows
 
 
-def in_step(streams: Sequence[Arrivals], read: Callable[[], None] = lambda: None) -> Iterator[list[Rows | None]]:
+def in_step(
+    streams: Sequence[UntakenArrivals], read: Callable[[], None] = lambda: None
+) -> Iterator[list[ReadRows | None]]:
     """Rows of all streams, up to one instant at a time. The stream that holds the others up is read next.
 
     `read` is called whenever something has been.

@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.catalog import Attribute
 from penstock.kernels.hashing import row_hashes
-from penstock.profiling.arrivals import Rows
+from penstock.profiling.arrivals import ReadRows
 from penstock.profiling.words import Bools, Words, beside
 from penstock.synopsis.memory import Ints
 from penstock.types import Kind, Type
@@ -56,7 +56,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SampledColumn:
     """A column of the sample: its distinct values without NULL, and whether it is a key of its rows."""
 
     stream: int
@@ -66,16 +66,16 @@ class Column:
     is_key: bool
 
 
-def columns_of(stream: int, attributes: Sequence[Attribute], rows: Rows) -> Iterator[Column]:
+def columns_of(stream: int, attributes: Sequence[Attribute], rows: ReadRows) -> Iterator[SampledColumn]:
     """The columns that may refer or be referred to."""
     for attribute, words in zip(attributes, rows.columns, strict=True):
         if attribute.type.kind in _REFERRING:
             values = np.unique(_alone(words)[~words.nulls])
             is_key = len(values) * _REPEATED >= len(rows) * (_REPEATED - 1)
-            yield Column(stream, attribute.name, attribute.type, values, is_key)
+            yield SampledColumn(stream, attribute.name, attribute.type, values, is_key)
 
 
-def references(columns: Sequence[Column], without: Mapping[int, str]) -> list[Candidate]:
+def references(columns: Sequence[SampledColumn], without: Mapping[int, str]) -> list[Candidate]:
     """References to keys that hold the values which refer, those first of which most are found.
 
     `without` are the columns of times, by stream: they refer to nothing.
@@ -98,7 +98,7 @@ def references(columns: Sequence[Column], without: Mapping[int, str]) -> list[Ca
     return [candidate for _, candidate in found[:_MOST_REFERENCES]]
 
 
-def keys_of_two(attributes: Sequence[Attribute], rows: Rows) -> list[tuple[str, str]]:
+def keys_of_two(attributes: Sequence[Attribute], rows: ReadRows) -> list[tuple[str, str]]:
     """Pairs of columns that are a key of the sample, where no column is one by itself."""
     rows = rows.take(slice(0, SAMPLE_ROWS))
     keyed = [

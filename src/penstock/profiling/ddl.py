@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from penstock.catalog import NotNull, Reference, WithinRows, WithinTime
 from penstock.closing.declarations import constraint_text, name_text, within_text
 from penstock.profiling.findings import SHARES, Finding, Ks, Profile, StreamProfile
-from penstock.profiling.telling import Holds, Unit, declared, holding, like, nearly_holding
+from penstock.profiling.telling import HeldConstraint, Unit, declared, holding, like, nearly_holding
 from penstock.sql.formatting import connector_text
 from penstock.types import SECOND, UNITS, duration_text
 
@@ -105,7 +105,7 @@ def _instant(microseconds: int) -> str:
         return str(microseconds)
 
 
-def _comment(holds: Holds) -> str:
+def _comment(holds: HeldConstraint) -> str:
     if holds.ks is None or holds.finding is None:
         return ""
     unit: Unit = WithinRows if holds.ks is holds.finding.rows else WithinTime

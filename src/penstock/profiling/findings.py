@@ -20,7 +20,7 @@ class Ks:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class NearKey:
     """How nearly columns are a key: the rows that have the values of an earlier one."""
 
     columns: tuple[str, ...]
@@ -64,7 +64,7 @@ class StreamProfile:
     last: int
     #: How late rows come; None where a delay was declared.
     lateness: Ks | None
-    keys: tuple[Key, ...]
+    keys: tuple[NearKey, ...]
     findings: tuple[Finding, ...]
     #: Columns with too many values to tell whether they come again.
     unknown: tuple[tuple[str, ...], ...]

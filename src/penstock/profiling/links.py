@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.catalog import Reference
-from penstock.profiling.arrivals import Rows
+from penstock.profiling.arrivals import ReadRows
 from penstock.profiling.candidates import CONTAINED, Candidate
 from penstock.profiling.findings import Finding
 from penstock.profiling.observer import ANY, Observer, finding_of
@@ -55,7 +55,7 @@ class Links:
                 links[candidate] = _Link(candidate)
         self._links = list(links.values())
 
-    def observe(self, rows: Sequence[Rows | None]) -> None:
+    def observe(self, rows: Sequence[ReadRows | None]) -> None:
         for link in self._links:
             self._show(link.candidate, link.forth, rows)
             self._show(link.candidate.turned(), link.back, rows)
@@ -77,7 +77,7 @@ class Links:
                 if (common.stands and common.keys == least) or self._is_declared(number, finding):
                     yield number, finding
 
-    def _show(self, candidate: Candidate, adherence: ReferenceAdherence, all_rows: Sequence[Rows | None]) -> None:
+    def _show(self, candidate: Candidate, adherence: ReferenceAdherence, all_rows: Sequence[ReadRows | None]) -> None:
         """Shows rows to a reference to them."""
         rows = all_rows[candidate.parent]
         referring = self._referring(candidate)

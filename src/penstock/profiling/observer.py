@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.catalog import Clustered, Ordered, Reference, Unique, WithinRows
-from penstock.profiling.arrivals import Arrivals, Profiled, Rows
-from penstock.profiling.findings import SHARES, Finding, Key, Ks, StreamProfile
+from penstock.profiling.arrivals import Profiled, ReadRows, UntakenArrivals
+from penstock.profiling.findings import SHARES, Finding, Ks, NearKey, StreamProfile
 from penstock.profiling.words import Words, beside, in_order, is_ordered, width
 from penstock.synopsis.adherence import (
     Adherence,
     ClusteredAdherence,
     Counter,
+    DigestRoom,
     OrderedAdherence,
-    Required,
-    Room,
+    RequiredK,
     TooManyValues,
 )
 from penstock.types import Type
@@ -22,13 +22,13 @@ from penstock.types import Type
 #: What stands in the place of k until it is found.
 ANY = WithinRows(0)
 
-Names = tuple[str, ...]
+ColumnNames = tuple[str, ...]
 
 
 class Observer:
     """Observes the rows of a stream in the order of time."""
 
-    def __init__(self, profiled: Profiled, most: int, room: Room) -> None:
+    def __init__(self, profiled: Profiled, most: int, room: DigestRoom) -> None:
         self.definition = profiled.definition
         self.attributes = profiled.columns
         #: Counts the rows, for those who refer to them.
@@ -42,8 +42,8 @@ class Observer:
             for attribute in self.attributes
             if is_ordered(attribute.type) and attribute.name != time
         }
-        self._clusters: dict[Names, ClusteredAdherence] = {}
-        self._unknown: list[Names] = []
+        self._clusters: dict[ColumnNames, ClusteredAdherence] = {}
+        self._unknown: list[ColumnNames] = []
         self._first = self._last = 0
         self._with_null: set[str] = set()
         declared = [c.columns for c in self.definition.constraints if isinstance(c, Unique | Clustered)]
@@ -54,14 +54,14 @@ class Observer:
         """The type of a column that is looked at."""
         return self.attributes[self._numbers[name]].type if name in self._numbers else None
 
-    def examine(self, sets: Iterable[Names]) -> None:
+    def examine(self, sets: Iterable[ColumnNames]) -> None:
         """Looks also for keys and clusters of these columns, from the first row on."""
         for names in sets:
             if names not in self._clusters:
                 types = [self.attributes[self._numbers[name]].type for name in names]
                 self._clusters[names] = ClusteredAdherence(self._most, width(types), self._room)
 
-    def observe(self, rows: Rows) -> None:
+    def observe(self, rows: ReadRows) -> None:
         if self.counter.rows == 0:
             self._first = int(rows.times[0])
         self._last = int(rows.times[-1])
@@ -81,7 +81,7 @@ class Observer:
                 del self._clusters[names]
                 self._unknown.append(names)
 
-    def words(self, rows: Rows, names: Names) -> Words:
+    def words(self, rows: ReadRows, names: ColumnNames) -> Words:
         columns = [rows.columns[self._numbers[name]] for name in names]
         return columns[0] if len(columns) == 1 else beside(columns)
 
@@ -94,7 +94,7 @@ class Observer:
         clusters = self.values_of(name)
         return clusters is not None and clusters.repeated * one_in <= self.counter.rows
 
-    def profile(self, arrivals: Arrivals, delay: int | None, references: Iterable[Finding]) -> StreamProfile:
+    def profile(self, arrivals: UntakenArrivals, delay: int | None, references: Iterable[Finding]) -> StreamProfile:
         found = self._clusters
         # A column with one value only is in any order.
         telling = {names for names, clusters in found.items() if clusters.count_values() + clusters.has_null > 1}
@@ -109,7 +109,7 @@ class Observer:
             self._first,
             self._last,
             None if delay is not None else _ks(arrivals.lateness),
-            tuple(Key(names, clusters.repeated) for names, clusters in found.items()),
+            tuple(NearKey(names, clusters.repeated) for names, clusters in found.items()),
             (*orders, *clusters, *references),
             tuple(self._unknown),
             {attribute.name: attribute.name in self._with_null for attribute in self.attributes},
@@ -122,5 +122,5 @@ def finding_of(
     return Finding(constraint, _ks(adherence.rows), _ks(adherence.time), values, found)
 
 
-def _ks(required: Required) -> Ks:
+def _ks(required: RequiredK) -> Ks:
     return Ks(required.exact, tuple(required.most(required.rows // one_in) for one_in in SHARES.values()))

@@ -9,11 +9,11 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.catalog import Reference
 from penstock.engines.files import FileSource
 from penstock.errors import PenstockError
-from penstock.profiling.arrivals import STEP_ROWS, Arrivals, Profiled, Rows, in_step, together
+from penstock.profiling.arrivals import STEP_ROWS, Profiled, ReadRows, UntakenArrivals, in_step, together
 from penstock.profiling.candidates import (
     SAMPLE_ROWS,
     Candidate,
-    Column,
+    SampledColumn,
     columns_of,
     comparable,
     keys_of_two,
@@ -22,7 +22,7 @@ from penstock.profiling.candidates import (
 from penstock.profiling.findings import Finding, Profile
 from penstock.profiling.links import Links
 from penstock.profiling.observer import Observer
-from penstock.synopsis.adherence import Room
+from penstock.synopsis.adherence import DigestRoom
 
 #: Words for the digests of values that came long ago, of all columns: 256 MB.
 ROOM = 1 << 25
@@ -61,7 +61,7 @@ def profile(
     seen: Callable[[int], None] = lambda rows: None,
 ) -> Profile:
     """The profile of streams whose rows come in batches, in the order of arrival, with the declared types."""
-    arrivals = [Arrivals(stream, rows) for stream, rows in zip(streams, batches, strict=True)]
+    arrivals = [UntakenArrivals(stream, rows) for stream, rows in zip(streams, batches, strict=True)]
     profiler = Profiler(streams, most)
     for rows in in_step(arrivals, lambda: seen(sum(stream.progress.rows for stream in arrivals))):
         profiler.observe(rows)
@@ -74,14 +74,14 @@ class Profiler:
     def __init__(self, streams: Sequence[Profiled], most: int, room: int = ROOM) -> None:
         self._streams = streams
         self._most = most
-        shared = Room(room)
+        shared = DigestRoom(room)
         remembered = max(most, LEAST_REMEMBERED)
         self._observers = [Observer(stream, remembered, shared) for stream in streams]
         self._links = Links(self._observers, ())
         #: Rows that have not been shown yet, until it is chosen what to look at.
-        self._sample: list[Sequence[Rows | None]] | None = []
+        self._sample: list[Sequence[ReadRows | None]] | None = []
 
-    def observe(self, rows: Sequence[Rows | None]) -> None:
+    def observe(self, rows: Sequence[ReadRows | None]) -> None:
         """The rows of each stream up to some instant."""
         if self._sample is None:
             self._show(rows)
@@ -91,7 +91,7 @@ class Profiler:
         if min(counts) >= SAMPLE_ROWS or sum(counts) >= _SAMPLE_OF_ALL:
             self._choose(self._sample)
 
-    def profile(self, arrivals: Sequence[Arrivals]) -> Profile:
+    def profile(self, arrivals: Sequence[UntakenArrivals]) -> Profile:
         """What was found; no more rows come."""
         if self._sample is not None:
             self._choose(self._sample)
@@ -102,10 +102,10 @@ class Profiler:
         profiles = tuple(observer.profile(each, stream.delay, own) for observer, each, stream, own in parts)
         return Profile(profiles, self._most)
 
-    def _choose(self, sample: list[Sequence[Rows | None]]) -> None:
+    def _choose(self, sample: list[Sequence[ReadRows | None]]) -> None:
         """Takes the sample for what it shows, and then as rows like any other."""
         self._sample = None
-        columns: list[Column] = []
+        columns: list[SampledColumn] = []
         for number, observer in enumerate(self._observers):
             parts = [part for rows in sample if (part := rows[number]) is not None]
             if parts:
@@ -129,7 +129,7 @@ class Profiler:
                     if own is not None and its is not None and comparable(own, its):
                         yield Candidate(number, column, parent, other)
 
-    def _show(self, rows: Sequence[Rows | None]) -> None:
+    def _show(self, rows: Sequence[ReadRows | None]) -> None:
         for observer, part in zip(self._observers, rows, strict=True):
             if part is not None:
                 observer.observe(part)

@@ -30,7 +30,7 @@ Unit: TypeAlias = type[WithinRows] | type[WithinTime]
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class HeldConstraint:
     """A constraint that all rows adhere to, and what it came from: none for a key."""
 
     constraint: Constraint
@@ -46,12 +46,12 @@ class Nearly:
     share: str
 
 
-def holding(stream: StreamProfile, profile: Profile) -> Iterator[Holds]:
+def holding(stream: StreamProfile, profile: Profile) -> Iterator[HeldConstraint]:
     """The constraints that hold in the data and say something."""
     if stream.not_null:
-        yield Holds(NotNull(stream.not_null))
+        yield HeldConstraint(NotNull(stream.not_null))
     for columns in _unique(stream):
-        yield Holds(Unique(columns))
+        yield HeldConstraint(Unique(columns))
     for finding in _findings(stream):
         for unit, ks in _units(finding):
             if (
@@ -59,7 +59,7 @@ def holding(stream: StreamProfile, profile: Profile) -> Iterator[Holds]:
                 and _tells(unit(ks.exact), finding, stream, profile)
                 and not _is_said(unit, finding)
             ):
-                yield Holds(with_k(finding.constraint, unit(ks.exact)), ks, finding)
+                yield HeldConstraint(with_k(finding.constraint, unit(ks.exact)), ks, finding)
 
 
 def nearly_holding(stream: StreamProfile, profile: Profile) -> Iterator[Nearly]:

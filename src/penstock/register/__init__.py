@@ -32,7 +32,7 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 | `arithmetic/`          | the theory of bounded memory                                                |
 """
 
-from penstock.closing.bounds import Bound, Kind
+from penstock.closing.bounds import Bound, BoundKind
 from penstock.register.refusal import UnsafeQuery, UnusedProof, refuse_unsafe
 from penstock.register.report import verdict_json, verdict_text
 from penstock.register.states import State, Theory
@@ -42,7 +42,7 @@ from penstock.register.verdict import Verdict, check_query
 __all__ = [
     "Action",
     "Bound",
-    "Kind",
+    "BoundKind",
     "State",
     "Theory",
     "UnsafeQuery",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from penstock.algebra.expressions import Column, columns
-from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.relations import (
     AntiJoin,
     Distinct,
@@ -50,8 +50,8 @@ from penstock.closing.join_graphs import tells_more
 from penstock.effort import OutOfEffort, spend
 from penstock.register.cheapest_sets import Exhausted, cheapest_sets, shrunk
 from penstock.register.memo import Memo
-from penstock.register.states import Holder, State
-from penstock.register.steps import Action, AddTimeRange, Declare, MakeDistinct, SetWindow, Step
+from penstock.register.states import State, StatefulOperator
+from penstock.register.steps import Action, AddTimeRange, AdviceStep, Declare, MakeDistinct, SetWindow
 from penstock.register.windows import is_safe
 from penstock.types import HOUR
 
@@ -93,7 +93,7 @@ class Advice:
         return "there are more" if self.left_out else "there may be more"
 
 
-Steps: TypeAlias = tuple[Step, ...]
+Steps: TypeAlias = tuple[AdviceStep, ...]
 
 
 class Oracle(Protocol):
@@ -101,7 +101,7 @@ class Oracle(Protocol):
 
     def is_safe(self, steps: Steps) -> bool: ...
 
-    def lacking(self, steps: Steps, pool: Steps) -> Iterable[frozenset[Step]]:
+    def lacking(self, steps: Steps, pool: Steps) -> Iterable[frozenset[AdviceStep]]:
         """Sets of steps of the pool, of each of which one more is needed; or may be, if it is not `sure`."""
         ...
 
@@ -134,7 +134,7 @@ class Trials:
 
     def __init__(self, normal: Query, catalog: Catalog, unbounded: tuple[State, ...] = ()) -> None:
         self._catalog = catalog
-        self._waiting = frozenset(state.stream for state in unbounded if state.holder is Holder.JOIN)
+        self._waiting = frozenset(state.stream for state in unbounded if state.holder is StatefulOperator.JOIN)
         self.sure = _is_plain_join(normal.relation, catalog)
         self._few = len(streams(normal.relation)) <= FEW_STREAMS
         self._normal, self._memo = normal, Memo()
@@ -147,7 +147,7 @@ class Trials:
         except OutOfEffort:
             raise Exhausted from None
 
-    def lacking(self, steps: Steps, pool: Steps) -> Iterator[frozenset[Step]]:
+    def lacking(self, steps: Steps, pool: Steps) -> Iterator[frozenset[AdviceStep]]:
         """What the join lacks that was found to hold rows without end."""
         if self._memo.failed is None or not all(map(_is_closing, pool)):
             return
@@ -190,7 +190,7 @@ class Search:
     Steps go by their numbers in the pool, cheapest first.
     """
 
-    def __init__(self, oracle: Oracle, pool: Iterable[Step]) -> None:
+    def __init__(self, oracle: Oracle, pool: Iterable[AdviceStep]) -> None:
         self._oracle = oracle
         self._pool = tuple(sorted(pool, key=lambda step: (step.cost, step.text)))
         self._declarations = frozenset(n for n, step in enumerate(self._pool) if isinstance(step, Declare))
@@ -235,7 +235,7 @@ class Search:
         self.complete = self.complete and found.complete
 
     @property
-    def found(self) -> set[frozenset[Step]]:
+    def found(self) -> set[frozenset[AdviceStep]]:
         return {frozenset(self._steps(numbers)) for numbers in self._found}
 
     def advice(self) -> Advice:
@@ -288,12 +288,12 @@ class Search:
                 yield numbers
 
 
-def _is_closing(step: Step) -> bool:
+def _is_closing(step: AdviceStep) -> bool:
     """A declaration that lets purges go on, and does nothing else for a join."""
     return isinstance(step, Declare) and isinstance(step.constraint, Punctuated | Reference | Clustered)
 
 
-def _is_simple(step: Step) -> bool:
+def _is_simple(step: AdviceStep) -> bool:
     """A declaration, but no reference, of one column."""
     constraint = step.constraint if isinstance(step, Declare) else None
     return isinstance(constraint, Punctuated | Unique | Clustered) and len(constraint.columns) == 1
@@ -321,7 +321,7 @@ def _assumes_more(action: Action, other: Action) -> bool:
     return False
 
 
-def _candidates(normal: Relation, catalog: Catalog, unbounded: tuple[State, ...], few: bool) -> Iterator[Step]:
+def _candidates(normal: Relation, catalog: Catalog, unbounded: tuple[State, ...], few: bool) -> Iterator[AdviceStep]:
     windows = {node.stream.occurrence: node for node in walk_relations(normal) if isinstance(node, Window)}
     direct = list(_equalities(normal))
     pairs = list(_pairs(direct, windows))
@@ -336,7 +336,7 @@ def _candidates(normal: Relation, catalog: Catalog, unbounded: tuple[State, ...]
             yield SetWindow(window.stream.name, window.stream.occurrence, WINDOW)
     yield from _ranges(normal, unbounded, windows)
     is_distinct = any(isinstance(node, Distinct) for node in walk_relations(normal))
-    if appends_only(normal) and not is_distinct and any(state.holder is Holder.JOIN for state in unbounded):
+    if appends_only(normal) and not is_distinct and any(state.holder is StatefulOperator.JOIN for state in unbounded):
         yield MakeDistinct()
 
 
@@ -347,7 +347,7 @@ def _equalities(relation: Relation) -> Iterator[tuple[Column, Column]]:
     """Columns that some join makes equal, as it is written."""
     for node in walk_relations(relation):
         for view in map(classify, node.on if isinstance(node, AntiJoin) else truths(node)):
-            if isinstance(view, Equality):
+            if isinstance(view, ColumnEquality):
                 yield view.left, view.right
 
 
@@ -364,7 +364,7 @@ def _pairs(equal: Pairs, windows: dict[str, Window]) -> Iterator[tuple[Column, C
         yield from ((a, b) for a in own for b in own if a.scope != b.scope)
 
 
-def _schemes(pairs: Pairs, windows: dict[str, Window], catalog: Catalog, few: bool) -> Iterator[Step]:
+def _schemes(pairs: Pairs, windows: dict[str, Window], catalog: Catalog, few: bool) -> Iterator[AdviceStep]:
     """Schemes on the columns that join: on each, on those that join one stream, and over few streams on all of one."""
     joined: dict[str, dict[str, dict[str, None]]] = {}
     for left, right in pairs:
@@ -377,14 +377,14 @@ def _schemes(pairs: Pairs, windows: dict[str, Window], catalog: Catalog, few: bo
             yield from _new(windows[occurrence].stream.name, Punctuated(names), catalog)
 
 
-def _orders(pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[Step]:
+def _orders(pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[AdviceStep]:
     """Orders of the columns that join: numbers that rise, as those that somebody counts up."""
     for column in dict.fromkeys(left for left, _ in pairs if left.type.is_integer):
         if column != windows[column.scope].stream.timestamp:
             yield from _new(windows[column.scope].stream.name, Ordered(column.name, ROWS), catalog)
 
 
-def _references(pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[Step]:
+def _references(pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[AdviceStep]:
     """References between the columns that join two streams."""
     by_streams: dict[tuple[str, str], Pairs] = {}
     for left, right in dict.fromkeys(pairs):
@@ -399,7 +399,7 @@ def _references(pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> I
 
 def _ranges(relation: Relation, unbounded: tuple[State, ...], windows: dict[str, Window]) -> Iterator[AddTimeRange]:
     """Ranges of times between streams that a predicate joins, where a row of one of them waits without end."""
-    waiting = {state.stream for state in unbounded if state.holder is Holder.JOIN}
+    waiting = {state.stream for state in unbounded if state.holder is StatefulOperator.JOIN}
     for join in (node for node in walk_relations(relation) if isinstance(node, Join)):
         own = {column.scope for column in join.schema if column.scope in windows}
         for predicate in join.on:
@@ -411,9 +411,9 @@ def _ranges(relation: Relation, unbounded: tuple[State, ...], windows: dict[str,
                     yield AddTimeRange(left, right, one.unit)
 
 
-def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[Step]:
+def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[AdviceStep]:
     """What would end groups: schemes on their columns and on those that are equal to them, or that they are keys."""
-    if state.holder in (Holder.JOIN, Holder.SEMI_JOIN, Holder.ANTI_JOIN):
+    if state.holder in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN):
         return
     columns = {column for column in state.columns if column.scope in windows}
     columns |= {b for a, b in pairs if a in columns}
@@ -426,11 +426,11 @@ def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Cata
         for some in dict.fromkeys([*((name,) for name in names), tuple(names)]):
             yield from _new(stream, Punctuated(some), catalog)
             yield from _new(stream, Clustered(some, ROWS), catalog)
-            if state.holder in (Holder.DISTINCT, Holder.AGGREGATE_VALUES):
+            if state.holder in (StatefulOperator.DISTINCT, StatefulOperator.AGGREGATE_VALUES):
                 yield from _new(stream, Unique(some), catalog)
 
 
-def _values_there(stream: str, names: Iterable[str], catalog: Catalog) -> Iterator[Step]:
+def _values_there(stream: str, names: Iterable[str], catalog: Catalog) -> Iterator[AdviceStep]:
     """That columns of a scheme hold no NULL, which its punctuations may not speak of."""
     definition = catalog.get(stream)
     assert isinstance(definition, StreamDef)

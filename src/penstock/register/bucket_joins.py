@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from penstock.algebra.anti_join_choices import without_choices
-from penstock.algebra.buckets import Buckets, Difference, Hole, Side, Space
+from penstock.algebra.buckets import BoxSide, Buckets, DifferenceLimit, Hole, Space
 from penstock.algebra.expressions import (
     Cast,
     Column,
@@ -46,13 +46,12 @@ from penstock.closing.blocks import Block, Operand, block_of
 from penstock.closing.contents import content
 from penstock.closing.physical_join import JoinKind, PhysicalJoin, with_physical_joins
 from penstock.register import arithmetic
-from penstock.register.arithmetic import Attribute, Comparison, Corner, Edge, Kept, Op, Synopsis
-from penstock.register.arithmetic import Side as Of
+from penstock.register.arithmetic import BoundSide, BoxEdge, ComparedAttribute, Comparison, Corner, Kept, Op, Synopsis
 from penstock.register.arithmetic.closure import ZERO, Closure
 from penstock.register.constant_synopses import NARROW, ConstantSynopses
 from penstock.register.join_context import JoinContext, constant_synopses
 from penstock.register.overflow import KnownEnds
-from penstock.register.predicate_outcomes import Told, told
+from penstock.register.predicate_outcomes import PredicateOutcomes, told
 from penstock.types import BOOLEAN, Kind, Type, decimal
 
 AnyJoin = Join | SemiJoin | AntiJoin
@@ -77,7 +76,7 @@ class Synopses:
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
 #: Where comparisons contradict each other no row counts.
-NOTHING = Buckets((), (), (), (Difference(None, None, -1),), (), None, 0)
+NOTHING = Buckets((), (), (), (DifferenceLimit(None, None, -1),), (), None, 0)
 
 
 def with_constant_synopses(relation: Relation, catalog: Catalog) -> Relation:
@@ -260,7 +259,7 @@ class _Reading:
         where = (*where, *further.where, *self._alone(), *self._overflowing())
         return (self._counting(kept, where), ()) if self._shows and where else (kept, where)
 
-    def _further(self) -> Told | None:
+    def _further(self) -> PredicateOutcomes | None:
         """What is asked of a row that values and boxes do not say; None if it cannot be told."""
         summed = [read for read in map(columns, self._above.summed) if not read <= self._own]
         if not self._above.columns.union(*summed) & self._own <= self._values:
@@ -301,7 +300,7 @@ class _Reading:
         return sum(bool(columns(part) & own) for own in self._operands) > 1
 
     def _compared(
-        self, sides: Iterable[Side], holes: Iterable[Hole], within: Iterable[Difference]
+        self, sides: Iterable[BoxSide], holes: Iterable[Hole], within: Iterable[DifferenceLimit]
     ) -> frozenset[Column]:
         terms = (column for side in sides for column, _ in side.terms)
         ends = (end for each in within for end in (each.left, each.right) if end is not None)
@@ -318,7 +317,7 @@ class _Reading:
                 if is_own and self._is_seen(predicate):
                     yield Not(IsNull(part))
 
-    def _filters(self, synopsis: Synopsis) -> tuple[tuple[Difference, ...], tuple[Expr, ...]]:
+    def _filters(self, synopsis: Synopsis) -> tuple[tuple[DifferenceLimit, ...], tuple[Expr, ...]]:
         """What comparisons with others imply of the rows: of numbers as differences, of the rest as predicates.
 
         What is written of the rows themselves has been seen to below the join.
@@ -334,20 +333,20 @@ class _Reading:
                 where.append(self._predicate(condition))
         return tuple(within), tuple(where)
 
-    def _difference(self, comparison: Comparison) -> Difference:
+    def _difference(self, comparison: Comparison) -> DifferenceLimit:
         """Induced comparisons over integers are `<=`."""
         assert comparison.op is Op.LE
         scale = comparison.attributes[0].scale
         left, right, limit = None, None, Fraction(comparison.offset)
-        if isinstance(comparison.left, Attribute):
+        if isinstance(comparison.left, ComparedAttribute):
             left = self._theory.column(comparison.left)
         else:
             limit -= _number(comparison.left)
-        if isinstance(comparison.right, Attribute):
+        if isinstance(comparison.right, ComparedAttribute):
             right = self._theory.column(comparison.right)
         else:
             limit += _number(comparison.right)
-        return Difference(left, right, _code(limit, scale))
+        return DifferenceLimit(left, right, _code(limit, scale))
 
     def _predicate(self, comparison: Comparison) -> Expr:
         assert not comparison.offset, "values that are no whole numbers are compared without sums"
@@ -357,19 +356,19 @@ class _Reading:
         return Compare(ops[comparison.op], left, right)
 
     def _operand(self, side: object, type_: Type) -> Expr:
-        if isinstance(side, Attribute):
+        if isinstance(side, ComparedAttribute):
             return self._theory.column(side)
         if isinstance(side, Fraction):
             number = Decimal(side.numerator) / Decimal(side.denominator)
             return Literal(number if type_.kind is Kind.DECIMAL else float(side), type_)
         return Literal(side, type_)  # type: ignore[arg-type]  # a constant of the query
 
-    def _side(self, corner: Corner, of: int) -> Side:
+    def _side(self, corner: Corner, of: int) -> BoxSide:
         scale = corner.of.scale
         terms = tuple((self._narrow(a), _code(edge.value, scale)) for a, edge in corner.terms)
-        return Side(of, corner.side is Of.ABOVE, terms, _end(corner.limit, scale))
+        return BoxSide(of, corner.side is BoundSide.ABOVE, terms, _end(corner.limit, scale))
 
-    def _hole(self, hole: arithmetic.Hole, of: int) -> Hole:
+    def _hole(self, hole: arithmetic.BoxHole, of: int) -> Hole:
         scale = hole.of.scale
         if not self._fits(hole.attribute):
             return Hole(of, self._theory.column(hole.attribute), 0, None, None)
@@ -377,7 +376,7 @@ class _Reading:
             of, self._narrow(hole.attribute), _code(hole.shift, scale), _end(hole.low, scale), _end(hole.high, scale)
         )
 
-    def _space(self, closure: Closure, attributes: list[Attribute]) -> Space:
+    def _space(self, closure: Closure, attributes: list[ComparedAttribute]) -> Space:
         """Of attributes that have no order, nothing is said but that they may have any value."""
         nodes = [closure.node(attribute) for attribute in attributes]
         ordered = [self._is_whole(attribute) for attribute in attributes]
@@ -398,17 +397,17 @@ class _Reading:
             tuple((u, v, known) for u, v, known in differences if known is not None),
         )
 
-    def _is_whole(self, attribute: Attribute) -> bool:
+    def _is_whole(self, attribute: ComparedAttribute) -> bool:
         """Whether its values are in order, and finitely many between two of them."""
         kind = self._theory.column(attribute).type.kind
         return kind in _WHOLE or kind is Kind.DECIMAL
 
-    def _has_codes(self, attribute: Attribute) -> bool:
+    def _has_codes(self, attribute: ComparedAttribute) -> bool:
         """Whether the codes of an attribute are in the order of its values, and none lies between two."""
         precision = self._theory.column(attribute).type.precision
         return self._is_whole(attribute) and (precision is None or precision <= NARROW)
 
-    def _fits(self, attribute: Attribute) -> bool:
+    def _fits(self, attribute: ComparedAttribute) -> bool:
         """Whether it has such codes, or constants keep its values where a narrower type has them."""
         closure = self._theory.closure
         if self._has_codes(attribute) or closure is None or not self._is_whole(attribute):
@@ -417,14 +416,14 @@ class _Reading:
         ends = closure.above(node), closure.below(node)
         return all(end is not None and closure.number(end) * 10**attribute.scale < most for end in ends)
 
-    def _narrow(self, attribute: Attribute) -> Column:
+    def _narrow(self, attribute: ComparedAttribute) -> Column:
         """The column of an attribute, or of the same values in a type that has codes."""
         column = self._theory.column(attribute)
         if self._has_codes(attribute):
             return column
         return Column(column.scope, f"_narrow_{column.name}", decimal(NARROW, attribute.scale))
 
-    def _narrowed(self, attributes: Iterable[Attribute]) -> Iterator[Output]:
+    def _narrowed(self, attributes: Iterable[ComparedAttribute]) -> Iterator[Output]:
         for attribute in dict.fromkeys(attributes):
             narrow, column = self._narrow(attribute), self._theory.column(attribute)
             if narrow != column:
@@ -434,9 +433,9 @@ class _Reading:
 _WHOLE = frozenset({Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.DATE, Kind.BOOLEAN})
 
 
-def _true(column: Column) -> Difference:
+def _true(column: Column) -> DifferenceLimit:
     """That a BOOLEAN is TRUE."""
-    return Difference(None, column, -1)
+    return DifferenceLimit(None, column, -1)
 
 
 def _pairs(nodes: list[int]) -> Iterable[tuple[int, int]]:
@@ -455,5 +454,5 @@ def _code(value: Fraction, scale: int) -> int:
     return int(code)
 
 
-def _end(edge: Edge | None, scale: int) -> int | None:
+def _end(edge: BoxEdge | None, scale: int) -> int | None:
     return None if edge is None else _code(edge.value, scale)

@@ -15,22 +15,29 @@ from functools import cached_property
 from math import isfinite
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns
-from penstock.algebra.predicates import Bound as BoundView
-from penstock.algebra.predicates import Difference, Equality, View, classify
+from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, PredicateView, classify
 from penstock.algebra.printing import window_text
 from penstock.algebra.relations import Relation
 from penstock.closing.blocks import Block, Operand
-from penstock.closing.bounds import NONE, Bound, Kind, entries
+from penstock.closing.bounds import NONE, Bound, BoundKind, entries
 from penstock.closing.finite import Finite, finite, intervals
 from penstock.closing.proof import Proof
 from penstock.register import arithmetic
-from penstock.register.arithmetic import Attribute, Comparison, Condition, Constant, Domain, Op, Opaque, Query
+from penstock.register.arithmetic import (
+    ComparedAttribute,
+    Comparison,
+    ConjunctiveQuery,
+    ConstantValue,
+    Domain,
+    Op,
+    Opaque,
+    QueryCondition,
+)
 from penstock.register.arithmetic.closure import Closure, close
 from penstock.register.arithmetic.folding import fold
 from penstock.register.arithmetic.judge import findings
 from penstock.register.arithmetic.synopsis import synopsis
-from penstock.types import BOOLEAN
-from penstock.types import Kind as TypeKind
+from penstock.types import BOOLEAN, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,7 @@ class ConstantSynopses:
         """How many entries stand for all rows of an operand, if they are finitely many."""
         claim = f"rows of {operand.label} that are alike are counted together"
         rule = "theorem 5.2 of bounded memory" if self.query.distinct else "theorem 4.2 of bounded memory"
-        if isinstance(self.judgement, arithmetic.Bounded):
+        if isinstance(self.judgement, arithmetic.BoundedMemory):
             if self.judgement.contradiction:
                 return NONE, Proof("no row can ever be part of a result", "a closure of comparisons without solution")
             stands = dict(self.judgement.folded)
@@ -70,7 +77,7 @@ class ConstantSynopses:
             return self._counted(sizes[operand.name]), Proof(claim, rule)
         if self.query.distinct or operand.name in self._failing:
             return None
-        return Bound(Kind.CONSTANT, f"finitely many buckets of {operand.label}"), Proof(claim, rule)
+        return Bound(BoundKind.CONSTANT, f"finitely many buckets of {operand.label}"), Proof(claim, rule)
 
     def synopsis(self, operand: Operand) -> arithmetic.Synopsis | None:
         """What to keep of an operand that has a bound: a row of it, or its count, per values and box.
@@ -99,7 +106,7 @@ class ConstantSynopses:
         """The columns of an operand with finitely many values that the theory does not count."""
         return self._translation.split & frozenset(operand.relation.schema)
 
-    def column(self, attribute: Attribute) -> Column:
+    def column(self, attribute: ComparedAttribute) -> Column:
         return self._translation.columns[attribute]
 
     def compares(self, predicate: Expr) -> bool:
@@ -108,7 +115,7 @@ class ConstantSynopses:
 
     def _counted(self, size: int) -> Bound:
         if self._translation.split:
-            return Bound(Kind.CONSTANT, "finitely many buckets")
+            return Bound(BoundKind.CONSTANT, "finitely many buckets")
         return entries(size, "bucket")
 
     @cached_property
@@ -121,13 +128,13 @@ class ConstantSynopses:
 
 
 _DOMAINS = {
-    TypeKind.INT: Domain.INTEGER,
-    TypeKind.BIGINT: Domain.INTEGER,
-    TypeKind.TIMESTAMP: Domain.INTEGER,
-    TypeKind.DATE: Domain.INTEGER,
-    TypeKind.BOOLEAN: Domain.INTEGER,
-    TypeKind.DECIMAL: Domain.INTEGER,
-    TypeKind.DOUBLE: Domain.DENSE,
+    Kind.INT: Domain.INTEGER,
+    Kind.BIGINT: Domain.INTEGER,
+    Kind.TIMESTAMP: Domain.INTEGER,
+    Kind.DATE: Domain.INTEGER,
+    Kind.BOOLEAN: Domain.INTEGER,
+    Kind.DECIMAL: Domain.INTEGER,
+    Kind.DOUBLE: Domain.DENSE,
 }
 #: Digits of a DECIMAL that fits one word.
 NARROW = 18
@@ -153,8 +160,8 @@ class _Translation:
         conditions += tuple(
             between for c in booleans - self._fixed for between in _truth_values(self._attribute(c), c in sure)
         )
-        self.query = Query(
-            tuple(arithmetic.Stream(o.name, self._base(o)) for o in block.operands if not o.is_static),
+        self.query = ConjunctiveQuery(
+            tuple(arithmetic.StreamOccurrence(o.name, self._base(o)) for o in block.operands if not o.is_static),
             conditions,
             tuple(self._attribute(column) for column in projected),
             needs.distinct,
@@ -163,18 +170,20 @@ class _Translation:
         self.split = self._fixed & (wanted | _read(block.predicates))
         self.columns = {self._attribute(column): column for column in self._operands}
 
-    def _attribute(self, column: Column) -> Attribute:
+    def _attribute(self, column: Column) -> ComparedAttribute:
         """Occurrences of one stream have the same names; what is computed may have a name from several scopes."""
         operand = self._operands[column]
         name = str(column) if operand.window is None else column.name
-        return Attribute(operand.name, name, _DOMAINS.get(column.type.kind, Domain.OTHER), column.type.scale or 0)
+        return ComparedAttribute(
+            operand.name, name, _DOMAINS.get(column.type.kind, Domain.OTHER), column.type.scale or 0
+        )
 
     def _torn_apart(self, summed: Iterable[Expr]) -> frozenset[Column]:
         """The columns of sums that read several operands: those have no parts to keep."""
         several = [expr for expr in summed if len({self._operands.get(c) for c in columns(expr)}) > 1]
         return _read(several)
 
-    def _conditions(self, predicates: Iterable[Expr]) -> Iterator[Condition]:
+    def _conditions(self, predicates: Iterable[Expr]) -> Iterator[QueryCondition]:
         """What predicates say; a filter that says nothing here has done its work when a row comes in."""
         for predicate in predicates:
             view = classify(predicate)
@@ -200,19 +209,19 @@ class _Translation:
         """
         match predicate:
             case Compare(op, Column() as left, Column() as right) if left.type == right.type and left != right:
-                is_decimal = left.type.kind is TypeKind.DECIMAL
+                is_decimal = left.type.kind is Kind.DECIMAL
                 is_wide = is_decimal and (left.type.precision or 0) > NARROW
                 if not is_wide and (op is Comparator.NE or (is_decimal and op is not Comparator.SAME)):
                     return _compared(self._attribute(left), op, self._attribute(right), 0)
         return None
 
-    def _comparison(self, view: View | None) -> Comparison | None:
+    def _comparison(self, view: PredicateView | None) -> Comparison | None:
         match view:
-            case Equality(left, right):
+            case ColumnEquality(left, right):
                 return _compared(self._attribute(left), Comparator.EQ, self._attribute(right), 0)
-            case Difference(left, right, op, constant):
+            case ColumnDifference(left, right, op, constant):
                 return _compared(self._attribute(left), op, self._attribute(right), constant)
-            case BoundView(column, op, value) if not (isinstance(value, float) and not isfinite(value)):
+            case ColumnBound(column, op, value) if not (isinstance(value, float) and not isfinite(value)):
                 return _compared(self._attribute(column), op, _constant(value), 0)
         return None
 
@@ -224,10 +233,10 @@ class _Translation:
 
 
 def _compared(
-    left: Attribute, op: Comparator, right: Attribute | arithmetic.Constant, offset: int
+    left: ComparedAttribute, op: Comparator, right: ComparedAttribute | arithmetic.ConstantValue, offset: int
 ) -> Comparison | None:
     """`left op right + offset`, where the theory has such a comparison."""
-    if isinstance(right, Attribute) and right.domain is not left.domain:
+    if isinstance(right, ComparedAttribute) and right.domain is not left.domain:
         return None
     if left.domain is Domain.OTHER and (offset or op not in (Comparator.EQ, Comparator.NE)):
         return None
@@ -236,7 +245,7 @@ def _compared(
     return Comparison(right, _OPS[op.mirrored], left, -offset)
 
 
-def _constant(value: object) -> Constant:
+def _constant(value: object) -> ConstantValue:
     match value:
         case bool():
             return int(value)
@@ -251,7 +260,7 @@ def _uncounted(known: Finite, predicates: tuple[Expr, ...]) -> Iterator[Column]:
     yield from (column for column in known if column not in counted and column.type != BOOLEAN)
 
 
-def _truth_values(attribute: Attribute, is_sure: bool) -> Iterator[Comparison]:
+def _truth_values(attribute: ComparedAttribute, is_sure: bool) -> Iterator[Comparison]:
     """From FALSE to TRUE, and below them NULL."""
     yield Comparison(0 if is_sure else -1, Op.LE, attribute)
     yield Comparison(attribute, Op.LE, 1)

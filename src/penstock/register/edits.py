@@ -13,7 +13,7 @@ from penstock.algebra.printing import window_text
 from penstock.algebra.relations import Query
 from penstock.closing.declarations import name_text
 from penstock.errors import Origin, Span
-from penstock.register.steps import Action, AddTimeRange, Declare, MakeDistinct, SetWindow, Step
+from penstock.register.steps import Action, AddTimeRange, AdviceStep, Declare, MakeDistinct, SetWindow
 
 #: A stream, perhaps its alias, and a window in brackets.
 _NAME = r"(?:`[^`]*`|\w+)"
@@ -38,7 +38,7 @@ def runnable(action: Action, query: Query, origin: Origin | None) -> tuple[str, 
     return (*declared, *([edited] if edited is not None else (step.text for step in changed)))
 
 
-def _edited(steps: Iterable[Step], query: Query, origin: Origin | None) -> str | None:
+def _edited(steps: Iterable[AdviceStep], query: Query, origin: Origin | None) -> str | None:
     """The query with all changes made."""
     edits = [_edit(step, origin) for step in steps] if origin is not None else [None]
     made = [edit for edit in edits if edit is not None]
@@ -59,7 +59,7 @@ def _closed(text: str, end: int) -> int:
     return end + len(rest.rstrip()) if re.fullmatch(r"[\s\]\)]*", rest) else end
 
 
-def _edit(step: Step, origin: Origin) -> Edit | None:
+def _edit(step: AdviceStep, origin: Origin) -> Edit | None:
     text = origin.source.text
     match step:
         case SetWindow(_, occurrence, spec) if occurrence in origin.places.own:

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, In, Literal, Or, columns, substitute
-from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.types import BOOLEAN, INT, INT_RANGE, Kind, Type
 
 #: With more cases than these a predicate is not looked at case by case.
 MOST_CASES = 64
 
 #: The values of columns.
-Values = Mapping[Column, tuple[Literal, ...]]
+ValuesOfColumns = Mapping[Column, tuple[Literal, ...]]
 
 
-def listed(predicates: Sequence[Expr]) -> Values:
+def listed(predicates: Sequence[Expr]) -> ValuesOfColumns:
     """The columns whose values predicates list, and what is equal to them, with these values.
 
     >>> from penstock.types import BIGINT
@@ -47,14 +47,14 @@ def equal_columns(predicates: Iterable[Expr]) -> list[set[Column]]:
     """The classes of columns that predicates make equal."""
     classes: list[set[Column]] = []
     for view in map(classify, predicates):
-        if isinstance(view, Equality):
+        if isinstance(view, ColumnEquality):
             touching = [same for same in classes if view.left in same or view.right in same]
             classes = [same for same in classes if same not in touching]
             classes.append({view.left, view.right}.union(*touching))
     return classes
 
 
-def cases(predicate: Expr, own: frozenset[Column], known: Values) -> tuple[Expr, ...] | None:
+def cases(predicate: Expr, own: frozenset[Column], known: ValuesOfColumns) -> tuple[Expr, ...] | None:
     """What a predicate says of one's own columns, for each combination of the others' values, if these are known."""
     others = sorted(columns(predicate) - own, key=str)
     if not all(column in known for column in others):

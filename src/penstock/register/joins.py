@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TypeVar
 
 from penstock.algebra.expressions import Column, Expr, IsNull, Or, columns
-from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import (
     AntiJoin,
@@ -29,7 +29,7 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.closing import Purging
 from penstock.closing.blocks import Block, Operand, block_of, flat_block
-from penstock.closing.bounds import UNBOUNDED, Bound, Kind, badness
+from penstock.closing.bounds import UNBOUNDED, BoundKind, badness
 from penstock.closing.contents import appends_only, content, unique_keys
 from penstock.closing.join_graphs import BlockAnalysis, analyse_block, known_constraints, tells_more
 from penstock.closing.proof import Proof
@@ -38,7 +38,7 @@ from penstock.register.constant_synopses import ConstantSynopses
 from penstock.register.join_context import JoinContext, constant_synopses
 from penstock.register.memo import Memo
 from penstock.register.physical_form import PhysicalForm
-from penstock.register.states import Holder, State, Theory
+from penstock.register.states import State, StatefulOperator, Theory, TheoryBound
 
 T = TypeVar("T")
 
@@ -71,9 +71,7 @@ def join_states(
             yield state
 
 
-Option = tuple[Bound, Proof, Theory]
-
-_HOLDERS = {Join: Holder.JOIN, SemiJoin: Holder.SEMI_JOIN, AntiJoin: Holder.ANTI_JOIN}
+_HOLDERS = {Join: StatefulOperator.JOIN, SemiJoin: StatefulOperator.SEMI_JOIN, AntiJoin: StatefulOperator.ANTI_JOIN}
 
 
 class _Judge:
@@ -158,7 +156,7 @@ class _Judge:
             return f"{complaint}: to NOT IN a NULL may be any value. Add {says}, or write NOT EXISTS"
         return complaint
 
-    def _counted(self, operand: Operand, scope: str) -> list[Option]:
+    def _counted(self, operand: Operand, scope: str) -> list[TheoryBound]:
         """Rows that are alike, counted together, where a run does so."""
         if Theory.ARITHMETIC not in self.theories or (found := self._synopses.bound(operand)) is None:
             return []
@@ -176,13 +174,13 @@ class _Judge:
             for other in others
         )
 
-    def _waits(self, block: Block, operand: Operand, retention: Retention) -> list[Option]:
+    def _waits(self, block: Block, operand: Operand, retention: Retention) -> list[TheoryBound]:
         """How long rows are kept until they go: in the words of the theories, or else of the chain of closers."""
         found = list(islice(self._theories(block, operand), None if self.memo is None else 1))
         is_chained = retention.is_certain and all(_ends_in_time(other) for other in block.operands)
         return found if found or self.form is None or not is_chained else [_chained(operand, retention)]
 
-    def _theories(self, block: Block, operand: Operand) -> Iterator[Option]:
+    def _theories(self, block: Block, operand: Operand) -> Iterator[TheoryBound]:
         if Theory.K_CONSTRAINTS in self.theories and (timed := self._timed(operand)) is not None:
             yield timed
         is_asked = Theory.PUNCTUATION in self.theories and self.memo is None
@@ -196,13 +194,13 @@ class _Judge:
     def _once(self, what: Hashable, make: Callable[[], T]) -> T:
         return make() if self.memo is None else self.memo.once(self.relation, what, make)
 
-    def _purged(self, block: Block, operand: Operand) -> Option | None:
+    def _purged(self, block: Block, operand: Operand) -> TheoryBound | None:
         end = self.purging(block, operand).purge(operand)
         if end is None:
             return None
         claim = f"a row of {operand.label} goes once nothing can match it any more"
         steps = tuple(Proof(step) for step in end.steps)
-        theory = Theory.K_CONSTRAINTS if end.open.kind is Kind.K else Theory.PUNCTUATION
+        theory = Theory.K_CONSTRAINTS if end.open.kind is BoundKind.K else Theory.PUNCTUATION
         return end.open, Proof(claim, "theorem 3 of punctuation safety", end.leans_on, steps), theory
 
     def purging(self, block: Block, operand: Operand) -> Purging:
@@ -214,7 +212,7 @@ class _Judge:
         left = flat_block(self.relation.left)
         return Purging(Block((*left.operands, operand), left.predicates + block.predicates), self.catalog)
 
-    def _timed(self, operand: Operand) -> Option | None:
+    def _timed(self, operand: Operand) -> TheoryBound | None:
         """What k-constraints say. They speak of joins: what a semi- or anti-join takes back, they do not see."""
         if operand.window is None or (not isinstance(self.relation, Join) and not appends_only(self.relation.right)):
             return None
@@ -234,11 +232,11 @@ def _ends_in_time(operand: Operand) -> bool:
     return operand.is_static or (operand.window is not None and isinstance(operand.window.spec, Unbounded | Range))
 
 
-def _chained(operand: Operand, retention: Retention) -> Option:
+def _chained(operand: Operand, retention: Retention) -> TheoryBound:
     """A bound in the words of the chain of closers."""
     claim = f"a row of {operand.label} goes once nothing can match it any more"
     steps = tuple(Proof(step.until) for step in retention.chain or () if step.until)
-    theory = Theory.PUNCTUATION if retention.bound.kind is Kind.OPEN else Theory.K_CONSTRAINTS
+    theory = Theory.PUNCTUATION if retention.bound.kind is BoundKind.OPEN else Theory.K_CONSTRAINTS
     return retention.bound, Proof(claim, "theorem 3 of punctuation safety", retention.leans_on, steps), theory
 
 
@@ -253,7 +251,7 @@ def _null_tests(on: tuple[Expr, ...]) -> Iterator[Expr]:
 def _joins_key(block: Block, operand: Operand, other: Operand, catalog: Catalog) -> bool:
     """Whether a row joins one row of the other operand at most: it is equal to it on a key."""
     own = frozenset(operand.relation.schema)
-    views = [view for view in map(classify, block.predicates) if isinstance(view, Equality)]
+    views = [view for view in map(classify, block.predicates) if isinstance(view, ColumnEquality)]
     equal = {b for view in views for a, b in ((view.left, view.right), (view.right, view.left)) if a in own}
     return any(key <= equal for key in unique_keys(other.relation, catalog))
 

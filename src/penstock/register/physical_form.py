@@ -30,7 +30,7 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog, Constraint, Punctuated
 from penstock.closing.declarations import constraint_text
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.closing.group_retention import NOTHING_ENDS, GroupRetention
 from penstock.closing.groups import Declared, keeps_values, with_endings
 from penstock.closing.narrowing import is_narrow, narrowed
@@ -40,9 +40,13 @@ from penstock.closing.retention import Retention
 from penstock.closing.row_times import with_row_times
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
-from penstock.register.states import Holder
+from penstock.register.states import StatefulOperator
 
-_KINDS = {Holder.JOIN: JoinKind.JOIN, Holder.SEMI_JOIN: JoinKind.SEMI, Holder.ANTI_JOIN: JoinKind.ANTI}
+_KINDS = {
+    StatefulOperator.JOIN: JoinKind.JOIN,
+    StatefulOperator.SEMI_JOIN: JoinKind.SEMI,
+    StatefulOperator.ANTI_JOIN: JoinKind.ANTI,
+}
 
 #: What is not an input of any join is not kept by one.
 _NOT_JOINED = Retention("", ())
@@ -108,7 +112,7 @@ class PhysicalForm:
                 found.setdefault(retention.input, []).append(retention)
         return found
 
-    def has_buckets(self, holder: Holder, scope: str, occurrence: str | None) -> bool:
+    def has_buckets(self, holder: StatefulOperator, scope: str, occurrence: str | None) -> bool:
         """Whether joins keep buckets in place of an input's rows; an input that is not joined at all is not kept."""
         joins = [node for node in self._joins if node.kind is _KINDS[holder]]
         mine = [(join, n) for join in joins for n, operand in enumerate(join.operands) if _scope(operand) == scope]
@@ -117,7 +121,7 @@ class PhysicalForm:
             return occurrence is not None and all(scan.stream.occurrence != occurrence for scan in scans)
         return all(join.buckets and join.buckets[number] is not None for join, number in mine)
 
-    def ends(self, holder: Holder, scope: str, by_declaration: bool = False) -> bool:
+    def ends(self, holder: StatefulOperator, scope: str, by_declaration: bool = False) -> bool:
         """Whether groups, distinct values or rows of a set operation end in a run, or go with the rows of windows.
 
         With `by_declaration`, if it saw the punctuations of all schemes.
@@ -125,17 +129,17 @@ class PhysicalForm:
         nodes = self._run_that_sees if by_declaration else self._run
         return _is_ended(nodes, holder, scope) or self._goes_with_its_rows(holder, scope)
 
-    def groups(self, holder: Holder, scope: str, seen: bool = False) -> GroupRetention:
+    def groups(self, holder: StatefulOperator, scope: str, seen: bool = False) -> GroupRetention:
         """What is kept of groups, distinct values or rows of a set operation, and what closes them.
 
         If not `seen`, as if a run saw the punctuations of all schemes.
         """
-        kind = {Holder.DISTINCT: Distinct, Holder.SET_OPERATION: SetOp}.get(holder, Aggregate)
+        kind = {StatefulOperator.DISTINCT: Distinct, StatefulOperator.SET_OPERATION: SetOp}.get(holder, Aggregate)
         nodes = self._run if seen else self._run_that_sees
-        own = [end for end in nodes if isinstance(end, Ending) and isinstance(end.input, kind)]
+        own = [end for end in nodes if isinstance(end, GroupEnding) and isinstance(end.input, kind)]
         return next((GroupRetention(end) for end in own if end.schema[0].scope == scope), NOTHING_ENDS)
 
-    def _goes_with_its_rows(self, holder: Holder, scope: str) -> bool:
+    def _goes_with_its_rows(self, holder: StatefulOperator, scope: str) -> bool:
         """Whether a group, or an entry of a set operation, is made of rows that all leave their windows."""
         holders = [node for node in walk_relations(self._normal) if _holds(node, holder, scope)]
         return bool(holders) and all(_is_left(below) for node in holders for below in node.inputs)
@@ -146,18 +150,18 @@ class PhysicalForm:
         return all(is_narrow(node) for node in operations if node.columns[0].scope == scope)
 
 
-def _is_ended(nodes: list[Relation], holder: Holder, scope: str) -> bool:
-    endings = [node for node in nodes if isinstance(node, Ending)]
+def _is_ended(nodes: list[Relation], holder: StatefulOperator, scope: str) -> bool:
+    endings = [node for node in nodes if isinstance(node, GroupEnding)]
     own = [end for end in endings if end.schema and end.schema[0].scope == scope]
     match holder:
-        case Holder.GROUP_BY:
+        case StatefulOperator.GROUP_BY:
             return any(end.closes_groups for end in own if isinstance(end.input, Aggregate))
-        case Holder.AGGREGATE_VALUES:
+        case StatefulOperator.AGGREGATE_VALUES:
             groupings = [end for end in own if isinstance(end.input, Aggregate)]
             return any(end.closes_groups or _all_values_end(end) for end in groupings)
-        case Holder.SET_OPERATION:
+        case StatefulOperator.SET_OPERATION:
             return any(isinstance(end.input, SetOp) for end in own)
-        case Holder.DISTINCT:
+        case StatefulOperator.DISTINCT:
             distinct = [node for node in nodes if isinstance(node, Distinct)]
             return all(any(end.input is node for end in endings) for node in distinct)
     return False
@@ -188,7 +192,7 @@ def _scope(operand: Relation) -> str | None:
     return operand.schema[0].scope if operand.schema else None
 
 
-def _all_values_end(ending: Ending) -> bool:
+def _all_values_end(ending: GroupEnding) -> bool:
     assert isinstance(ending.input, Aggregate)
     return len(ending.values) == sum(map(keeps_values, ending.input.aggregations))
 
@@ -205,12 +209,12 @@ def _is_left(relation: Relation) -> bool:
     return bool(relation.inputs) and all(map(_is_left, relation.inputs))
 
 
-def _holds(node: Relation, holder: Holder, scope: str) -> bool:
+def _holds(node: Relation, holder: StatefulOperator, scope: str) -> bool:
     match holder:
-        case Holder.GROUP_BY | Holder.AGGREGATE_VALUES:
+        case StatefulOperator.GROUP_BY | StatefulOperator.AGGREGATE_VALUES:
             return isinstance(node, Aggregate) and node.schema[0].scope == scope
-        case Holder.SET_OPERATION:
+        case StatefulOperator.SET_OPERATION:
             return isinstance(node, SetOp) and node.schema[0].scope == scope
-        case Holder.DISTINCT:
+        case StatefulOperator.DISTINCT:
             return isinstance(node, Distinct)
     return False

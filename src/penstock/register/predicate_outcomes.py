@@ -20,7 +20,7 @@ from penstock.types import BIGINT, BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PredicateOutcomes:
     """Columns that are to be kept, how they are computed or found, and what must be true of a row that counts."""
 
     values: tuple[Column, ...]
@@ -33,7 +33,7 @@ class Told:
 
 def told(
     block: Block, operand: Operand, compared: Sequence[Expr], values: frozenset[Column], split: frozenset[Column]
-) -> Told | None:
+) -> PredicateOutcomes | None:
     """What answers these predicates for an input of whose columns `values` are kept; None if nothing does.
 
     Also None if some of `split`, values that the theory does not count, are few only by being equal to others, as to
@@ -63,7 +63,7 @@ def told(
     members = tuple(_members(scope, sorted(values - known.keys(), key=str), tables, same))
     if not split - known.keys() - {member.own for member in members} <= finite(operand.relation).keys():
         return None
-    return Told(
+    return PredicateOutcomes(
         (*(output.column for output in computed), *(interval.column for interval in intervals)),
         (*computed, *sums),
         (*intervals, *members),

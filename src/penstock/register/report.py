@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.algebra.printing import Json
 from penstock.errors import Origin, SqlError
 from penstock.register.edits import runnable
-from penstock.register.states import Holder, State
+from penstock.register.states import State, StatefulOperator
 from penstock.register.steps import Action
 from penstock.register.verdict import Verdict
 
@@ -58,7 +58,7 @@ def _pointed(state: State, origin: Origin | None) -> str:
     if origin is None:
         return state.because
     whole = origin.places.query
-    span = whole if state.holder is Holder.QUERY else origin.places.scopes.get(state.scope, whole)
+    span = whole if state.holder is StatefulOperator.QUERY else origin.places.scopes.get(state.scope, whole)
     return str(SqlError(state.because, None, origin.source, span))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 from penstock.algebra.expressions import Column
 from penstock.closing.bounds import Bound
@@ -23,7 +24,7 @@ class Theory(Enum):
 ALL_THEORIES = frozenset(Theory)
 
 
-class Holder(Enum):
+class StatefulOperator(Enum):
     """The operators that hold state."""
 
     WINDOW = "window"
@@ -39,11 +40,15 @@ class Holder(Enum):
     QUERY = "query"
 
 
+#: One way in which a piece of state is bounded: how large it gets, why, and which theory says so.
+TheoryBound: TypeAlias = tuple[Bound, Proof, Theory]
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """What one operator holds, of one occurrence of a stream or of what is computed below it."""
 
-    holder: Holder
+    holder: StatefulOperator
     #: The occurrence, or None where the rows are computed.
     stream: str | None
     bound: Bound

@@ -134,7 +134,7 @@ class AddTimeRange:
         return f"{right} BETWEEN {left} - {hour} AND {left} + {hour}"
 
 
-class Step(Protocol):
+class AdviceStep(Protocol):
     """Something to declare or to change."""
 
     @property
@@ -150,7 +150,7 @@ class Step(Protocol):
 class Action:
     """What to declare or to change, all of it."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[AdviceStep, ...]
 
     @property
     def cost(self) -> int:

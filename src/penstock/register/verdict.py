@@ -22,7 +22,7 @@ from penstock.closing.retention import listed
 from penstock.effort import STEPS, OutOfEffort, TooDeep, answering, limit, limited, nesting
 from penstock.errors import Origin, PenstockError
 from penstock.register.advice import Advice, advice
-from penstock.register.states import Holder, State, Theory
+from penstock.register.states import State, StatefulOperator, Theory
 from penstock.register.steps import Action
 from penstock.register.windows import states
 from penstock.register.witness import Witness, witness
@@ -189,7 +189,7 @@ def _unknown(reason: OutOfEffort | TooDeep) -> State:
     """Sound first: what has no answer may grow without end."""
     within = f" within {reason.limit:,} steps of work" if isinstance(reason, OutOfEffort) else ": it nests too deeply"
     claim = f"it was not shown that what the query keeps is bounded{within}"
-    return State(Holder.QUERY, None, UNBOUNDED, Theory.WINDOWS, Proof(claim), "")
+    return State(StatefulOperator.QUERY, None, UNBOUNDED, Theory.WINDOWS, Proof(claim), "")
 
 
 def _is_empty(query: Query) -> bool:

@@ -34,7 +34,7 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog
 from penstock.closing import Ending, by_punctuations, ending
-from penstock.closing.bounds import UNBOUNDED, Bound, Kind, badness, entries, least, plus, times
+from penstock.closing.bounds import UNBOUNDED, Bound, BoundKind, badness, entries, least, plus, times
 from penstock.closing.contents import (
     appends_only,
     content,
@@ -54,7 +54,7 @@ from penstock.register.join_context import JoinContext
 from penstock.register.joins import join_states
 from penstock.register.memo import Memo
 from penstock.register.physical_form import PhysicalForm
-from penstock.register.states import ALL_THEORIES, Holder, State, Theory
+from penstock.register.states import ALL_THEORIES, State, StatefulOperator, Theory, TheoryBound
 
 
 def states(query: Query, catalog: Catalog, theories: frozenset[Theory] = ALL_THEORIES) -> tuple[State, ...]:
@@ -138,7 +138,7 @@ class _Walk:
             case _:
                 bound = window_rows(window, self.catalog)
                 held = Proof(f"the window holds {bound.words}", "", rates_of(window, self.catalog))
-                yield _state(Holder.WINDOW, window.stream.occurrence, bound, held, window.stream.occurrence)
+                yield _state(StatefulOperator.WINDOW, window.stream.occurrence, bound, held, window.stream.occurrence)
 
     def _partitioned(self, window: Window, filtered: Relation) -> State:
         assert isinstance(window.spec, PartitionRows)
@@ -149,7 +149,7 @@ class _Walk:
         options = (
             [
                 _option(
-                    Bound(Kind.CONSTANT, f"{counted.words} of {occurrence}", counted.size),
+                    Bound(BoundKind.CONSTANT, f"{counted.words} of {occurrence}", counted.size),
                     Proof(f"{names} takes finitely many values", "values counted from the predicates"),
                     Theory.ARITHMETIC,
                 )
@@ -163,12 +163,12 @@ class _Walk:
         because = Proof(
             f"the window keeps {rows.words} for every {names}, and nothing says that there are finitely many"
         )
-        return self._best(Holder.WINDOW, occurrence, options, because, occurrence, by)
+        return self._best(StatefulOperator.WINDOW, occurrence, options, because, occurrence, by)
 
     def _aggregate(self, node: Aggregate) -> Iterator[State]:
         keys = tuple(key.expr for key in node.keys)
         scope = node.schema[0].scope
-        grouped = self._keyed(Holder.GROUP_BY, "group", keys, node, scope)
+        grouped = self._keyed(StatefulOperator.GROUP_BY, "group", keys, node, scope)
         yield grouped
         for number, aggregation in enumerate(node.aggregations):
             if _holds_values(aggregation, node.input):
@@ -184,15 +184,17 @@ class _Walk:
         rows = content(node.input, self.catalog)
         if rows.is_safe:
             bound = Bound(
-                Kind.KEYS if rows.kind is not Kind.CONSTANT else rows.kind, f"{what} in {rows.words}", rows.size
+                BoundKind.KEYS if rows.kind is not BoundKind.CONSTANT else rows.kind,
+                f"{what} in {rows.words}",
+                rows.size,
             )
             options.append(_option(bound, Proof(f"{what} are those of rows that are held anyway")))
         numbered = count(argument, finite(node.input))
-        if numbered is not None and grouped.is_safe and grouped.bound.kind is not Kind.NONE:
+        if numbered is not None and grouped.is_safe and grouped.bound.kind is not BoundKind.NONE:
             each = (
                 entries(numbered.number, "value")
                 if numbered.number is not None
-                else Bound(Kind.CONSTANT, "values of a table")
+                else Bound(BoundKind.CONSTANT, "values of a table")
             )
             options.append(
                 _option(
@@ -204,14 +206,14 @@ class _Walk:
         keys = [key.expr for key in node.keys]
         end = self._ending(node.input, keys, at_last=True)
         # A group of NULL that is never closed is one group, but it keeps all its values.
-        lasting = self._kept(Holder.GROUP_BY, scope).lasting_nulls
+        lasting = self._kept(StatefulOperator.GROUP_BY, scope).lasting_nulls
         if end is not None and not lasting:
             options.append(_ended(end, f"{what} in a group"))
         # A value that neither comes again nor leaves has been counted for good, in each group. Spark drops groups, but
         # no value of a group.
         forgets = aggregation.distinct and appends_only(node.input) and self.theories == ALL_THEORIES
         once = self._ending(node.input, [argument]) if forgets else None
-        finer = self._kept(Holder.GROUP_BY, scope).values_of(number)
+        finer = self._kept(StatefulOperator.GROUP_BY, scope).values_of(number)
         if once is not None and grouped.is_safe and not finer.lasting_nulls:
             options.append(_ended(once, f"one value of {expression_text(argument)}", scaled=grouped.bound))
         why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
@@ -220,13 +222,13 @@ class _Walk:
         if end is not None and lasting:
             nulls = [keys[place] for place in sorted(lasting[0])]
             because, piling = _with_null(f"{why} keeps {what}", nulls, node.input), _piling(nulls, node.input)
-        return self._best(Holder.AGGREGATE_VALUES, None, options, because, scope, piling)
+        return self._best(StatefulOperator.AGGREGATE_VALUES, None, options, because, scope, piling)
 
     def _distinct(self, node: Distinct) -> State:
-        return self._keyed(Holder.DISTINCT, "row", node.schema, node, node.schema[0].scope)
+        return self._keyed(StatefulOperator.DISTINCT, "row", node.schema, node, node.schema[0].scope)
 
     def _keyed(
-        self, holder: Holder, noun: str, keys: tuple[Expr, ...], node: Aggregate | Distinct, scope: str
+        self, holder: StatefulOperator, noun: str, keys: tuple[Expr, ...], node: Aggregate | Distinct, scope: str
     ) -> State:
         """One entry per combination of values that is there, or that still may change."""
         below = node.input
@@ -262,11 +264,13 @@ class _Walk:
                 options.append(_ended(end, f"a {noun} with one value of {names}"))
         return self._best(holder, None, options, because, scope, piling)
 
-    def _kept(self, holder: Holder, scope: str) -> GroupRetention:
+    def _kept(self, holder: StatefulOperator, scope: str) -> GroupRetention:
         """What a run keeps of groups, distinct values or rows of a set operation."""
         return NOTHING_ENDS if self.form is None else self.form.groups(holder, scope)
 
-    def _lasting_nulls(self, holder: Holder, scope: str, keys: tuple[Expr, ...], below: Relation) -> list[Expr]:
+    def _lasting_nulls(
+        self, holder: StatefulOperator, scope: str, keys: tuple[Expr, ...], below: Relation
+    ) -> list[Expr]:
         """Keys such that the entries in which they are NULL are never closed, and are not finitely many."""
         for nulls in self._kept(holder, scope).lasting_nulls:
             rest = [key for number, key in enumerate(keys) if number not in nulls]
@@ -288,7 +292,7 @@ class _Walk:
         if rows.is_safe:
             options.append(
                 _option(
-                    Bound(Kind.KEYS if rows.kind is not Kind.CONSTANT else rows.kind, rows.words, rows.size),
+                    Bound(BoundKind.KEYS if rows.kind is not BoundKind.CONSTANT else rows.kind, rows.words, rows.size),
                     Proof("both sides are bounded"),
                 )
             )
@@ -296,31 +300,36 @@ class _Walk:
         piling = node.columns
         end = self._ending(node, node.columns)
         if end is not None:
-            nulls = self._lasting_nulls(Holder.SET_OPERATION, scope, node.columns, node)
+            nulls = self._lasting_nulls(StatefulOperator.SET_OPERATION, scope, node.columns, node)
             if nulls:
                 what = f"{node.op.value} remembers every row ({names}) of both sides"
                 because, piling = _with_null(what, nulls, node), tuple(_computed(nulls, node))
             else:
                 options.append(_ended(end, f"a row ({names})"))
-        yield self._best(Holder.SET_OPERATION, None, options, because, scope, piling)
+        yield self._best(StatefulOperator.SET_OPERATION, None, options, because, scope, piling)
 
     def _rstream(self, relation: Relation) -> State:
         rows = content(relation, self.catalog)
         if rows.is_safe:
-            return _state(Holder.RSTREAM, None, rows, Proof("RSTREAM gives the whole result at every instant"), "")
+            return _state(
+                StatefulOperator.RSTREAM, None, rows, Proof("RSTREAM gives the whole result at every instant"), ""
+            )
         because = Proof("RSTREAM gives the whole result at every instant, and the result grows without end")
-        return State(Holder.RSTREAM, None, UNBOUNDED, Theory.WINDOWS, because, "", relation.schema)
+        return State(StatefulOperator.RSTREAM, None, UNBOUNDED, Theory.WINDOWS, because, "", relation.schema)
 
     def _on_close(self, relation: Relation) -> Iterator[State]:
         """Groups that show when they close have to, be they ever so few."""
         groups = outermost_groups(relation)
         assert groups is not None, "the binder lets nothing else have EMIT ON CLOSE"
         keys = tuple(key.expr for key in groups.keys)
-        if self.form is not None and not self.form.groups(Holder.GROUP_BY, groups.schema[0].scope, seen=True).shows:
+        if (
+            self.form is not None
+            and not self.form.groups(StatefulOperator.GROUP_BY, groups.schema[0].scope, seen=True).shows
+        ):
             names = _texts(keys, groups.input)
             because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
             scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
-            yield State(Holder.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+            yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
 
     def _ending(self, relation: Relation, keys: Iterable[Expr], at_last: bool = False) -> Ending | None:
         """How changes end; as in a run by punctuations and times if these will do, and not after numbers of rows."""
@@ -335,9 +344,9 @@ class _Walk:
 
     def _best(
         self,
-        holder: Holder,
+        holder: StatefulOperator,
         stream: str | None,
-        options: list[Option],
+        options: list[TheoryBound],
         because: Proof,
         scope: str,
         piling: Iterable[Column],
@@ -354,7 +363,7 @@ class _Walk:
         shortfall = bool(options)
         return State(holder, stream, UNBOUNDED, Theory.WINDOWS, because, scope, tuple(piling), is_shortfall=shortfall)
 
-    def _is_done(self, holder: Holder, scope: str, option: Option) -> bool:
+    def _is_done(self, holder: StatefulOperator, scope: str, option: TheoryBound) -> bool:
         """Whether a run keeps to a bound, or would if it saw what is declared."""
         _, _, theory = option
         if self.form is None:
@@ -363,10 +372,10 @@ class _Walk:
             case Theory.PUNCTUATION | Theory.K_CONSTRAINTS:
                 return self.form.ends(holder, scope, by_declaration=True)
             case Theory.ARITHMETIC:
-                return holder is not Holder.SET_OPERATION or self.form.is_narrow(scope)
+                return holder is not StatefulOperator.SET_OPERATION or self.form.is_narrow(scope)
         return True
 
-    def _unseen(self, holder: Holder, scope: str, proof: Proof) -> tuple[str, ...]:
+    def _unseen(self, holder: StatefulOperator, scope: str, proof: Proof) -> tuple[str, ...]:
         """The declarations of a bound of which no run sees anything, where that matters."""
         assert self.form is not None
         if self.form.ends(holder, scope):
@@ -419,23 +428,20 @@ def _holds_values(aggregation: Aggregation, below: Relation) -> bool:
     return aggregation.distinct
 
 
-Option = tuple[Bound, Proof, Theory]
-
-
-def _option(bound: Bound, proof: Proof, theory: Theory = Theory.WINDOWS) -> Option:
+def _option(bound: Bound, proof: Proof, theory: Theory = Theory.WINDOWS) -> TheoryBound:
     return bound, proof, theory
 
 
-def _ended(end: Ending, what: str, scaled: Bound | None = None) -> Option:
+def _ended(end: Ending, what: str, scaled: Bound | None = None) -> TheoryBound:
     """What is kept until changes end."""
     bound = end.open if scaled is None or scaled.size == 1 else times((end.open, scaled))
-    if end.by_time and bound.kind is Kind.WINDOW:
-        bound = Bound(Kind.WINDOW, f"what is open in {bound.words}", bound.size)
+    if end.by_time and bound.kind is BoundKind.WINDOW:
+        bound = Bound(BoundKind.WINDOW, f"what is open in {bound.words}", bound.size)
     steps = tuple(Proof(step) for step in end.steps)
     return bound, Proof(f"{what} ends", "theorem 3 of punctuation safety", end.leans_on, steps), Theory.PUNCTUATION
 
 
-def _state(holder: Holder, stream: str | None, bound: Bound, proof: Proof, scope: str) -> State:
+def _state(holder: StatefulOperator, stream: str | None, bound: Bound, proof: Proof, scope: str) -> State:
     return State(holder, stream, bound, Theory.WINDOWS, proof, scope)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Arithmetic, Column, Comparator, Compare, Expr, Operator, columns
 from penstock.algebra.functions import AggregateFunction
-from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
@@ -43,12 +43,12 @@ from penstock.closing.contents import appends_only
 from penstock.closing.finite import truths
 from penstock.register import arithmetic
 from penstock.register.constant_synopses import ConstantSynopses, Needs
-from penstock.register.states import Holder, State
+from penstock.register.states import State, StatefulOperator
 from penstock.register.witness_rows import Combination, RowMaker, WitnessRow, from_zero, is_seen, plain
 from penstock.register.witness_values import changing_extreme, moving_value
 from penstock.types import TimeUnit
 
-_JOINS = (Holder.JOIN, Holder.SEMI_JOIN, Holder.ANTI_JOIN)
+_JOINS = (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +105,26 @@ class _Making:
     asked: int
 
     def attempts(self) -> Iterator[Iterable[WitnessRow]]:
-        waits = self.state.holder in (*_JOINS, Holder.WINDOW)
+        waits = self.state.holder in (*_JOINS, StatefulOperator.WINDOW)
         for shown in _shown(_Shown(self.relation, frozenset(self.relation.schema))):
             match self.state.holder, shown.node:
                 case _, (Join() | SemiJoin() | AntiJoin()) as node if waits:
                     yield moving_value(node, self.state, self.size)
                     yield self._joined(shown)
-                case Holder.JOIN, Distinct(below):
+                case StatefulOperator.JOIN, Distinct(below):
                     yield self._joined_once(below)
-                case Holder.AGGREGATE_VALUES, Aggregate() as node if self._is_own(node):
+                case StatefulOperator.AGGREGATE_VALUES, Aggregate() as node if self._is_own(node):
                     yield changing_extreme(node, shown.read, self.size)
                     yield self._keyed(node.input, _keys(node))
-                case Holder.GROUP_BY, Aggregate() as node if self._is_own(node):
+                case StatefulOperator.GROUP_BY, Aggregate() as node if self._is_own(node):
                     yield self._keyed(node.input, _keys(node))
-                case Holder.DISTINCT, Distinct(below) as node if self._is_own(node):
+                case StatefulOperator.DISTINCT, Distinct(below) as node if self._is_own(node):
                     yield self._keyed(below, frozenset(below.schema))
-                case Holder.WINDOW, (Window() | Select(Window())) as node if shown.keys is None:
+                case StatefulOperator.WINDOW, (Window() | Select(Window())) as node if shown.keys is None:
                     yield self._partitioned(node)
-                case Holder.SET_OPERATION, SetOp() as node if self._is_own(node):
+                case StatefulOperator.SET_OPERATION, SetOp() as node if self._is_own(node):
                     yield self._two_sided(node)
-                case Holder.RSTREAM, node if node is self.relation:
+                case StatefulOperator.RSTREAM, node if node is self.relation:
                     yield self._given_again(node)
 
     def _is_own(self, node: Relation) -> bool:
@@ -168,7 +168,7 @@ class _Making:
         read = [o.expr for o in below.outputs] if isinstance(below, Project) else below.schema
         needs = Needs(frozenset(c for c in read if isinstance(c, Column)), (), distinct=True)
         judgement = ConstantSynopses(node, block_of(node), needs).judgement
-        if not isinstance(judgement, arithmetic.Unbounded) or judgement.witness is None:
+        if not isinstance(judgement, arithmetic.UnboundedMemory) or judgement.witness is None:
             return
         family = judgement.witness.family(self.size)
         every = frozenset(range(self.size))
@@ -408,7 +408,7 @@ def _tells_items(kept: Operand, own: set[Column], shown: _Shown, block: Block) -
     That is its partition, the results that have it, and where any row would do, as on the right of a semi-join, that
     what follows finds this one.
     """
-    pairs = [{view.left, view.right} for view in map(classify, block.predicates) if isinstance(view, Equality)]
+    pairs = [{view.left, view.right} for view in map(classify, block.predicates) if isinstance(view, ColumnEquality)]
     equal = set(own)
     for _ in pairs:
         equal = equal.union(*(pair for pair in pairs if pair & equal))

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, IsNull, Or, Value
-from penstock.algebra.predicates import Bound, Difference, Equality, View, classify
+from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, PredicateView, classify
 from penstock.algebra.relations import Stream
 from penstock.closing.finite import intervals
 from penstock.types import Kind, Type
@@ -118,37 +118,37 @@ def plain(predicate: Expr) -> Expr:
 def is_seen(predicate: Expr) -> bool:
     """Whether rows can be made that satisfy a predicate."""
     match classify(predicate):
-        case Bound(column, op, value):
+        case ColumnBound(column, op, value):
             number = isinstance(value, int | float | Decimal)
             return op is Comparator.EQ or (number and column.type.kind not in (Kind.STRING, Kind.BINARY))
-        case Difference(op=op):
+        case ColumnDifference(op=op):
             return op is not Comparator.NE
-        case Equality():
+        case ColumnEquality():
             return True
     return False
 
 
-def _columns(view: View) -> tuple[Column, ...]:
-    return (view.column,) if isinstance(view, Bound) else (view.left, view.right)
+def _columns(view: PredicateView) -> tuple[Column, ...]:
+    return (view.column,) if isinstance(view, ColumnBound) else (view.left, view.right)
 
 
 def _time(value: Hashable) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _dense_intervals(views: Iterable[View]) -> dict[Column, tuple[Fraction | None, Fraction | None]]:
+def _dense_intervals(views: Iterable[PredicateView]) -> dict[Column, tuple[Fraction | None, Fraction | None]]:
     """The bounds of doubles and decimals, which equalities share; a class that is equal to a constant has none."""
     views = list(views)
     low: dict[Column, Fraction] = {}
     high: dict[Column, Fraction] = {}
     for view in views:
         match view:
-            case Bound(column, op, float() | Decimal() | int() as value) if column.type.kind in _DENSE:
+            case ColumnBound(column, op, float() | Decimal() | int() as value) if column.type.kind in _DENSE:
                 if op in (Comparator.GT, Comparator.GE, Comparator.EQ):
                     low[column] = max(low.get(column, Fraction(value)), Fraction(value))
                 if op in (Comparator.LT, Comparator.LE, Comparator.EQ):
                     high[column] = min(high.get(column, Fraction(value)), Fraction(value))
-    pairs = [view for view in views if isinstance(view, Equality)]
+    pairs = [view for view in views if isinstance(view, ColumnEquality)]
     for _ in pairs:
         for pair in pairs:
             for one, other in ((pair.left, pair.right), (pair.right, pair.left)):
@@ -178,14 +178,14 @@ def _between(bounds: tuple[Fraction | None, Fraction | None], number: int, type_
     return (Decimal(value.numerator) / Decimal(value.denominator)).quantize(unit)
 
 
-def _is_true(view: View, values: Mapping[Column, Hashable]) -> bool:
+def _is_true(view: PredicateView, values: Mapping[Column, Hashable]) -> bool:
     """Whether a view holds of values; of columns that are not there, it may."""
     match view:
-        case Bound(column, op, value):
+        case ColumnBound(column, op, value):
             return column not in values or _compared(values[column], op, value)
-        case Equality(left, right):
+        case ColumnEquality(left, right):
             return not {left, right} <= values.keys() or values[left] == values[right]
-        case Difference(left, right, op, constant):
+        case ColumnDifference(left, right, op, constant):
             if not {left, right} <= values.keys():
                 return True
             one, other = values[left], values[right]

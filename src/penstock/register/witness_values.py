@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from penstock.algebra.expressions import Column, Comparator
 from penstock.algebra.functions import AggregateFunction
-from penstock.algebra.predicates import Difference, Equality, classify
+from penstock.algebra.predicates import ColumnDifference, ColumnEquality, classify
 from penstock.algebra.relations import Aggregate, Aggregation, AntiJoin, Join, SemiJoin, Stream, Unbounded, Window
 from penstock.register.states import State
 from penstock.register.witness_rows import RowMaker, WitnessRow
@@ -89,7 +89,7 @@ def _source(value: Aggregate, on: object, kept: Stream) -> tuple[Stream | None, 
     if not isinstance(below, Window) or not isinstance(below.spec, Unbounded):
         return None, None
     view = classify(on)  # type: ignore[arg-type]
-    compared = {view.left, view.right} if isinstance(view, Equality | Difference) else set()
+    compared = {view.left, view.right} if isinstance(view, ColumnEquality | ColumnDifference) else set()
     found = next((a for a in value.aggregations if a.column in compared), None)
     if found is None or found.distinct or below.stream.name.lower() == kept.name.lower():
         return None, None
@@ -103,9 +103,9 @@ def _source(value: Aggregate, on: object, kept: Stream) -> tuple[Stream | None, 
 def _passed(view: object, kept: Stream, rising: bool) -> tuple[Column, int] | None:
     """The column that is compared, and how far above n it lies if the predicate turns between n and n + 1."""
     match view:
-        case Equality(left, right):
+        case ColumnEquality(left, right):
             column, op, constant = (left, Comparator.EQ, 0) if left in kept.schema else (right, Comparator.EQ, 0)
-        case Difference(left, right, op, constant):
+        case ColumnDifference(left, right, op, constant):
             column = left
             if left not in kept.schema:
                 column, op, constant = right, op.mirrored, -constant

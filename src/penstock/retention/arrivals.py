@@ -19,13 +19,13 @@ from penstock.synopsis.memory import Ints
 _NONE = np.zeros(0, np.int64)
 
 #: Of each input of a join the rows that come in a step: as they arrive, or as they go into its window.
-Rows = Mapping[int, Deltas | Events]
+ArrivingRows = Mapping[int, Deltas | Events]
 
 
 class Arrivals:
     """The same by the values that they have of the join's variables. A NULL joins nothing."""
 
-    def __init__(self, rows: Rows, core: IndexedInputs) -> None:
+    def __init__(self, rows: ArrivingRows, core: IndexedInputs) -> None:
         self._rows = {n: own.weighing() if isinstance(own, Deltas) else own for n, own in rows.items()}
         self._times = {n: own.ts for n, own in rows.items() if isinstance(own, Deltas)}
         self.core = core

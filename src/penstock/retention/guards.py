@@ -15,7 +15,7 @@ from penstock.retention.monitors import values_text, violation
 from penstock.synopsis.deltas import Deltas, part_of_rows, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Scope
-from penstock.synopsis.punctuated import Punctuated
+from penstock.synopsis.punctuated import PunctuatedValues
 
 
 class Guards:
@@ -29,7 +29,7 @@ class Guards:
         self._counts = scan.counts
         self._rejected = memory.array("rejected", 1)[:1]
         self._known = [
-            Punctuated(memory.scope("guard", n), row_width(len(guard.places)), guard.lifespan)
+            PunctuatedValues(memory.scope("guard", n), row_width(len(guard.places)), guard.lifespan)
             for n, guard in enumerate(guards)
         ]
 

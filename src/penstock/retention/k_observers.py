@@ -17,7 +17,7 @@ from penstock.kernels.rising import STAMP, VALUE, above, passed_by, rise
 from penstock.retention.arrivals import Arrivals
 from penstock.retention.closing_state import ClosingState
 from penstock.synopsis.evidence import MISSING
-from penstock.synopsis.firsts import ALL, Firsts, Keys, Reference
+from penstock.synopsis.firsts import ALL, Firsts, Keys, ReferredPlaces
 from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.recent import THIN, WHOLE, Recent
 
@@ -283,7 +283,7 @@ def _observed(rows: int, keys: Ints, times: Ints, since: _Since, counts_itself: 
 
 
 def _referred(
-    monitor: OfReference, rows: Arrivals, targets: Keys, times: Ints, found: Reference, closing_state: ClosingState
+    monitor: OfReference, rows: Arrivals, targets: Keys, times: Ints, found: ReferredPlaces, closing_state: ClosingState
 ) -> Observed:
     """What rows require that are referred to."""
     clocks = closing_state.clock_before(monitor.ticks, times[found.places])

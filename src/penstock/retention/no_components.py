@@ -44,7 +44,7 @@ PANE = 1000
 #: What a choice goes by: whether keys are not kept, since which clock it is counted, how many rows would have waited
 #: since then, summed over the rows that came, and k when it was last chosen.
 _NOT_KEPT, _BEGAN, _WAITED, _K = range(4)
-Closer = InTime | ByOrder | ByCluster
+NoCloser = InTime | ByOrder | ByCluster
 
 
 class NoComponents:
@@ -156,7 +156,7 @@ class NoComponents:
             needless |= starts < left.until()
         return needless
 
-    def _is_closed(self, number: int, closer: Closer, rule: ByNo, keys: Ints, starts: Ints) -> Bools:
+    def _is_closed(self, number: int, closer: NoCloser, rule: ByNo, keys: Ints, starts: Ints) -> Bools:
         clock = self._closing.clocks[self._closing.clock_of(number)]
         closed = np.zeros(len(keys), np.bool_)
         match closer:
@@ -180,7 +180,7 @@ def _name(node: PhysicalJoin, rule: ByNo) -> str:
     return f"{columns[0].scope}: No of ({', '.join(column.name for column in columns)})"
 
 
-def _closers(node: PhysicalJoin, rule: ByNo, asking: int) -> Iterator[tuple[int, Closer]]:
+def _closers(node: PhysicalJoin, rule: ByNo, asking: int) -> Iterator[tuple[int, NoCloser]]:
     """The rules that say when an input brings no more rows that ask for a key."""
     for number, other in enumerate(node.rules):
         match other:

@@ -26,7 +26,7 @@ from penstock.retention.notification import Notification, OfKeys
 from penstock.retention.purge_queue import PurgeQueue
 from penstock.retention.purge_tables import PurgeTables
 from penstock.retention.retained_join import RetainedJoin
-from penstock.retention.rows import Rows, by_input, in_one
+from penstock.retention.rows import SlotsByInput, by_input, in_one
 from penstock.retention.windows import PurgeableWindow
 from penstock.synopsis.memory import Ints
 from penstock.synopsis.store import BySlot
@@ -95,7 +95,7 @@ class PendingRows:
         """Whether some row may wait for a key by a rule."""
         return bool(len(self._watches) or self._notification.by_key[number])
 
-    def notify_partners(self, gone: Rows) -> None:
+    def notify_partners(self, gone: SlotsByInput) -> None:
         """Rows are gone at a time that was not known before: those that join them may have waited for that.
 
         A row that waits because of a row that another one joins is examined later: when it is twice as old.
@@ -106,7 +106,7 @@ class PendingRows:
         """Makes candidates of rows, those of inputs that may drop some."""
         self._queue.examine(by_input(inputs, slots, self._notification.examined))
 
-    def take(self) -> tuple[Rows, Rows]:
+    def take(self) -> tuple[SlotsByInput, SlotsByInput]:
         """The candidates, and the rows that are to be dropped unexamined; none of them is queued any more."""
         taken = {number: self._take(number) for number in self._queue.numbers}
         candidates = {number: taken[number][0] for number in self._notification.examined}
@@ -117,7 +117,7 @@ class PendingRows:
         waits = self._waits(number) if is_waiting else NO_WAITS
         return self._queue.take(number, waits, self._tables.clocks()[: waits.shape[1]])
 
-    def examined(self, candidates: Rows, tables: kernel.Tables, rules: kernel.Rules) -> dict[int, Ints]:
+    def examined(self, candidates: SlotsByInput, tables: kernel.Tables, rules: kernel.Rules) -> dict[int, Ints]:
         """Those of the candidates that can be dropped; the others wait."""
         gone, unsure = {}, {}
         for number, slots in candidates.items():
@@ -139,7 +139,7 @@ class PendingRows:
             return examine_star(slots, self._stars[number], tables, rules, address(self._waits(number)))
         return slots[:0], slots
 
-    def followed(self, candidates: Rows, tables: kernel.Tables, rules: kernel.Rules) -> Rows:
+    def followed(self, candidates: SlotsByInput, tables: kernel.Tables, rules: kernel.Rules) -> SlotsByInput:
         """Those of the candidates that can be dropped, by the rows that they join; the others wait."""
         inputs, slots = in_one(candidates)
         if not len(slots):
@@ -152,7 +152,7 @@ class PendingRows:
         self._watches.add(hashes, inputs[watching], slots[watching], capacities)
         return by_input(inputs[gone], slots[gone], candidates)
 
-    def unwatch(self, gone: Rows) -> None:
+    def unwatch(self, gone: SlotsByInput) -> None:
         """Takes rows that are dropped unexamined from the watch list."""
         if len(self._watches):
             self._watches.drop(*in_one(gone), self._join.capacities())

@@ -16,7 +16,7 @@ from penstock.kernels.sets import among, distinct
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.code_owners import CodeOwner
 from penstock.retention.retained_join import RetainedJoin
-from penstock.retention.rows import Rows
+from penstock.retention.rows import SlotsByInput
 from penstock.synopsis.evidence import MISSING, Evidence
 from penstock.synopsis.memory import Ints
 
@@ -89,7 +89,7 @@ class PunctuationPurge:
             if number == rule:
                 counted.note(keys, self._closing.clock_after(referred.ticks, times))
 
-    def gone(self, rows: Rows) -> None:
+    def gone(self, rows: SlotsByInput) -> None:
         """Rows are dropped; their values are still there until the step ends."""
         if self._rules:
             for number, slots in rows.items():

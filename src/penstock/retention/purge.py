@@ -31,7 +31,7 @@ from penstock.retention.purge_schedule import PurgeSchedule
 from penstock.retention.purge_tables import PurgeTables, wanted_variables
 from penstock.retention.rejection import Rejection
 from penstock.retention.retained_join import RetainedJoin
-from penstock.retention.rows import Rows, by_input, in_one
+from penstock.retention.rows import SlotsByInput, by_input, in_one
 from penstock.retention.spill import NotifiedRows, Spill
 from penstock.retention.stamps import Stamps
 from penstock.retention.wait_timeout import WaitTimeout
@@ -234,12 +234,12 @@ class Purge:
             is_absent = self._join.inputs.visibility(number)[arrived] == 0
             self._windows[number].forget(np.setdiff1d(arrived[is_absent], left))
 
-    def _drop_unexamined(self, gone: Rows) -> None:
+    def _drop_unexamined(self, gone: SlotsByInput) -> None:
         """Drops rows, whatever may join them."""
         self._pending.unwatch(gone)
         self._drop(gone)
 
-    def _drop(self, gone: Rows, *, examines_again: bool = True) -> None:
+    def _drop(self, gone: SlotsByInput, *, examines_again: bool = True) -> None:
         """Takes rows from the join. If others will be examined in this step, they are notified."""
         self._punctuations.gone(gone)
         for number, slots in gone.items():
@@ -258,7 +258,7 @@ class Purge:
     def _begin(self) -> None:
         self._released: dict[int, list[Ints]] = {number: [] for number in self._windows}
 
-    def _spill_probable(self, gone: Rows, tables: kernel.Tables, spill: Spill) -> None:
+    def _spill_probable(self, gone: SlotsByInput, tables: kernel.Tables, spill: Spill) -> None:
         """Spills those of the rows that are dropped which only the probable rules let go."""
         rules = self._tables.rules(without=self.node.probable)
         inputs, slots = in_one(gone)

@@ -12,7 +12,7 @@ import numpy as np
 from penstock.kernels.clock_waits import all_closed, new_closed
 from penstock.kernels.purge_queue import DROP, EXAMINE, due, mark_new
 from penstock.retention.retained_join import RetainedJoin
-from penstock.retention.rows import Rows
+from penstock.retention.rows import SlotsByInput
 from penstock.synopsis.events import Events
 from penstock.synopsis.memory import Int32s, Ints
 from penstock.synopsis.store import Int32BySlot
@@ -35,7 +35,7 @@ class PurgeQueue:
         if number in self.numbers:
             mark_new(events.slots, self._marks(number))
 
-    def examine(self, rows: Rows) -> None:
+    def examine(self, rows: SlotsByInput) -> None:
         for number, slots in rows.items():
             if number in self.numbers:
                 marks = self._marks(number)

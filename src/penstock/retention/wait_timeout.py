@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from penstock.retention.retained_join import RetainedJoin
-from penstock.retention.rows import Rows
+from penstock.retention.rows import SlotsByInput
 from penstock.synopsis.events import Some
 from penstock.synopsis.memory import Ints
 
@@ -27,7 +27,7 @@ class WaitTimeout:
         """How many rows were dropped."""
         return int(self._count[0])
 
-    def late(self, now: int) -> Rows:
+    def late(self, now: int) -> SlotsByInput:
         """The rows that are dropped now."""
         late: dict[int, Ints] = {}
         for number in self._inputs:

@@ -41,7 +41,7 @@ def comments(text: str, tokens: Sequence[Token]) -> list[Comment]:
     return found
 
 
-class Layout:
+class StatementLayout:
     """A statement's new form: its text, and which tokens its lines start and end with."""
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
@@ -61,7 +61,7 @@ class Layout:
     def line(self, offset: int) -> int:
         return bisect_left(self._breaks, offset)
 
-    def with_comments(self, placed: Placed) -> str:
+    def with_comments(self, placed: PlacedComments) -> str:
         above = {self.line(self.tokens[place].start): texts for place, texts in placed.above.items()}
         behind = {self.line(self.tokens[place].end): texts for place, texts in placed.behind.items()}
         lines: list[str] = []
@@ -73,19 +73,19 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedComments:
     """Comments by the token that starts the line below them, and by the one that ends the line before them."""
 
     above: Mapping[int, Sequence[str]]
     behind: Mapping[int, Sequence[str]]
 
-    def fit(self, layout: Layout) -> bool:
+    def fit(self, layout: StatementLayout) -> bool:
         """Whether lines of a layout start and end with these tokens, too."""
         starts, ends = set(layout.firsts.values()), set(layout.lasts.values())
         return self.above.keys() <= starts and self.behind.keys() <= ends
 
 
-def place_comments(layout: Layout, old: Sequence[Token], inside: Iterable[Comment]) -> Placed:
+def place_comments(layout: StatementLayout, old: Sequence[Token], inside: Iterable[Comment]) -> PlacedComments:
     """Where the comments of a statement's old form go in its new one. Their `before` counts the `old` tokens."""
     above: dict[int, list[str]] = defaultdict(list)
     behind: dict[int, list[str]] = defaultdict(list)
@@ -98,7 +98,7 @@ def place_comments(layout: Layout, old: Sequence[Token], inside: Iterable[Commen
             above[layout.line(token.start)].append(comment.text)
     for line in [line for line, texts in behind.items() if not _fit_behind(texts)]:
         above[line] += behind.pop(line)
-    return Placed(
+    return PlacedComments(
         {layout.firsts[line]: texts for line, texts in above.items()},
         {layout.lasts[line]: texts for line, texts in behind.items()},
     )

@@ -13,7 +13,7 @@ from penstock.catalog import Catalog
 from penstock.errors import Span
 from penstock.sql.diagnostics import Diagnostics, TooLarge, tree_span
 from penstock.sql.refused import PER_GROUPING
-from penstock.sql.scope import Names
+from penstock.sql.scope import UniqueNames
 from penstock.sql.syntax import Tree
 
 #: Views that read views twice grow with the power of two.
@@ -33,7 +33,7 @@ class CommonTable:
 class Environment:
     catalog: Catalog
     diagnostics: Diagnostics
-    names: Names = field(default_factory=Names)
+    names: UniqueNames = field(default_factory=UniqueNames)
     common: Mapping[str, CommonTable] = field(default_factory=dict)
     #: Names whose declarations failed, in lower case.
     broken: frozenset[str] = frozenset()
@@ -68,7 +68,7 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundRelation:
     """A relation and the names under which the user sees its columns, which may repeat."""
 
     relation: Relation

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.catalog import Connector, Inferred, Within, WithinRows, inferred_text, rate_text
 from penstock.errors import Source, SqlErrors
-from penstock.sql.comments import Comment, Layout, comments, place_comments
+from penstock.sql.comments import Comment, StatementLayout, comments, place_comments
 from penstock.sql.generator import QueryGenerator, TallGenerator
 from penstock.sql.statements import DIALECT, parse_script
 from penstock.sql.syntax import (
@@ -108,8 +108,8 @@ def _block(statement: Statement, old: Sequence[Token], inside: Sequence[Comment]
     return (compact if placed.fit(compact) else tall).with_comments(placed)
 
 
-def _layout(text: str) -> Layout:
-    return Layout(text, DIALECT.tokenize(text))
+def _layout(text: str) -> StatementLayout:
+    return StatementLayout(text, DIALECT.tokenize(text))
 
 
 def _statement(statement: Statement, tall: bool) -> str:

@@ -16,7 +16,7 @@ from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
 from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
 from penstock.sql.context import Context, Refusal
 from penstock.sql.diagnostics import Consequence, Diagnostics, counted, tree_span
-from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
+from penstock.sql.environment import BoundRelation, CommonTable, Environment, refuse_others
 from penstock.sql.operations import compare
 from penstock.sql.scalars import bind_predicate
 from penstock.sql.scope import Item, Scope
@@ -24,7 +24,7 @@ from penstock.sql.sources import bind_stream, bind_table, refuse_window, unknown
 from penstock.sql.syntax import Tree
 
 #: Binds a subquery: its tree, the scope for its columns, and what it is bound in.
-BindSubquery = Callable[[Tree, str, Environment], Bound]
+BindDerivedTable = Callable[[Tree, str, Environment], BoundRelation]
 
 _NO_AGGREGATE_IN_ON = Refusal("ON joins rows and has no aggregate", "aggregate in a subquery of FROM, and join that")
 _NO_SUBQUERY_IN_ON = Refusal("ON joins rows and has no subquery", "put the condition into WHERE")
@@ -33,7 +33,7 @@ _NO_SUBQUERY_IN_ON = Refusal("ON joins rows and has no subquery", "put the condi
 _NOT_ALIASES = frozenset({"GROUP", "ORDER", "WHERE", "HAVING", "LIMIT", "ON", "ALLOW", "WINDOW", "RANGE", "ROWS"})
 
 
-def bind_from(tree: exp.Select, scope: Scope, env: Environment, subquery: BindSubquery) -> Relation:
+def bind_from(tree: exp.Select, scope: Scope, env: Environment, subquery: BindDerivedTable) -> Relation:
     """The relation of a FROM clause; its items go into `scope`."""
     from_ = tree.args.get("from_")
     if from_ is None:
@@ -49,7 +49,7 @@ def bind_from(tree: exp.Select, scope: Scope, env: Environment, subquery: BindSu
 class _FromClause:
     """The joins of one FROM while they are gathered."""
 
-    def __init__(self, scope: Scope, env: Environment, subquery: BindSubquery) -> None:
+    def __init__(self, scope: Scope, env: Environment, subquery: BindDerivedTable) -> None:
         self._scope = scope
         self._env = env
         self._subquery = subquery

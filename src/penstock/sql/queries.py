@@ -37,11 +37,11 @@ from penstock.sql.context import NO_AGGREGATE, Context, Refusal
 from penstock.sql.diagnostics import TooLarge, counted, did_you_mean, listed
 from penstock.sql.dialect import StreamList
 from penstock.sql.emission import check_on_close
-from penstock.sql.environment import Bound, CommonTable, Environment, refuse_others
+from penstock.sql.environment import BoundRelation, CommonTable, Environment, refuse_others
 from penstock.sql.from_clause import bind_from
 from penstock.sql.grouping import Grouping, bind_keys, has_aggregate
 from penstock.sql.scalars import bind_scalar
-from penstock.sql.scope import Names, Scope
+from penstock.sql.scope import Scope, UniqueNames
 from penstock.sql.statements import DIALECT
 from penstock.sql.syntax import Tree
 from penstock.sql.zone import current_zone
@@ -98,7 +98,7 @@ NOTHING_AROUND = Around()
 
 def bind_query(
     tree: Tree, label: str, env: Environment, around: Around = NOTHING_AROUND, outermost: bool = False
-) -> Bound:
+) -> BoundRelation:
     """A query whose columns get the scope `label`."""
     env = _with_common_tables(tree, env)
     if isinstance(tree, exp.Subquery):
@@ -139,11 +139,11 @@ def _with_common_tables(tree: Tree, env: Environment) -> Environment:
     read = {table.name.lower() for table in tree.find_all(exp.Table)}
     for name in sorted(own - read):  # nobody else would see what is wrong with it
         with env.diagnostics.gathering():
-            bind_query(common[name].query, name, replace(env, common=common[name].before, names=Names()))
+            bind_query(common[name].query, name, replace(env, common=common[name].before, names=UniqueNames()))
     return replace(env, common=common)
 
 
-def _bind_set_operation(tree: exp.SetOperation, label: str, env: Environment, around: Around) -> Bound:
+def _bind_set_operation(tree: exp.SetOperation, label: str, env: Environment, around: Around) -> BoundRelation:
     refuse_others(tree, {"this", "expression", "distinct", "with_"}, env)
     left = bind_query(tree.this, env.names.fresh("left"), env, around)
     right = bind_query(tree.expression, env.names.fresh("right"), env, around)
@@ -162,7 +162,7 @@ def _bind_set_operation(tree: exp.SetOperation, label: str, env: Environment, ar
     schema = _columns(label, left.names, tuple(types_))
     env.note_place(label, tree)
     left_, right_ = (_cast_columns(side.relation, schema, env) for side in (left, right))
-    return Bound(SetOp(op, not tree.args.get("distinct"), left_, right_, schema), left.names)
+    return BoundRelation(SetOp(op, not tree.args.get("distinct"), left_, right_, schema), left.names)
 
 
 def _cast_columns(relation: Relation, schema: tuple[Column, ...], env: Environment) -> Relation:
@@ -200,7 +200,7 @@ _NO_AGGREGATE_IN_WHERE = Refusal(
 _SELECT_PARTS = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"}
 
 
-def _bind_select(tree: exp.Select, label: str, env: Environment, around: Around, outermost: bool) -> Bound:
+def _bind_select(tree: exp.Select, label: str, env: Environment, around: Around, outermost: bool) -> BoundRelation:
     items, distinct = _select_items(tree, env, outermost)
     scope = Scope(outer=around.scope, closed_because=around.closed_because)
     source = bind_from(tree, scope, env, _derived(scope))
@@ -222,7 +222,7 @@ def _bind_select(tree: exp.Select, label: str, env: Environment, around: Around,
     names = tuple(name for name, _ in outputs)
     schema = _columns(label, names, tuple(expr.type for _, expr in outputs))
     projected = Project(relation, tuple(Output(c, expr) for c, (_, expr) in zip(schema, outputs, strict=True)))
-    return Bound(Distinct(projected) if distinct else projected, names)
+    return BoundRelation(Distinct(projected) if distinct else projected, names)
 
 
 def _bind_grouped(
@@ -285,7 +285,7 @@ def _as_it_is(expr: Expr, place: Tree) -> Expr:
     return expr
 
 
-def _derived(scope: Scope) -> Callable[[Tree, str, Environment], Bound]:
+def _derived(scope: Scope) -> Callable[[Tree, str, Environment], BoundRelation]:
     """Binds subqueries of FROM, which do not see the entries beside them."""
     around = Around(scope, "a subquery in FROM sees only its own FROM")
     return lambda tree, label, env: bind_query(tree, label, env, around)

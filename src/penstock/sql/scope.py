@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from penstock.algebra.expressions import Column
 
 
-class Names:
+class UniqueNames:
     """Gives out names for occurrences and subqueries that are unique in one query: b, b_2, b_3."""
 
     def __init__(self) -> None:

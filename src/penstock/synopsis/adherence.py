@@ -22,7 +22,7 @@ _FEW = 16
 
 
 @dataclass(slots=True)
-class Required:
+class RequiredK:
     """How many rows require which k."""
 
     rows: int = 0
@@ -44,7 +44,7 @@ class Required:
     def most(self, broken: int) -> int | None:
         """A k that all rows but at most so many adhere to: one that a row requires, less than 1/64 above the least.
 
-        >>> required = Required()
+        >>> required = RequiredK()
         >>> required.observe(np.array([0, 3, kernels.NONE, 9, kernels.BEYOND]))
         >>> required.most(0), required.most(1), required.most(2), required.most(5)
         (None, 9, 3, 0)
@@ -61,8 +61,8 @@ class Adherence:
     """To one constraint: k in rows, and in microseconds."""
 
     def __init__(self) -> None:
-        self.rows = Required()
-        self.time = Required()
+        self.rows = RequiredK()
+        self.time = RequiredK()
 
     def note(self, rows: Ints, spans: Ints) -> None:
         self.rows.observe(rows)
@@ -89,7 +89,7 @@ class TooManyValues(Exception):
 
 
 @dataclass(slots=True)
-class Room:
+class DigestRoom:
     """Words that are left for digests; many may take of one room."""
 
     words: int
@@ -109,7 +109,7 @@ class ClusteredAdherence(Adherence):
     When another comes, `observe` raises TooManyValues, and nothing more can be said.
     """
 
-    def __init__(self, most: int, width: int, room: Room) -> None:
+    def __init__(self, most: int, width: int, room: DigestRoom) -> None:
         super().__init__()
         size = most + 1
         self._keys = np.zeros((size + 1, width), np.int64)

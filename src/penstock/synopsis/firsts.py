@@ -37,7 +37,7 @@ class Keys(NamedTuple):
         return Keys(values, row_hashes(values, np.arange(len(values)), np.arange(values.shape[1])))
 
 
-class Reference(NamedTuple):
+class ReferredPlaces(NamedTuple):
     """Which rows are referred to, since when, and by how many."""
 
     places: Ints
@@ -68,7 +68,7 @@ class Firsts(Evidence):
             self._take(fresh, taken)
         return found
 
-    def refer(self, keys: Keys, words: Ints, to: Keys, is_key: bool, oldest: int) -> tuple[Reference, Ints]:
+    def refer(self, keys: Keys, words: Ints, to: Keys, is_key: bool, oldest: int) -> tuple[ReferredPlaces, Ints]:
         """Rows with these keys and words, which refer to others, and those that they refer `to`, which come with them.
 
         If what is referred to is a key, the rows that refer to it are forgotten: nothing more arrives for them. Gives
@@ -92,7 +92,9 @@ class Firsts(Evidence):
             self.forget(known[known >= 0])
         since, partners = since[firsts[:some]], partners[firsts[:some]]
         found = since != MISSING
-        return Reference(places[:some][found], since[found], partners[found]), kept[max(0, count - self._most) : count]
+        return ReferredPlaces(places[:some][found], since[found], partners[found]), kept[
+            max(0, count - self._most) : count
+        ]
 
     @property
     def sampled_before(self) -> int:

@@ -24,7 +24,7 @@ from penstock.synopsis.memory import Int32s, Ints, Scope
 from penstock.synopsis.store import Int32BySlot, RowStore
 
 #: An input and some of its columns.
-Columns = tuple[int, tuple[int, ...]]
+IndexColumns = tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class IndexedInputs:
         self,
         memory: Scope,
         inputs: tuple[JoinInput, ...],
-        indexed: Iterable[Columns],
+        indexed: Iterable[IndexColumns],
         *,
         has_residual: bool,
     ) -> None:
@@ -58,9 +58,9 @@ class IndexedInputs:
         self._visibility = [
             Int32BySlot(memory.scope("input", n), "visibility", source.store) for n, source in enumerate(inputs)
         ]
-        self._places: dict[Columns, Ints] = {}
+        self._places: dict[IndexColumns, Ints] = {}
         #: By input and columns. Retention counts on those that are there from the start.
-        self._indexes: dict[Columns, Index] = {}
+        self._indexes: dict[IndexColumns, Index] = {}
         self._lasting = sorted(set(indexed))
         self._by_owner: list[dict[tuple[int, ...], Index]] = [{} for _ in inputs]
         for owner, columns in self._lasting:
@@ -68,7 +68,7 @@ class IndexedInputs:
             if memory.restored:
                 self._fill(owner, index)
 
-    def keep_indexes(self, probed: Set[Columns]) -> None:
+    def keep_indexes(self, probed: Set[IndexColumns]) -> None:
         """Builds indexes that are missing, between two steps, and drops those that nobody needs any more."""
         for owner, columns in probed - self._indexes.keys():
             self._fill(owner, self._add_index(owner, columns))
@@ -104,7 +104,7 @@ class IndexedInputs:
         """Whether the join has predicates that no index evaluates."""
         return self._has_residual
 
-    def indexes(self) -> list[tuple[Columns, Index]]:
+    def indexes(self) -> list[tuple[IndexColumns, Index]]:
         """The indexes that are there from the start, each with its input and columns."""
         return [(key, self._indexes[key]) for key in self._lasting]
 

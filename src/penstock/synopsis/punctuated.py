@@ -16,7 +16,7 @@ from penstock.synopsis.memory import Ints, Scope
 ROOM, FIRST_PLACES = 1 << 16, 64
 
 
-class Punctuated:
+class PunctuatedValues:
     """Values of so many words, null bits among them. With a lifespan they may come again when it is over."""
 
     def __init__(self, memory: Scope, width: int, lifespan: int | None) -> None:

@@ -20,7 +20,7 @@ MULTIPLICITY = 5
 #: Filters are on values below 100.
 SELECTIVITY = 50
 
-Tables = dict[str, pa.Table]
+StreamTables = dict[str, pa.Table]
 #: A k that stays, or the least and the largest of one that varies.
 K = int | tuple[int, int]
 
@@ -140,7 +140,7 @@ def together(*declared: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(text for one in declared for text in one.get(name, ()))) for name in names}
 
 
-def rids_data(rows: int, k: K, seed: int = 0) -> Tables:
+def rids_data(rows: int, k: K, seed: int = 0) -> StreamTables:
     """FORK with RIDS(k) on both joins."""
     random, counts = np.random.default_rng(seed), FORK.counts(rows)
     ks = _ks(counts["s1"], k)
@@ -155,17 +155,17 @@ def rids_data(rows: int, k: K, seed: int = 0) -> Tables:
     }
 
 
-def ca_data(rows: int, k: K, seed: int = 0) -> Tables:
+def ca_data(rows: int, k: K, seed: int = 0) -> StreamTables:
     """MEETING with CA(k) on both parents, whose rows come after their children: RIDS(0), which is not declared."""
     return _meeting(rows, k, seed, is_ordered=False)
 
 
-def oap_data(rows: int, k: K, seed: int = 0) -> Tables:
+def oap_data(rows: int, k: K, seed: int = 0) -> StreamTables:
     """MEETING with OAP(k) on both parents, whose rows come after their children."""
     return _meeting(rows, k, seed, is_ordered=True)
 
 
-def _meeting(rows: int, k: K, seed: int, is_ordered: bool) -> Tables:
+def _meeting(rows: int, k: K, seed: int, is_ordered: bool) -> StreamTables:
     random, counts = np.random.default_rng(seed), MEETING.counts(rows)
     share = MEETING.shares["s1"]
     parents = {name: clustered(random, _ks(counts["s1"], k), share) for name in ("s1", "s2")}
@@ -175,7 +175,7 @@ def _meeting(rows: int, k: K, seed: int, is_ordered: bool) -> Tables:
     return tables | {"s3": MEETING.table(random, "s3", [names])}
 
 
-def oac_data(rows: int, k: K, seed: int = 0) -> Tables:
+def oac_data(rows: int, k: K, seed: int = 0) -> StreamTables:
     """PAIR with OAC(k) on s2. Rows of s1 come before their child, and after it."""
     random, counts = np.random.default_rng(seed), PAIR.counts(rows)
     parents = np.arange(counts["s1"]) // PAIR.shares["s1"]
@@ -183,7 +183,7 @@ def oac_data(rows: int, k: K, seed: int = 0) -> Tables:
     return {"s1": PAIR.table(random, "s1", [parents]), "s2": PAIR.table(random, "s2", [children])}
 
 
-def ca_oac_data(rows: int, k: int, seed: int = 0) -> Tables:
+def ca_oac_data(rows: int, k: int, seed: int = 0) -> StreamTables:
     """FORK with CA(0) on s1.a, RIDS(0) towards s2, and OAC(k) on s3.b, where a quarter of s1 finds no child (6.17)."""
     random, counts = np.random.default_rng(seed), FORK.counts(rows)
     share, each = FORK.shares["s1"], np.arange(counts["s1"])
@@ -198,7 +198,7 @@ def ca_oac_data(rows: int, k: int, seed: int = 0) -> Tables:
     }
 
 
-def ca_rids_data(rows: int, k: int, clustering: int, seed: int = 0) -> Tables:
+def ca_rids_data(rows: int, k: int, clustering: int, seed: int = 0) -> StreamTables:
     """PAIR_OF_TWO with CA on s1.a, and RIDS(k) (6.18)."""
     random, counts = np.random.default_rng(seed), PAIR_OF_TWO.counts(rows)
     share = PAIR_OF_TWO.shares["s1"]

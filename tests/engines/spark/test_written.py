@@ -15,8 +15,8 @@ from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.listing import listed_files
 from penstock.engines.spark.written import (
     LoggedFile,
-    Results,
     SparkLog,
+    WrittenResults,
     clear_drafts,
     folder_of_cells,
     write_results,
@@ -43,7 +43,7 @@ def in_folder(folder: str | Path) -> list[int]:
 
 def test_the_results_of_a_micro_batch_count_once(spark: SparkSession, tmp_path: Path) -> None:
     folder = str(tmp_path / f"{ODD}.parquet")
-    log = Results(folder, SparkLog(spark, folder))
+    log = WrittenResults(folder, SparkLog(spark, folder))
     for number, value in ((0, 0), (0, 10), (1, 1)):
         log.commit([written(folder, number, value)], number)
     log.commit([], 2)
@@ -52,7 +52,7 @@ def test_the_results_of_a_micro_batch_count_once(spark: SparkSession, tmp_path: 
     assert [table.column("_ts").to_pylist() for table in Committed(Path(folder)).new()] == [[0], [1]]
     # Every tenth log file holds all that came before.
     for number in range(3, 12):
-        Results(folder, SparkLog(spark, folder)).commit([written(folder, number, number)], number)
+        WrittenResults(folder, SparkLog(spark, folder)).commit([written(folder, number, number)], number)
     assert spark.read.parquet(folder).count() == 11
     clear_drafts(folder, QUERY)
     assert not [path for path in Path(folder).iterdir() if path.name.startswith(".") and not path.name.endswith("crc")]
@@ -74,7 +74,7 @@ class KeptLog:
 def test_a_draft_that_a_failed_attempt_left_never_counts(tmp_path: Path) -> None:
     folder, log = str(tmp_path), KeptLog()
     written(folder, 0, 66)
-    Results(folder, log).commit([written(folder, 0, 1)], 0)
+    WrittenResults(folder, log).commit([written(folder, 0, 1)], 0)
     assert in_folder(folder) == [1]
     assert not list((tmp_path / ".drafts").iterdir())
 
@@ -82,11 +82,11 @@ def test_a_draft_that_a_failed_attempt_left_never_counts(tmp_path: Path) -> None
 def test_files_that_were_named_and_not_logged_give_way(tmp_path: Path) -> None:
     """As after a driver that died before the log had them. What is tried again may have results in other cells."""
     folder, log = str(tmp_path), KeptLog()
-    Results(folder, log).commit([written(folder, 0, 0)], 0)
-    died = Results(folder, KeptLog())
+    WrittenResults(folder, log).commit([written(folder, 0, 0)], 0)
+    died = WrittenResults(folder, KeptLog())
     died.commit([written(folder, 1, value, cell) for cell, value in enumerate((66, 67, 68))], 1)
     assert in_folder(folder) == [0, 66, 67, 68]
-    Results(folder, log).commit([written(folder, 1, 1, 1)], 1)
+    WrittenResults(folder, log).commit([written(folder, 1, 1, 1)], 1)
     assert in_folder(folder) == [0, 1]
 
 
@@ -97,7 +97,7 @@ def test_drafts_and_files_of_another_query_are_left_alone(tmp_path: Path) -> Non
     write_results([block], block.schema, folder, other)
     (tmp_path / f"part-{other}.snappy.parquet").touch()
     (tmp_path / "part-00000-12345678-spark.snappy.parquet").touch()
-    Results(folder, log).commit([written(folder, 0, 1)], 0)
+    WrittenResults(folder, log).commit([written(folder, 0, 1)], 0)
     clear_drafts(folder, QUERY)
     assert [path.name.partition(".")[0] for path in (tmp_path / ".drafts").iterdir()] == [other]
     assert len(list(tmp_path.glob("part-*"))) == 3

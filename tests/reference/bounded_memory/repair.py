@@ -9,8 +9,8 @@ from math import ceil
 from penstock.register.arithmetic.closure import Closure, close, closed
 from penstock.register.arithmetic.folding import fold
 from penstock.register.arithmetic.judge import findings
-from penstock.register.arithmetic.judgement import Failure, Missing, Side
-from penstock.register.arithmetic.query import Comparison, Domain, Op, Query
+from penstock.register.arithmetic.judgement import BoundSide, Failure, Missing
+from penstock.register.arithmetic.query import Comparison, ConjunctiveQuery, Domain, Op
 from penstock.register.arithmetic.solution import Solution, solve
 from penstock.register.arithmetic.witness import decode
 
@@ -29,16 +29,16 @@ class Repair:
     distinct: bool = False
 
 
-def repairs(query: Query) -> tuple[Repair, ...]:
+def repairs(query: ConjunctiveQuery) -> tuple[Repair, ...]:
     """Every smallest set of bounds that makes the query bounded, perhaps with DISTINCT; those with fewest bounds first.
 
     A bound is to be read as "by some constant". One for each side of a dense attribute, or of one without an order,
     means that it is to be equal to a constant.
 
-    >>> from penstock.register.arithmetic import Attribute
-    >>> a, b, d = Attribute("S", "a"), Attribute("S", "b"), Attribute("T", "d")
+    >>> from penstock.register.arithmetic import ComparedAttribute
+    >>> a, b, d = ComparedAttribute("S", "a"), ComparedAttribute("S", "b"), ComparedAttribute("T", "d")
     >>> conditions = [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20), Comparison(b, Op.LT, d)]
-    >>> for repair in repairs(Query.over("ST", conditions, [a], distinct=False)):
+    >>> for repair in repairs(ConjunctiveQuery.over("ST", conditions, [a], distinct=False)):
     ...     print(sorted(f"{bound.attribute} {bound.side.value}" for bound in repair.bounds), repair.distinct)
     [] True
     ['S.b above', 'S.b below'] False
@@ -56,7 +56,7 @@ def repairs(query: Query) -> tuple[Repair, ...]:
     return tuple(sorted(found, key=lambda repair: (len(repair.bounds), not repair.distinct)))
 
 
-def _sets(query: Query) -> list[frozenset[Missing]]:
+def _sets(query: ConjunctiveQuery) -> list[frozenset[Missing]]:
     """Smaller sets first: one that fails for some reason is extended by each bound that is missing for that reason."""
     waiting: list[frozenset[Missing]] = [frozenset()]
     seen: set[frozenset[Missing]] = set()
@@ -76,7 +76,7 @@ def _sets(query: Query) -> list[frozenset[Missing]]:
     return sorted(found, key=lambda bounds: (len(bounds), sorted(f"{one.attribute} {one.side}" for one in bounds)))
 
 
-def _failure(query: Query) -> Failure | None:
+def _failure(query: ConjunctiveQuery) -> Failure | None:
     query, _ = fold(query)
     closure = close(query)
     finding = None if closure is None else next(findings(query, closure), None)
@@ -88,7 +88,7 @@ def _extended(bounds: frozenset[Missing], failure: Failure) -> Iterator[frozense
     attributes = dict.fromkeys(missing.attribute for missing in failure.missing)
     attributes |= dict.fromkeys(a for condition in failure.conditions for a in sorted(condition.attributes))
     for attribute in attributes:
-        both = frozenset(Missing(attribute, side) for side in Side)
+        both = frozenset(Missing(attribute, side) for side in BoundSide)
         if attribute.domain is Domain.INTEGER:
             yield from (bounds | {one} for one in both - bounds)
         else:
@@ -99,10 +99,10 @@ def _units(bounds: frozenset[Missing]) -> Iterator[frozenset[Missing]]:
     """The bounds that can be left out by themselves: one, or both of an attribute that is to be equal to a constant."""
     for one in bounds:
         whole = one.attribute.domain is Domain.INTEGER
-        yield frozenset({one}) if whole else frozenset(Missing(one.attribute, side) for side in Side)
+        yield frozenset({one}) if whole else frozenset(Missing(one.attribute, side) for side in BoundSide)
 
 
-def bound(query: Query, bounds: frozenset[Missing]) -> Query:
+def bound(query: ConjunctiveQuery, bounds: frozenset[Missing]) -> ConjunctiveQuery:
     """The query with bounds added, by constants that contradict nothing."""
     closure = close(query)
     matrix = None if closure is None else closed(len(closure.matrix), closure.limits())
@@ -119,4 +119,6 @@ def _bound(closure: Closure, values: Solution, missing: Missing, most: int) -> C
     attribute, node = missing.attribute, closure.node(missing.attribute)
     if attribute.domain is not Domain.INTEGER:
         return Comparison(attribute, Op.EQ, decode(closure, node, values[node]))
-    return Comparison(attribute, Op.LE, most) if missing.side is Side.ABOVE else Comparison(-most, Op.LE, attribute)
+    return (
+        Comparison(attribute, Op.LE, most) if missing.side is BoundSide.ABOVE else Comparison(-most, Op.LE, attribute)
+    )

@@ -4,12 +4,13 @@ The theory itself is `penstock.closing.kconstraints`, which says what is bounded
 chapter: minimal covers, what a run time may do with each row, and for components that nothing bounds, what would
 bound them and input that defeats every plan. Only public parts of the theory are used.
 
->>> from penstock.closing.kconstraints import Column, Equality, JoinQuery, Rids, Rows, Stream
->>> bid = Stream("bid", ("auction", "price"))
->>> item = Stream("item", ("id", "seller"), keys=(frozenset({"id"}),))
->>> join = Equality(Column("bid", "auction"), Column("item", "id"))
->>> in_time = Rids("bid", ("auction",), "item", ("id",), Rows(100))
->>> analysis = analyse(JoinQuery((bid, item), (join,), (in_time,)))
+>>> from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+>>> from penstock.closing.kconstraints import ConstrainedJoin, ConstrainedStream, Rids, RowCount
+>>> bid = ConstrainedStream("bid", ("auction", "price"))
+>>> item = ConstrainedStream("item", ("id", "seller"), keys=(frozenset({"id"}),))
+>>> join = JoinEquality(JoinAttribute("bid", "auction"), JoinAttribute("item", "id"))
+>>> in_time = Rids("bid", ("auction",), "item", ("id",), RowCount(100))
+>>> analysis = analyse(ConstrainedJoin((bid, item), (join,), (in_time,)))
 >>> analysis.is_bounded
 False
 >>> print(analysis["item"].yes)
@@ -22,7 +23,7 @@ rows without end: a row of bid that joins with a row of item may come at any tim
 """
 
 from tests.reference.kconstraints.advice import Lack, Want, WantOrdered, WantRids, WantWindow
-from tests.reference.kconstraints.analysis import Analysis, ComponentBound, StreamVerdict, analyse
+from tests.reference.kconstraints.analysis import Analysis, StreamComponent, StreamVerdict, analyse
 from tests.reference.kconstraints.covers import MinCovers, min_covers
 from tests.reference.kconstraints.handling import Handling, Stored
 from tests.reference.kconstraints.shapes import Shape, is_many_many, shape
@@ -31,13 +32,13 @@ from tests.reference.kconstraints.witness import Row, Witness
 
 __all__ = [
     "Analysis",
-    "ComponentBound",
     "Handling",
     "Lack",
     "MinCovers",
     "Row",
     "Shape",
     "Stored",
+    "StreamComponent",
     "StreamVerdict",
     "Unbounded",
     "Want",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.closing.kconstraints import Bound, Component, JoinQuery
+from penstock.closing.kconstraints import Component, ComponentBound, ConstrainedJoin
 from penstock.closing.kconstraints.components import (
     Situation,
     no_component,
@@ -20,10 +20,10 @@ from tests.reference.kconstraints.unbounded import Unbounded, unbounded_unknown,
 
 
 @dataclass(frozen=True, slots=True)
-class ComponentBound:
+class StreamComponent:
     stream: str
     component: Component
-    bound: Bound | Unbounded
+    bound: ComponentBound | Unbounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class StreamVerdict:
     """The components of a stream, and how to keep them."""
 
     stream: str
-    yes: Bound | Unbounded
-    no: Bound
-    unknown: Bound | Unbounded
+    yes: ComponentBound | Unbounded
+    no: ComponentBound
+    unknown: ComponentBound | Unbounded
     handling: Handling
 
     @property
@@ -52,17 +52,17 @@ class Analysis:
         return all(stream.is_bounded for stream in self.streams)
 
     @property
-    def components(self) -> Iterator[ComponentBound]:
+    def components(self) -> Iterator[StreamComponent]:
         for verdict in self.streams:
-            yield ComponentBound(verdict.stream, Component.YES, verdict.yes)
-            yield ComponentBound(verdict.stream, Component.NO, verdict.no)
-            yield ComponentBound(verdict.stream, Component.UNKNOWN, verdict.unknown)
+            yield StreamComponent(verdict.stream, Component.YES, verdict.yes)
+            yield StreamComponent(verdict.stream, Component.NO, verdict.no)
+            yield StreamComponent(verdict.stream, Component.UNKNOWN, verdict.unknown)
 
     def __getitem__(self, stream: str) -> StreamVerdict:
         return next(verdict for verdict in self.streams if verdict.stream == stream)
 
 
-def analyse(query: JoinQuery) -> Analysis:
+def analyse(query: ConstrainedJoin) -> Analysis:
     """What the k-constraints of a query say of its state."""
     situation = situation_of(query)
     covers = min_covers(situation.graph)

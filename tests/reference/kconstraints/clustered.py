@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.streams import ClusteredArrival, Column, Rows
+from penstock.closing.kconstraints.streams import ClusteredArrival, RowCount
 
 
 def clustered_evidence(graph: JoinGraph, stream: str, partner: str) -> Iterator[ClusteredArrival]:
@@ -18,14 +19,14 @@ def clustered_evidence(graph: JoinGraph, stream: str, partner: str) -> Iterator[
     joined = graph.shared(stream, partner)
     for constraint in graph.query.constraints:
         if isinstance(constraint, ClusteredArrival) and constraint.stream == partner:
-            numbers = [graph.classes.get(Column(partner, name)) for name in constraint.columns]
+            numbers = [graph.classes.get(JoinAttribute(partner, name)) for name in constraint.columns]
             if all(number in joined for number in numbers):
                 yield constraint
 
 
 def most_referred(graph: JoinGraph, stream: str, constraint: ClusteredArrival) -> int | None:
     """How many rows of `stream` have an open cluster of partners, if each value is that of one row."""
-    numbers = frozenset(graph.classes[Column(constraint.stream, name)] for name in constraint.columns)
+    numbers = frozenset(graph.classes[JoinAttribute(constraint.stream, name)] for name in constraint.columns)
     own = graph.attributes(stream, numbers)
     is_one_row = any(key <= own for key in graph.stream(stream).keys)
-    return constraint.within.n + 1 if isinstance(constraint.within, Rows) and is_one_row else None
+    return constraint.within.n + 1 if isinstance(constraint.within, RowCount) and is_one_row else None

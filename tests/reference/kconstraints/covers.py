@@ -47,11 +47,12 @@ def min_covers(graph: JoinGraph) -> MinCovers:
     """The minimal covers of a graph.
 
     >>> from penstock.closing.kconstraints.join_graph import join_graph
-    >>> from penstock.closing.kconstraints.streams import Column, Equality, JoinQuery, Stream
+    >>> from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+    >>> from penstock.closing.kconstraints.streams import ConstrainedJoin, ConstrainedStream
     >>> key = (frozenset({"a"}),)
-    >>> streams = Stream("s1", ("a",)), Stream("s2", ("a",)), Stream("s3", ("a",), key)
-    >>> joins = tuple(Equality(Column(parent, "a"), Column("s3", "a")) for parent in ("s1", "s2"))
-    >>> [sorted(cover) for cover in min_covers(join_graph(JoinQuery(streams, joins)))]
+    >>> streams = ConstrainedStream("s1", ("a",)), ConstrainedStream("s2", ("a",)), ConstrainedStream("s3", ("a",), key)
+    >>> joins = tuple(JoinEquality(JoinAttribute(parent, "a"), JoinAttribute("s3", "a")) for parent in ("s1", "s2"))
+    >>> [sorted(cover) for cover in min_covers(join_graph(ConstrainedJoin(streams, joins)))]
     [['s1', 's2']]
     """
     components = strong_components(graph.names, graph.children)

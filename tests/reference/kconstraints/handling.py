@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.components import Situation, awaited_by_yes, no_waits, twins, yes_waits
 from penstock.closing.kconstraints.join_graph import JoinGraph
 from penstock.closing.kconstraints.lookups import Lookup, lookups
-from penstock.closing.kconstraints.rids import Guard
-from penstock.closing.kconstraints.streams import ClusteredArrival, Column, Extent
+from penstock.closing.kconstraints.rids import ArrivalGuard
+from penstock.closing.kconstraints.streams import ClusteredArrival, Extent
 from penstock.closing.kconstraints.together import Deadlines, takes_back
-from penstock.closing.kconstraints.verdicts import Bound, Component, Empty
+from penstock.closing.kconstraints.verdicts import Component, ComponentBound, EmptyComponent
 from penstock.closing.kconstraints.waits import After, Lapse, Passed, Wait
 from tests.reference.kconstraints.clustered import clustered_evidence
 from tests.reference.kconstraints.covers import MinCovers
@@ -109,7 +110,7 @@ class ChainedPurge:
     """
 
     component: Component
-    guards: tuple[Guard, ...]
+    guards: tuple[ArrivalGuard, ...]
     complete: bool
 
 
@@ -147,7 +148,12 @@ class Handling:
 
 
 def handling(
-    situation: Situation, covers: MinCovers, name: str, yes: Bound | None, no: Bound, unknown: Bound | None
+    situation: Situation,
+    covers: MinCovers,
+    name: str,
+    yes: ComponentBound | None,
+    no: ComponentBound,
+    unknown: ComponentBound | None,
 ) -> Handling:
     """The handling of a stream whose components have these bounds, or none."""
     graph = situation.graph
@@ -157,9 +163,9 @@ def handling(
     asked = frozenset[str]().union(*(_compared(graph, name, parent) for parent in graph.parents[name]))
     return Handling(
         name,
-        yes=Stored.NOTHING if isinstance(yes, Empty) else Stored.TUPLE,
-        no=Stored.NOTHING if isinstance(no, Empty) else Stored.KEY,
-        unknown=Stored.NOTHING if isinstance(unknown, Empty) else Stored.TUPLE,
+        yes=Stored.NOTHING if isinstance(yes, EmptyComponent) else Stored.TUPLE,
+        no=Stored.NOTHING if isinstance(no, EmptyComponent) else Stored.KEY,
+        unknown=Stored.NOTHING if isinstance(unknown, EmptyComponent) else Stored.TUPLE,
         columns=tuple(name for name in stream.attributes if name in joined or name in projected),
         no_columns=tuple(name for name in stream.attributes if name in asked),
         own_checks=_own_checks(graph, name),
@@ -241,7 +247,9 @@ def _evidence(situation: Situation, name: str, parent: str) -> tuple[Evidence, .
         if guard.stream == name and guard.target == parent
     ]
     closed = [
-        ParentsClosed(parent, clustered, tuple(_partner(graph, name, Column(parent, one)) for one in clustered.columns))
+        ParentsClosed(
+            parent, clustered, tuple(_partner(graph, name, JoinAttribute(parent, one)) for one in clustered.columns)
+        )
         for clustered in clustered_evidence(graph, name, parent)
     ]
     return (*overdue, *closed)
@@ -251,7 +259,7 @@ def _own_column(graph: JoinGraph, name: str, step: After | Lapse | Passed) -> st
     return _partner(graph, name, step.column) if isinstance(step, Passed) else None
 
 
-def _partner(graph: JoinGraph, name: str, column: Column) -> str:
+def _partner(graph: JoinGraph, name: str, column: JoinAttribute) -> str:
     """The column of a stream that is joined with this one."""
     return min(graph.attributes(name, {graph.classes[column]}))
 
@@ -264,9 +272,9 @@ def _classes_with_others(graph: JoinGraph, name: str) -> frozenset[int]:
     return frozenset(number for other in graph.neighbours[name] for number in graph.shared(name, other))
 
 
-def _way(due: Deadlines, targets: Iterable[str]) -> tuple[Guard, ...]:
+def _way(due: Deadlines, targets: Iterable[str]) -> tuple[ArrivalGuard, ...]:
     """The guards that lead to these targets, each after those that lead to it."""
-    found: dict[str, Guard] = {}
+    found: dict[str, ArrivalGuard] = {}
 
     def visit(target: str) -> None:
         if target in due.via and target not in found:
@@ -287,7 +295,7 @@ def _first_to_expire(due: Deadlines) -> str | None:
 def _own_checks(graph: JoinGraph, stream: str) -> tuple[tuple[str, str], ...]:
     """The columns of one stream that a row must have equal, because both are joined with the same."""
     first: dict[int, str] = {}
-    columns = [(graph.classes.get(Column(stream, name)), name) for name in graph.stream(stream).attributes]
+    columns = [(graph.classes.get(JoinAttribute(stream, name)), name) for name in graph.stream(stream).attributes]
     return tuple(
         (first[number], name)
         for number, name in columns

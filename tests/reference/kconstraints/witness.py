@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.streams import Column, Rids, Rows
+from penstock.closing.kconstraints.streams import Rids, RowCount
 from penstock.effort import spend
 
 
@@ -51,7 +52,7 @@ class Witness:
     def _row(self, name: str, group: int, at: int) -> Row:
         values = {}
         for attribute in self.graph.stream(name).attributes:
-            column = Column(name, attribute)
+            column = JoinAttribute(name, attribute)
             base = group if self._place(column) in self._places_of_present else at
             values[attribute] = base * self.pace + self._offsets[self._place(column)]
         return Row(name, at * self.pace, values)
@@ -61,27 +62,29 @@ class Witness:
         """Enough time between groups for all offsets, and for each rate."""
         return max(len(self._offsets) + 1, *(stream.rate.per for stream in self.graph.query.streams))
 
-    def _place(self, column: Column) -> int | Column:
+    def _place(self, column: JoinAttribute) -> int | JoinAttribute:
         """Columns of one class have one place, an unjoined column has its own."""
         return self.graph.classes.get(column, column)
 
     @cached_property
-    def _places_of_present(self) -> frozenset[int | Column]:
+    def _places_of_present(self) -> frozenset[int | JoinAttribute]:
         return frozenset(self._place(column) for column in self._columns if column.stream in self.present)
 
     @cached_property
-    def _columns(self) -> tuple[Column, ...]:
-        return tuple(Column(stream.name, name) for stream in self.graph.query.streams for name in stream.attributes)
+    def _columns(self) -> tuple[JoinAttribute, ...]:
+        return tuple(
+            JoinAttribute(stream.name, name) for stream in self.graph.query.streams for name in stream.attributes
+        )
 
     @cached_property
-    def _offsets(self) -> Mapping[int | Column, int]:
+    def _offsets(self) -> Mapping[int | JoinAttribute, int]:
         """What keeps the values of different places apart; none for those that tell the time."""
         clocks = {
-            self._place(Column(stream.name, stream.clock.attribute))
+            self._place(JoinAttribute(stream.name, stream.clock.attribute))
             for stream in self.graph.query.streams
             if stream.clock is not None
         }
-        offsets: dict[int | Column, int] = dict.fromkeys(clocks, 0)
+        offsets: dict[int | JoinAttribute, int] = dict.fromkeys(clocks, 0)
         for column in self._columns:
             offsets.setdefault(self._place(column), len(offsets) + 1)
         return offsets
@@ -99,7 +102,7 @@ def witness(graph: JoinGraph, stream: str, reached: Iterable[str]) -> Witness | 
         return None
     if any(one.window is not None for one in streams if one.name in inside):
         return None
-    if any(one.window == Rows(0) for one in streams):
+    if any(one.window == RowCount(0) for one in streams):
         return None
     before = _before(graph)
     present = _in_order([name for name in graph.names if name in inside], before)
@@ -112,7 +115,7 @@ def _before(graph: JoinGraph) -> set[tuple[str, str]]:
     return {
         (constraint.target, constraint.stream)
         for constraint in graph.query.constraints
-        if isinstance(constraint, Rids) and constraint.within == Rows(0) and constraint.stream != constraint.target
+        if isinstance(constraint, Rids) and constraint.within == RowCount(0) and constraint.stream != constraint.target
     }
 
 

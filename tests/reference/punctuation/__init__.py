@@ -4,9 +4,10 @@ The theory is `penstock.closing.punctuation`, which says of one state whether it
 query is asked at once, rows and punctuations are purged as the theorems say, without any index, and sets of schemes
 are searched. Only public parts of the theory are used.
 
->>> from penstock.closing.punctuation import Attribute, Equality, JoinQuery, Scheme, Stream
->>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction",))
->>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
+>>> from penstock.closing.punctuation import JoinAttribute, JoinEquality, PunctuatedJoin, Scheme, PunctuatedStream
+>>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
+>>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+>>> query = PunctuatedJoin((item, bid), (equal,))
 >>> closing = Scheme("bid", ("auction",))
 >>> safety = check(query, [closing])
 >>> safety.safe

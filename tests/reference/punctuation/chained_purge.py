@@ -11,11 +11,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from penstock.closing.punctuation.forward_chaining import Rule, rules_of
+from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.punctuation.defeat import StreamRow
+from penstock.closing.punctuation.forward_chaining import SchemeRule, rules_of
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses, join_classes, nearest
-from penstock.closing.punctuation.query import Attribute, JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
-from penstock.closing.punctuation.witness import Row
 from tests.reference.punctuation.rows import Binding, joined
 
 
@@ -27,23 +28,25 @@ class Waiting:
     is there where no scheme can help: the state is not purgeable.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[StreamRow, ...]
     missing: tuple[frozenset[Punctuation], ...]
 
 
 def chained_purge(
-    query: JoinQuery,
+    query: PunctuatedJoin,
     schemes: Sequence[Scheme],
-    stored: Mapping[str, Sequence[Row]],
+    stored: Mapping[str, Sequence[StreamRow]],
     punctuations: Iterable[Punctuation],
-    row: Row,
+    row: StreamRow,
 ) -> Waiting | None:
     """None if the row joins nothing new, given the rows stored and the punctuations that hold.
 
-    >>> from penstock.closing.punctuation.query import Equality, Stream
-    >>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction",))
-    >>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
-    >>> closing, lamp = Scheme("bid", ("auction",)), Row("item", (("id", 7),))
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
+    >>> closing, lamp = Scheme("bid", ("auction",)), StreamRow("item", (("id", 7),))
     >>> print(*chained_purge(query, [closing], {}, [], lamp).missing[0])
     bid(auction = 7)
     >>> chained_purge(query, [closing], {}, [Punctuation(closing, (7,))], lamp) is None
@@ -53,7 +56,7 @@ def chained_purge(
     if classes.solution is None or (start := joined(classes, {}, row)) is None:
         return None
     rules, held = rules_of(classes, schemes).rules, Held.of(punctuations)
-    stack: list[tuple[tuple[Row, ...], Binding]] = [((row,), start)]
+    stack: list[tuple[tuple[StreamRow, ...], Binding]] = [((row,), start)]
     while stack:
         rows, binding = stack.pop()
         reached = {each.stream for each in rows}
@@ -98,15 +101,17 @@ class Held:
         return self.upto[punctuation.scheme][punctuation.values] == punctuation.upto
 
 
-def applies(classes: JoinClasses, rule: Rule, binding: Binding) -> bool:
+def applies(classes: JoinClasses, rule: SchemeRule, binding: Binding) -> bool:
     """Finitely many punctuations of the scheme would do for the binding."""
     known = (_values(classes, number, binding) is not None for number in rule.needs)
     return all(known) and (rule.order is None or _upper(classes, rule.order, binding) is not None)
 
 
-def missing_punctuations(classes: JoinClasses, rule: Rule, binding: Binding, held: Held) -> frozenset[Punctuation]:
+def missing_punctuations(
+    classes: JoinClasses, rule: SchemeRule, binding: Binding, held: Held
+) -> frozenset[Punctuation]:
     upto = None if rule.order is None else _upper(classes, rule.order, binding)
-    numbers = [classes.of[Attribute(rule.scheme.stream, name)] for name in rule.scheme.attributes]
+    numbers = [classes.of[JoinAttribute(rule.scheme.stream, name)] for name in rule.scheme.attributes]
     choices = {number: _values(classes, number, binding) or () for number in dict.fromkeys(numbers)}
     return frozenset(
         punctuation

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from penstock.closing.punctuation.forward_chaining import Reach, Rule, combined, rules_of
+from penstock.closing.punctuation.forward_chaining import Reach, SchemeRule, combined, rules_of
 from penstock.closing.punctuation.join_classes import JoinClasses
 from penstock.closing.punctuation.schemes import Scheme
 from tests.reference.punctuation.safety import failures
@@ -61,8 +61,8 @@ def minimal_sets(
 @dataclass(frozen=True, slots=True)
 class _Problem:
     classes: JoinClasses
-    given: tuple[Rule, ...]
-    candidates: tuple[Rule, ...]
+    given: tuple[SchemeRule, ...]
+    candidates: tuple[SchemeRule, ...]
     streams: tuple[str, ...]
 
     def conflict(self, chosen: frozenset[int]) -> tuple[int, ...] | None:
@@ -92,7 +92,7 @@ class _Problem:
         return SchemeSets(tuple(sets), all_found)
 
 
-def _helps(rule: Rule, stream: str, reached: Reach) -> bool:
+def _helps(rule: SchemeRule, stream: str, reached: Reach) -> bool:
     """The rule leads on from what the stream reached, or ends the stream itself, so that its state grows no more."""
     target = rule.scheme.stream
     return (target not in reached.streams and reached.lets(rule)) or (rule.ends and target == stream)

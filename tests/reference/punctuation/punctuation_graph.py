@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from penstock.closing.punctuation.forward_chaining import rules_of
 from penstock.closing.punctuation.join_classes import join_classes
-from penstock.closing.punctuation.query import JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 
 
@@ -48,14 +48,16 @@ class PunctuationGraph:
         return frozenset((source, edge.target) for edge in plain for sources in edge.sources for source in sources)
 
 
-def punctuation_graph(query: JoinQuery, schemes: Iterable[Scheme]) -> PunctuationGraph:
+def punctuation_graph(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> PunctuationGraph:
     """The graph of the schemes that punctuate by value; one with an attribute that joins no other stream has no edge.
 
-    >>> from penstock.closing.punctuation.query import Attribute, Equality, Stream
-    >>> streams = Stream("s1", ("b",)), Stream("s2", ("b", "c")), Stream("s3", ("c",))
-    >>> on_b = Equality(Attribute("s1", "b"), Attribute("s2", "b"))
-    >>> on_c = Equality(Attribute("s2", "c"), Attribute("s3", "c"))
-    >>> graph = punctuation_graph(JoinQuery(streams, (on_b, on_c)), [Scheme("s2", ("b",)), Scheme("s2", ("b", "c"))])
+    >>> from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> streams = PunctuatedStream("s1", ("b",)), PunctuatedStream("s2", ("b", "c")), PunctuatedStream("s3", ("c",))
+    >>> on_b = JoinEquality(JoinAttribute("s1", "b"), JoinAttribute("s2", "b"))
+    >>> on_c = JoinEquality(JoinAttribute("s2", "c"), JoinAttribute("s3", "c"))
+    >>> schemes = [Scheme("s2", ("b",)), Scheme("s2", ("b", "c"))]
+    >>> graph = punctuation_graph(PunctuatedJoin(streams, (on_b, on_c)), schemes)
     >>> sorted(graph.arrows)
     [('s1', 's2')]
     >>> [sorted(sources) for sources in graph.edges[1].sources]

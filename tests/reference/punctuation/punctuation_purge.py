@@ -9,32 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from penstock.closing.punctuation.forward_chaining import Rule, rules_of
+from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.punctuation.defeat import StreamRow
+from penstock.closing.punctuation.forward_chaining import SchemeRule, rules_of
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
-from penstock.closing.punctuation.query import Attribute, JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
-from penstock.closing.punctuation.witness import Row
 from tests.reference.punctuation.chained_purge import Held, missing_punctuations
 from tests.reference.punctuation.punctuation_state import Keeping, PunctuationState, punctuation_states
 from tests.reference.punctuation.rows import Binding, joined
 
 
 def purge_punctuations(
-    query: JoinQuery,
+    query: PunctuatedJoin,
     schemes: Sequence[Scheme],
-    stored: Mapping[str, Sequence[Row]],
+    stored: Mapping[str, Sequence[StreamRow]],
     punctuations: Iterable[Punctuation],
 ) -> frozenset[Punctuation]:
     """Those of the punctuations that no row, stored or to come, will want.
 
-    >>> from penstock.closing.punctuation.query import Equality, Stream
-    >>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction",))
-    >>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> schemes = [Scheme("item", ("id",)), Scheme("bid", ("auction",))]
     >>> held = [Punctuation(scheme, (7,)) for scheme in schemes]
     >>> len(purge_punctuations(query, schemes, {}, held))
     2
-    >>> len(purge_punctuations(query, schemes, {"bid": [Row("bid", (("auction", 7),))]}, held))
+    >>> len(purge_punctuations(query, schemes, {"bid": [StreamRow("bid", (("auction", 7),))]}, held))
     0
     """
     classes = join_classes(query)
@@ -69,16 +72,16 @@ def _together(going: set[Punctuation], evidence: Mapping[Punctuation, frozenset[
 
 
 def _binding(classes: JoinClasses, punctuation: Punctuation) -> Binding:
-    names = [Attribute(punctuation.scheme.stream, name) for name in punctuation.scheme.attributes]
+    names = [JoinAttribute(punctuation.scheme.stream, name) for name in punctuation.scheme.attributes]
     return {classes.of[at]: value for at, value in zip(names, punctuation.values, strict=True)}
 
 
-def _wanted(classes: JoinClasses, rule: Rule, binding: Binding) -> frozenset[Punctuation]:
+def _wanted(classes: JoinClasses, rule: SchemeRule, binding: Binding) -> frozenset[Punctuation]:
     return missing_punctuations(classes, rule, binding, Held.of(()))
 
 
 def _wanted_by_rows(
-    classes: JoinClasses, state: PunctuationState, binding: Binding, stored: Mapping[str, Sequence[Row]]
+    classes: JoinClasses, state: PunctuationState, binding: Binding, stored: Mapping[str, Sequence[StreamRow]]
 ) -> bool:
     """Some stored row of a stream that shares the attribute agrees with the punctuation's values."""
     return any(joined(classes, binding, row) for scheme in state.purged_by for row in stored.get(scheme.stream, ()))

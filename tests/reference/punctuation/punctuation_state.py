@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from penstock.closing.punctuation.forward_chaining import Rule, Rules, reach, rules_of
+from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.punctuation.forward_chaining import SchemeRule, SchemeRules, reach, rules_of
 from penstock.closing.punctuation.join_classes import join_classes
-from penstock.closing.punctuation.query import Attribute, JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 from tests.reference.punctuation.relevance import relevance
 
@@ -40,7 +41,7 @@ class PunctuationState:
 
     scheme: Scheme
     keeping: Keeping
-    attribute: Attribute | None = None
+    attribute: JoinAttribute | None = None
     purged_by: tuple[Scheme, ...] = ()
 
     @property
@@ -48,12 +49,14 @@ class PunctuationState:
         return self.keeping is not Keeping.FOREVER
 
 
-def punctuation_states(query: JoinQuery, schemes: Sequence[Scheme]) -> tuple[PunctuationState, ...]:
+def punctuation_states(query: PunctuatedJoin, schemes: Sequence[Scheme]) -> tuple[PunctuationState, ...]:
     """How long the punctuations of each scheme have to be kept.
 
-    >>> from penstock.closing.punctuation.query import Equality, Stream
-    >>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction",))
-    >>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> for state in punctuation_states(query, [Scheme("item", ("id",)), Scheme("bid", ("auction",))]):
     ...     print(state.scheme, state.keeping.value, "by", *state.purged_by)
     item(id) purged by bid(auction)
@@ -69,7 +72,7 @@ def punctuation_states(query: JoinQuery, schemes: Sequence[Scheme]) -> tuple[Pun
     )
 
 
-def _state(rules: Rules, rule: Rule) -> PunctuationState:
+def _state(rules: SchemeRules, rule: SchemeRule) -> PunctuationState:
     if not rule.needs:
         return PunctuationState(rule.scheme, Keeping.LATEST)
     purged_by = ((at, _closing(rules, rule, at)) for at in _told_by_rows(rules, rule.scheme))
@@ -79,16 +82,16 @@ def _state(rules: Rules, rule: Rule) -> PunctuationState:
     return PunctuationState(rule.scheme, Keeping.FOREVER if rule.scheme.lifespan is None else Keeping.LIFESPAN)
 
 
-def _told_by_rows(rules: Rules, scheme: Scheme) -> Iterator[Attribute]:
+def _told_by_rows(rules: SchemeRules, scheme: Scheme) -> Iterator[JoinAttribute]:
     """Punctuable attributes whose value only a row with that value tells, not a difference or a filter."""
     classes = rules.classes
     for name in scheme.attributes:
-        attribute = Attribute(scheme.stream, name)
+        attribute = JoinAttribute(scheme.stream, name)
         if classes.of[attribute] not in classes.finite.keys() | classes.ordered:
             yield attribute
 
 
-def _closing(rules: Rules, rule: Rule, attribute: Attribute) -> tuple[Scheme, ...]:
+def _closing(rules: SchemeRules, rule: SchemeRule, attribute: JoinAttribute) -> tuple[Scheme, ...]:
     """For each other stream with the attribute's class a scheme that rules out its rows with a punctuation's values.
 
     These values are all that a punctuation tells, so it chains from their classes and not from all of its stream: "a

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
 from penstock.closing.punctuation.purgeability import Known, Purgeable, SameAs
-from penstock.closing.punctuation.query import Attribute, JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 
 
@@ -39,21 +40,23 @@ class PurgeRecipe:
     steps: tuple[PurgeStep, ...]
 
     @property
-    def indexes(self) -> tuple[tuple[Attribute, ...], ...]:
+    def indexes(self) -> tuple[tuple[JoinAttribute, ...], ...]:
         """By which attributes stored rows are looked up, step by step: the indexes that a purge wants."""
         return tuple(tuple(key.attribute for key in step.lookup) for step in self.steps)
 
 
-def recipe(query: JoinQuery, state: Purgeable) -> PurgeRecipe:
+def recipe(query: PunctuatedJoin, state: Purgeable) -> PurgeRecipe:
     """How the rows of a purgeable stream are purged, along the chain of its proof.
 
     >>> from tests.reference.punctuation.safety import purgeability
-    >>> from penstock.closing.punctuation.query import Equality, Stream
-    >>> ab, bc, ca = Stream("s1", ("a", "b")), Stream("s2", ("b", "c")), Stream("s3", ("c", "a"))
-    >>> on_b = Equality(Attribute("s1", "b"), Attribute("s2", "b"))
-    >>> on_c = Equality(Attribute("s2", "c"), Attribute("s3", "c"))
-    >>> on_a = Equality(Attribute("s3", "a"), Attribute("s1", "a"))
-    >>> query = JoinQuery((ab, bc, ca), (on_b, on_c, on_a))
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> ab, bc = PunctuatedStream("s1", ("a", "b")), PunctuatedStream("s2", ("b", "c"))
+    >>> ca = PunctuatedStream("s3", ("c", "a"))
+    >>> on_b = JoinEquality(JoinAttribute("s1", "b"), JoinAttribute("s2", "b"))
+    >>> on_c = JoinEquality(JoinAttribute("s2", "c"), JoinAttribute("s3", "c"))
+    >>> on_a = JoinEquality(JoinAttribute("s3", "a"), JoinAttribute("s1", "a"))
+    >>> query = PunctuatedJoin((ab, bc, ca), (on_b, on_c, on_a))
     >>> state = purgeability(query, [Scheme("s2", ("b",)), Scheme("s3", ("a", "c"))], "s1")
     >>> for step in recipe(query, state).steps:
     ...     print(step)
@@ -64,7 +67,7 @@ def recipe(query: JoinQuery, state: Purgeable) -> PurgeRecipe:
 
 
 def _purge_steps(classes: JoinClasses, state: Purgeable) -> Iterator[PurgeStep]:
-    bound: dict[int, Attribute] = {}
+    bound: dict[int, JoinAttribute] = {}
     _bind(classes, bound, state.streams)
     for step in state.steps:
         keys = [at for stream in step.streams for at in _attributes(classes, stream) if classes.of[at] in bound]
@@ -72,12 +75,12 @@ def _purge_steps(classes: JoinClasses, state: Purgeable) -> Iterator[PurgeStep]:
         _bind(classes, bound, step.streams)
 
 
-def _bind(classes: JoinClasses, bound: dict[int, Attribute], streams: Iterable[str]) -> None:
+def _bind(classes: JoinClasses, bound: dict[int, JoinAttribute], streams: Iterable[str]) -> None:
     for stream in streams:
         for attribute in _attributes(classes, stream):
             bound.setdefault(classes.of[attribute], attribute)
 
 
-def _attributes(classes: JoinClasses, stream: str) -> Iterator[Attribute]:
+def _attributes(classes: JoinClasses, stream: str) -> Iterator[JoinAttribute]:
     for number in classes.by_stream[stream]:
         yield from (at for at in classes.members[number] if at.stream == stream)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.forward_chaining import reach, rules_of
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
-from penstock.closing.punctuation.query import Attribute, JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 from tests.reference.punctuation.minimal_sets import SchemeSets, minimal_sets
 from tests.reference.punctuation.safety import purgeable_by
@@ -29,12 +30,14 @@ class Relevance:
     irrelevant: tuple[Scheme, ...]
 
 
-def relevance(query: JoinQuery, schemes: Sequence[Scheme]) -> Relevance:
+def relevance(query: PunctuatedJoin, schemes: Sequence[Scheme]) -> Relevance:
     """What each scheme is to the query.
 
-    >>> from penstock.closing.punctuation.query import Equality, Stream
-    >>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction", "bidder"))
-    >>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction", "bidder"))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> found = relevance(query, [Scheme("bid", ("auction",)), Scheme("bid", ("bidder",)), Scheme("item", ("id",))])
     >>> print(*found.needed, "but not", *found.irrelevant)
     bid(auction) item(id) but not bid(bidder)
@@ -53,7 +56,11 @@ def relevance(query: JoinQuery, schemes: Sequence[Scheme]) -> Relevance:
 
 
 def minimal_scheme_sets(
-    query: JoinQuery, schemes: Sequence[Scheme], streams: Iterable[str] | None = None, most: int = 8, effort: int = 300
+    query: PunctuatedJoin,
+    schemes: Sequence[Scheme],
+    streams: Iterable[str] | None = None,
+    most: int = 8,
+    effort: int = 300,
 ) -> SchemeSets:
     """The smallest sets among `schemes` that keep the query, or some streams of it, purgeable.
 
@@ -64,7 +71,7 @@ def minimal_scheme_sets(
 
 
 def further_schemes(
-    query: JoinQuery,
+    query: PunctuatedJoin,
     schemes: Sequence[Scheme],
     streams: Iterable[str] | None = None,
     candidates: Sequence[Scheme] | None = None,
@@ -75,9 +82,11 @@ def further_schemes(
 
     Without `candidates`, all schemes on one join attribute, and order schemes on the attributes of differences.
 
-    >>> from penstock.closing.punctuation.query import Equality, Stream
-    >>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction", "bidder"))
-    >>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction", "bidder"))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> for each in further_schemes(query, [Scheme("bid", ("bidder",))]).sets:
     ...     print(*each)
     item(id) bid(auction)
@@ -88,14 +97,14 @@ def further_schemes(
     return minimal_sets(classes, schemes, [s for s in wanted if s not in schemes], names, most, effort)
 
 
-def candidate_schemes(query: JoinQuery) -> tuple[Scheme, ...]:
+def candidate_schemes(query: PunctuatedJoin) -> tuple[Scheme, ...]:
     """A scheme for each attribute that joins: by order where differences speak of it, else by value."""
     classes = join_classes(query)
     return tuple(
         Scheme(stream.name, (), order=name) if classes.downward[number] else Scheme(stream.name, (name,))
         for stream in query.streams
         for name in dict.fromkeys(stream.attributes)
-        for number in [classes.of[Attribute(stream.name, name)]]
+        for number in [classes.of[JoinAttribute(stream.name, name)]]
         if classes.downward[number] or len({at.stream for at in classes.members[number]}) > 1
     )
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.punctuation.defeat import StreamRow
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses
-from penstock.closing.punctuation.query import Attribute
 from penstock.closing.punctuation.schemes import Punctuation
-from penstock.closing.punctuation.witness import Row
 
 #: The values of the classes that some joined rows have.
 Binding = dict[int, Hashable]
 
 
-def rules_out(punctuation: Punctuation, row: Row) -> bool:
+def rules_out(punctuation: Punctuation, row: StreamRow) -> bool:
     """The row may not come after the punctuation."""
     scheme = punctuation.scheme
     if scheme.stream != row.stream or any(
@@ -26,11 +26,11 @@ def rules_out(punctuation: Punctuation, row: Row) -> bool:
     return isinstance(value, int) and value <= punctuation.upto
 
 
-def joined(classes: JoinClasses, binding: Binding, row: Row) -> Binding | None:
+def joined(classes: JoinClasses, binding: Binding, row: StreamRow) -> Binding | None:
     """The binding with the row added, or None where the predicates do not let them join; NULL joins with nothing."""
     result = {ZERO: 0, **binding}
     for name, value in row.values:
-        number = classes.of.get(Attribute(row.stream, name))
+        number = classes.of.get(JoinAttribute(row.stream, name))
         if number is None:
             continue
         if value is None and not _free(classes, number):

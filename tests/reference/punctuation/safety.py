@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.closing.punctuation.forward_chaining import Reach, Rules, reach, rules_of
+from penstock.closing.punctuation.forward_chaining import Reach, SchemeRules, reach, rules_of
 from penstock.closing.punctuation.join_classes import join_classes
 from penstock.closing.punctuation.purgeability import Purgeability, purgeability_by
-from penstock.closing.punctuation.query import JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 
 
@@ -27,7 +27,7 @@ class Safety:
         return next(state for state in self.states if state.stream == stream)
 
 
-def check(query: JoinQuery, schemes: Iterable[Scheme]) -> Safety:
+def check(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> Safety:
     """The purgeability of each stream, with proofs.
 
     If any plan of the query is safe, then the one MJoin over all its streams is (theorem 4), so no plan need be tried.
@@ -37,32 +37,32 @@ def check(query: JoinQuery, schemes: Iterable[Scheme]) -> Safety:
     return Safety(tuple(purgeability_by(rules, (name,), inputs) for name in query.names))
 
 
-def purgeability(query: JoinQuery, schemes: Iterable[Scheme], stream: str) -> Purgeability:
+def purgeability(query: PunctuatedJoin, schemes: Iterable[Scheme], stream: str) -> Purgeability:
     """Whether the state of one stream of the query, run as one MJoin, can be purged."""
     return purgeability_by(rules_of(join_classes(query), schemes), (stream,), {name: (name,) for name in query.names})
 
 
-def is_safe(query: JoinQuery, schemes: Iterable[Scheme]) -> bool:
+def is_safe(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> bool:
     """Safety without proofs, for queries over thousands of streams."""
     return not unpurgeable_by(rules_of(join_classes(query), schemes))
 
 
-def purgeable_streams(query: JoinQuery, schemes: Iterable[Scheme]) -> frozenset[str]:
+def purgeable_streams(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> frozenset[str]:
     """The streams whose state is purgeable, without proofs."""
     return purgeable_by(rules_of(join_classes(query), schemes))
 
 
-def unpurgeable_by(rules: Rules) -> frozenset[str]:
+def unpurgeable_by(rules: SchemeRules) -> frozenset[str]:
     """The streams whose state grows and is not purgeable."""
     return frozenset(rules.classes.by_stream) - purgeable_by(rules) - rules.ended_streams
 
 
-def purgeable_by(rules: Rules) -> frozenset[str]:
+def purgeable_by(rules: SchemeRules) -> frozenset[str]:
     names = frozenset(rules.classes.by_stream)
     return names.difference(*(reached.streams for _, reached in failures(rules, tuple(rules.classes.by_stream))))
 
 
-def failures(rules: Rules, names: Sequence[str]) -> Iterator[tuple[str, Reach]]:
+def failures(rules: SchemeRules, names: Sequence[str]) -> Iterator[tuple[str, Reach]]:
     """Streams that do not reach all, and what they reach: none of that is purgeable, and all other `names` are.
 
     A stream that reaches a purgeable one is purgeable itself; one that an unpurgeable one reaches is not purgeable. So
@@ -85,7 +85,7 @@ def failures(rules: Rules, names: Sequence[str]) -> Iterator[tuple[str, Reach]]:
                 yield name, reached
 
 
-def _before(rules: Rules) -> dict[str, set[str]]:
+def _before(rules: SchemeRules) -> dict[str, set[str]]:
     """The plain edges of the punctuation graph, turned round: who reaches a stream through one class alone."""
     before: dict[str, set[str]] = {}
     for rule in rules.rules:

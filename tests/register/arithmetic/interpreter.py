@@ -12,7 +12,17 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from penstock.register.arithmetic import Attribute, Bounded, Comparison, Domain, Kept, Op, Query, Side, Synopsis
+from penstock.register.arithmetic import (
+    BoundedMemory,
+    BoundSide,
+    ComparedAttribute,
+    Comparison,
+    ConjunctiveQuery,
+    Domain,
+    Kept,
+    Op,
+    Synopsis,
+)
 
 Row = Mapping[str, Any]
 #: A limit and, for a strict one, -1: compared and added as pairs.
@@ -20,9 +30,9 @@ Limit = tuple[Fraction, int]
 ZERO = "zero"
 
 
-def holds(comparison: Comparison, values: Mapping[Attribute, Any]) -> bool:
-    left = values[comparison.left] if isinstance(comparison.left, Attribute) else comparison.left
-    right = values[comparison.right] if isinstance(comparison.right, Attribute) else comparison.right
+def holds(comparison: Comparison, values: Mapping[ComparedAttribute, Any]) -> bool:
+    left = values[comparison.left] if isinstance(comparison.left, ComparedAttribute) else comparison.left
+    right = values[comparison.right] if isinstance(comparison.right, ComparedAttribute) else comparison.right
     if comparison.offset:
         right = right + comparison.offset
     return {Op.LT: lambda: left < right, Op.LE: lambda: left <= right, Op.EQ: lambda: left == right}.get(
@@ -30,7 +40,7 @@ def holds(comparison: Comparison, values: Mapping[Attribute, Any]) -> bool:
     )()
 
 
-def brute_force(query: Query, rows: Sequence[tuple[str, Row]]) -> Counter[tuple[Any, ...]]:
+def brute_force(query: ConjunctiveQuery, rows: Sequence[tuple[str, Row]]) -> Counter[tuple[Any, ...]]:
     """All answers, by nested loops."""
     found: Counter[tuple[Any, ...]] = Counter()
     streams = [[row for base, row in rows if base == stream.base] for stream in query.streams]
@@ -45,7 +55,7 @@ def brute_force(query: Query, rows: Sequence[tuple[str, Row]]) -> Counter[tuple[
 class Machine:
     """The synopses of a bounded query. `arrive` gives the new answers."""
 
-    def __init__(self, query: Query, verdict: Bounded) -> None:
+    def __init__(self, query: ConjunctiveQuery, verdict: BoundedMemory) -> None:
         assert not verdict.folded, "give the folded query"
         self.query, self.synopses = query, {synopsis.stream: synopsis for synopsis in verdict.synopses}
         self.counted: dict[str, dict[Any, tuple[Row, int]]] = {name: {} for name in self.synopses}
@@ -105,13 +115,13 @@ class Machine:
             self.skylines[synopsis.stream][values] = group
 
 
-def corner_of(synopsis: Synopsis, row: Row) -> Iterator[tuple[Attribute, Side, Fraction, bool]]:
+def corner_of(synopsis: Synopsis, row: Row) -> Iterator[tuple[ComparedAttribute, BoundSide, Fraction, bool]]:
     """The sides of a row's box, each with whether its end is left out."""
     for corner in synopsis.corners:
         ends = [(Fraction(row[a.name]) + edge.value, edge.strict) for a, edge in corner.terms]
         if corner.limit is not None:
             ends.append((corner.limit.value, corner.limit.strict))
-        if corner.side is Side.BELOW:
+        if corner.side is BoundSide.BELOW:
             value, strict = max(ends)
         else:
             value, strict = min(ends, key=lambda end: (end[0], not end[1]))
@@ -133,7 +143,7 @@ def box_of(synopsis: Synopsis, row: Row) -> tuple[Any, ...]:
 class Space:
     """Where the partners of rows can lie: whether a row's box has a part that no other box covers."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: ConjunctiveQuery) -> None:
         nodes: list[Any] = [ZERO, *query.attributes]
         self.distance: dict[Any, dict[Any, Limit | None]] = {u: dict.fromkeys(nodes) for u in nodes}
         for node in nodes:
@@ -147,7 +157,7 @@ class Space:
 
     def _read(self, comparison: Comparison) -> None:
         sides = [
-            (s, Fraction(0)) if isinstance(s, Attribute) else (ZERO, Fraction(s))
+            (s, Fraction(0)) if isinstance(s, ComparedAttribute) else (ZERO, Fraction(s))
             for s in (comparison.left, comparison.right)
         ]
         (left, at_left), (right, at_right) = sides
@@ -169,8 +179,8 @@ class Space:
         """Whether each partner of a row joins one of the others, too."""
         bounds: dict[tuple[Any, Any], Limit] = {}
         for of, side, value, strict in corner_of(synopsis, row):
-            edge = (of, ZERO) if side is Side.ABOVE else (ZERO, of)
-            limit = (value if side is Side.ABOVE else -value, -1 if strict else 0)
+            edge = (of, ZERO) if side is BoundSide.ABOVE else (ZERO, of)
+            limit = (value if side is BoundSide.ABOVE else -value, -1 if strict else 0)
             bounds[edge] = min(limit, bounds.get(edge, limit))
         never = [(hole.of, _hole_value(hole, row)) for hole in synopsis.holes]
         return not self._escapes(synopsis, bounds, never, others)
@@ -192,7 +202,7 @@ class Space:
         for of, side, value, strict in corner_of(synopsis, row):
             whole = of.domain is Domain.INTEGER
             beyond = (value - 1, 0) if whole else (value, 0 if strict else -1)
-            if side is Side.BELOW:
+            if side is BoundSide.BELOW:
                 yield [(of, ZERO)], [beyond]
             else:
                 yield [(ZERO, of)], [(-value - 1, 0) if whole else (-value, 0 if strict else -1)]

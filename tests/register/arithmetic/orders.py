@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from penstock.register.arithmetic import Attribute, Comparison, Op, Query
+from penstock.register.arithmetic import ComparedAttribute, Comparison, ConjunctiveQuery, Op
 
-Element = Attribute | int
+Element = ComparedAttribute | int
 #: (left, right, c): left - right <= c.
 Edges = list[tuple[Element | str, Element | str, int]]
 INFINITE = float("inf")
 
 
-def is_bounded(query: Query) -> bool:
+def is_bounded(query: ConjunctiveQuery) -> bool:
     constants = {side for c in query.comparisons for side in (c.left, c.right) if isinstance(side, int)}
     if len(query.streams) == 1 and not query.distinct:
         return True
@@ -52,8 +52,8 @@ def total_orders(elements: Sequence[Element]) -> Iterator[Edges]:
 
 def edges(comparison: Comparison) -> Edges:
     left, right = comparison.left, comparison.right
-    assert isinstance(left, Attribute | int)
-    assert isinstance(right, Attribute | int)
+    assert isinstance(left, ComparedAttribute | int)
+    assert isinstance(right, ComparedAttribute | int)
     match comparison.op:
         case Op.LT:
             return [(left, right, -1)]
@@ -64,7 +64,7 @@ def edges(comparison: Comparison) -> Edges:
     raise AssertionError("the paper has no <>")
 
 
-def shortest(given: Edges, query: Query, constants: set[int]) -> dict[tuple[object, object], float] | None:
+def shortest(given: Edges, query: ConjunctiveQuery, constants: set[int]) -> dict[tuple[object, object], float] | None:
     nodes: list[object] = [*query.attributes, *sorted(constants)]
     number = {node: n for n, node in enumerate(nodes)}
     size = len(nodes)
@@ -84,17 +84,19 @@ def shortest(given: Edges, query: Query, constants: set[int]) -> dict[tuple[obje
     return {(u, v): distance[number[u]][number[v]] for u in nodes for v in nodes}
 
 
-def _ordered_query_is_bounded(query: Query, distance: dict[tuple[object, object], float], constants: set[int]) -> bool:
+def _ordered_query_is_bounded(
+    query: ConjunctiveQuery, distance: dict[tuple[object, object], float], constants: set[int]
+) -> bool:
     attributes = query.attributes
 
-    def bounded(a: Attribute) -> bool:
+    def bounded(a: ComparedAttribute) -> bool:
         above = any(distance[a, k] < INFINITE for k in constants)
         return above and any(distance[k, a] < INFINITE for k in constants)
 
     def less(u: object, v: object) -> bool:
         return distance[u, v] <= 0
 
-    def redundant(u: Attribute, v: Attribute) -> bool:
+    def redundant(u: ComparedAttribute, v: ComparedAttribute) -> bool:
         if any(distance[u, k] < INFINITE and distance[k, v] < INFINITE for k in constants):
             return True
         between = [e for e in attributes if less(u, e) and less(e, v) and not less(e, u) and not less(v, e)]
@@ -116,8 +118,8 @@ def _ordered_query_is_bounded(query: Query, distance: dict[tuple[object, object]
     return True
 
 
-def _classes(attributes: set[Attribute], distance: dict[tuple[object, object], float]) -> int:
-    found: list[Attribute] = []
+def _classes(attributes: set[ComparedAttribute], distance: dict[tuple[object, object], float]) -> int:
+    found: list[ComparedAttribute] = []
     for a in sorted(attributes):
         if not any(distance[a, b] == 0 and distance[b, a] == 0 for b in found):
             found.append(a)

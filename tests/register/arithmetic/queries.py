@@ -5,10 +5,18 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from penstock.register.arithmetic import Attribute, Comparison, Condition, Domain, Op, Query, Stream
+from penstock.register.arithmetic import (
+    ComparedAttribute,
+    Comparison,
+    ConjunctiveQuery,
+    Domain,
+    Op,
+    QueryCondition,
+    StreamOccurrence,
+)
 
-A, B, C = (Attribute("S", name) for name in "ABC")
-D, E = (Attribute("T", name) for name in "DE")
+A, B, C = (ComparedAttribute("S", name) for name in "ABC")
+D, E = (ComparedAttribute("T", name) for name in "DE")
 
 
 def lt(left: object, right: object) -> Comparison:
@@ -22,7 +30,7 @@ def eq(left: object, right: object) -> Comparison:
 TEENS = (lt(10, A), lt(A, 20))
 
 #: Streams and conditions of table 1; all project A. Q9 is printed in two lines that belong together.
-TABLE_1: dict[str, tuple[str, tuple[Condition, ...]]] = {
+TABLE_1: dict[str, tuple[str, tuple[QueryCondition, ...]]] = {
     "Q1": ("S", (lt(10, A),)),
     "Q2": ("ST", (eq(A, D),)),
     "Q3": ("ST", (eq(A, D), lt(10, A), lt(D, 20))),
@@ -35,9 +43,9 @@ TABLE_1: dict[str, tuple[str, tuple[Condition, ...]]] = {
 }
 
 
-def table_1(name: str, distinct: bool) -> Query:
+def table_1(name: str, distinct: bool) -> ConjunctiveQuery:
     streams, conditions = TABLE_1[name]
-    return Query.over(streams, conditions, [A], distinct)
+    return ConjunctiveQuery.over(streams, conditions, [A], distinct)
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ SHAPES = {
 }
 
 
-def show(query: Query) -> str:
+def show(query: ConjunctiveQuery) -> str:
     """A query that can be read."""
     streams = ", ".join(f"{stream.base} AS {stream.name}" for stream in query.streams)
     what = ", ".join(f"{a} ({a.domain.value})" for a in query.attributes)
@@ -84,21 +92,21 @@ def show(query: Query) -> str:
     return f"{select} FROM {streams} WHERE {where or 'TRUE'} -- {what}"
 
 
-def random_query(rng: random.Random, shape: Shape, distinct: bool) -> Query:
+def random_query(rng: random.Random, shape: Shape, distinct: bool) -> ConjunctiveQuery:
     bases = shape.bases or shape.streams
     kinds = {(base, n): rng.choice(shape.domains) for base in bases for n in range(shape.attributes)}
     attributes = [
-        Attribute(stream, f"a{n}", kinds[base, n])
+        ComparedAttribute(stream, f"a{n}", kinds[base, n])
         for stream, base in zip(shape.streams, bases, strict=True)
         for n in range(shape.attributes)
     ]
     conditions = [_comparison(rng, shape, attributes) for _ in range(rng.randint(*shape.comparisons))]
     projected = rng.sample(attributes, rng.choice([0, 0, 1, 1, 2]))
-    streams = tuple(Stream(name, base) for name, base in zip(shape.streams, bases, strict=True))
-    return Query(streams, tuple(conditions), tuple(projected), distinct)
+    streams = tuple(StreamOccurrence(name, base) for name, base in zip(shape.streams, bases, strict=True))
+    return ConjunctiveQuery(streams, tuple(conditions), tuple(projected), distinct)
 
 
-def _comparison(rng: random.Random, shape: Shape, attributes: list[Attribute]) -> Comparison:
+def _comparison(rng: random.Random, shape: Shape, attributes: list[ComparedAttribute]) -> Comparison:
     left = rng.choice(attributes)
     others = [a for a in attributes if a.domain is left.domain and a != left]
     ops = shape.ops if left.domain is not Domain.OTHER else (Op.EQ, Op.EQ, Op.NE)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.register.arithmetic import Bounded, Query, Synopsis, judge
+from penstock.register.arithmetic import BoundedMemory, ConjunctiveQuery, Synopsis, judge
 from tests.register.arithmetic.interpreter import holds
 from tests.register.arithmetic.queries import ALL, DENSE, Shape, random_query, show
 
@@ -37,7 +37,7 @@ def _run(name: str, seed: int, times: int) -> None:
     for _ in range(times):
         query = random_query(rng, SHAPES[name], rng.random() < 0.7)
         verdict = judge(query)
-        if isinstance(verdict, Bounded) and not verdict.contradiction:
+        if isinstance(verdict, BoundedMemory) and not verdict.contradiction:
             for synopsis in verdict.synopses:
                 found = _needed(rng, query, synopsis)
                 assert found <= synopsis.size, f"{show(query)}\n{synopsis.stream}: {found} > {synopsis.size}"
@@ -45,7 +45,7 @@ def _run(name: str, seed: int, times: int) -> None:
     assert reached
 
 
-def _needed(rng: random.Random, query: Query, synopsis: Synopsis) -> int:
+def _needed(rng: random.Random, query: ConjunctiveQuery, synopsis: Synopsis) -> int:
     """How many rows of a stream have to be told apart: with duplicates exactly, without at least."""
     partners_of: dict[tuple[Any, ...], set[int]] = {}
     grid = [-3, -2, -1, 0, 1, 2, 3, 4] if _is_whole(query) else [-2, -1, -0.5, 0, 0.5, 1, 2, 2.5]
@@ -70,7 +70,7 @@ def _needed(rng: random.Random, query: Query, synopsis: Synopsis) -> int:
     return sum(max(_families(rng, boxes)) for boxes in groups.values())
 
 
-def _is_whole(query: Query) -> bool:
+def _is_whole(query: ConjunctiveQuery) -> bool:
     return all(a.domain is not DENSE for a in query.attributes)
 
 

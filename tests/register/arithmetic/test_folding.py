@@ -4,62 +4,76 @@ from __future__ import annotations
 
 import random
 
-from penstock.register.arithmetic import Attribute, Bounded, Comparison, Op, Query, Stream, Unbounded, judge
+from penstock.register.arithmetic import (
+    BoundedMemory,
+    ComparedAttribute,
+    Comparison,
+    ConjunctiveQuery,
+    Op,
+    StreamOccurrence,
+    UnboundedMemory,
+    judge,
+)
 from penstock.register.arithmetic.folding import fold
 from tests.register.arithmetic.interpreter import brute_force
 from tests.register.arithmetic.queries import ALL, Shape, eq, lt, random_query, show
 
-A1, B1 = Attribute("S1", "A"), Attribute("S1", "B")
-A2, B2 = Attribute("S2", "A"), Attribute("S2", "B")
-TWICE = (Stream("S1", "S"), Stream("S2", "S"))
+A1, B1 = ComparedAttribute("S1", "A"), ComparedAttribute("S1", "B")
+A2, B2 = ComparedAttribute("S2", "A"), ComparedAttribute("S2", "B")
+TWICE = (StreamOccurrence("S1", "S"), StreamOccurrence("S2", "S"))
 
 
 def test_example_c_1() -> None:
-    query = Query(TWICE, (eq(A1, 10), eq(A1, A2), eq(B1, B2), lt(10, B1)), (A1,), distinct=True)
+    query = ConjunctiveQuery(TWICE, (eq(A1, 10), eq(A1, A2), eq(B1, B2), lt(10, B1)), (A1,), distinct=True)
     verdict = judge(query)
-    assert isinstance(verdict, Bounded)
+    assert isinstance(verdict, BoundedMemory)
     assert verdict.folded == (("S2", "S1"),)
     assert [(s.stream, s.size) for s in verdict.synopses] == [("S1", 1)]
 
 
 def test_with_duplicates_nothing_folds() -> None:
-    query = Query(TWICE, (eq(A1, 10), eq(A1, A2), eq(B1, B2), lt(10, B1)), (A1,), distinct=False)
+    query = ConjunctiveQuery(TWICE, (eq(A1, 10), eq(A1, A2), eq(B1, B2), lt(10, B1)), (A1,), distinct=False)
     assert fold(query) == (query, ())
-    assert isinstance(judge(query), Unbounded)
+    assert isinstance(judge(query), UnboundedMemory)
 
 
 def test_a_query_that_appendix_c_does_not_fold_is_a_filter() -> None:
-    query = Query(TWICE, (eq(A1, A2), lt(10, B1), lt(10, B2)), (), distinct=True)
+    query = ConjunctiveQuery(TWICE, (eq(A1, A2), lt(10, B1), lt(10, B2)), (), distinct=True)
     verdict = judge(query)
-    assert isinstance(verdict, Bounded)
+    assert isinstance(verdict, BoundedMemory)
     assert (verdict.folded, verdict.size) == ((("S2", "S1"),), 1)
 
 
 def test_components_fold_together() -> None:
     """S2 and T2 fold onto S1 and T1; neither does alone."""
-    streams = (Stream("S1", "S"), Stream("T1", "T"), Stream("S2", "S"), Stream("T2", "T"))
-    d1, d2 = Attribute("T1", "D"), Attribute("T2", "D")
-    query = Query(streams, (eq(A1, d1), lt(0, A1), lt(A1, 5), eq(A2, d2)), (A1,), distinct=True)
+    streams = (
+        StreamOccurrence("S1", "S"),
+        StreamOccurrence("T1", "T"),
+        StreamOccurrence("S2", "S"),
+        StreamOccurrence("T2", "T"),
+    )
+    d1, d2 = ComparedAttribute("T1", "D"), ComparedAttribute("T2", "D")
+    query = ConjunctiveQuery(streams, (eq(A1, d1), lt(0, A1), lt(A1, 5), eq(A2, d2)), (A1,), distinct=True)
     small, stands = fold(query)
     assert ([stream.name for stream in small.streams], stands) == (["S1", "T1"], (("S2", "S1"), ("T2", "T1")))
     verdict = judge(query)
-    assert isinstance(verdict, Bounded)
+    assert isinstance(verdict, BoundedMemory)
     assert verdict.size == 8
 
 
 def test_what_has_a_value_folds_onto_what_has_one() -> None:
     """S2 and S3 fold together, for of B of S1 nothing is said: it may be NULL."""
-    streams = (*TWICE, Stream("S3", "S"))
-    b3 = Attribute("S3", "B")
-    query = Query(streams, (lt(0, A1), lt(0, A2), eq(B2, b3)), (A1,), distinct=True)
+    streams = (*TWICE, StreamOccurrence("S3", "S"))
+    b3 = ComparedAttribute("S3", "B")
+    query = ConjunctiveQuery(streams, (lt(0, A1), lt(0, A2), eq(B2, b3)), (A1,), distinct=True)
     assert fold(query)[1] == (("S3", "S2"),)
-    said = Query(streams, (*query.conditions, lt(B1, 5)), (A1,), distinct=True)
+    said = ConjunctiveQuery(streams, (*query.conditions, lt(B1, 5)), (A1,), distinct=True)
     assert fold(said)[1] == (("S2", "S1"), ("S3", "S1"))
 
 
 def test_what_is_said_of_an_occurrence_through_another_is_kept() -> None:
     """S2 stands between two attributes of S1; folded away, it leaves the difference of one that it made."""
-    query = Query(TWICE, (lt(A1, A2), lt(A2, B1), Comparison(A1, Op.LE, 0)), (), distinct=True)
+    query = ConjunctiveQuery(TWICE, (lt(A1, A2), lt(A2, B1), Comparison(A1, Op.LE, 0)), (), distinct=True)
     small, _ = fold(query)
     assert len(small.streams) in (1, 2)
     rng = random.Random(5)

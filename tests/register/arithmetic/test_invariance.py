@@ -7,13 +7,23 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.register.arithmetic import Attribute, Bounded, Comparison, Domain, Op, Query, Stream, Unbounded, judge
+from penstock.register.arithmetic import (
+    BoundedMemory,
+    ComparedAttribute,
+    Comparison,
+    ConjunctiveQuery,
+    Domain,
+    Op,
+    StreamOccurrence,
+    UnboundedMemory,
+    judge,
+)
 from tests.register.arithmetic.queries import SHAPES, random_query, show
 
 
-def outcome(query: Query) -> object:
+def outcome(query: ConjunctiveQuery) -> object:
     verdict = judge(query)
-    if isinstance(verdict, Unbounded):
+    if isinstance(verdict, UnboundedMemory):
         return "unbounded"
     return sorted(synopsis.size for synopsis in verdict.synopses), verdict.contradiction
 
@@ -35,22 +45,22 @@ def test_writing_a_condition_in_another_way_changes_nothing(name: str) -> None:
         assert outcome(query) == outcome(replace(query, conditions=tuple(conditions))), show(query)
 
 
-def _renamed(rng: random.Random, query: Query) -> Query:
+def _renamed(rng: random.Random, query: ConjunctiveQuery) -> ConjunctiveQuery:
     streams = list(query.streams)
     rng.shuffle(streams)
     fresh = {stream.name: f"X{n}" for n, stream in enumerate(streams)}
     turned = {"a0": "z", "a1": "y", "a2": "x"}
 
     def new(side: object) -> object:
-        if isinstance(side, Attribute):
-            return Attribute(fresh[side.stream], turned[side.name], side.domain)
+        if isinstance(side, ComparedAttribute):
+            return ComparedAttribute(fresh[side.stream], turned[side.name], side.domain)
         return side
 
     conditions = [replace(c, left=new(c.left), right=new(c.right)) for c in query.comparisons]
     rng.shuffle(conditions)
-    projected = tuple(Attribute(fresh[a.stream], turned[a.name], a.domain) for a in reversed(query.projected))
-    renamed = tuple(Stream(fresh[stream.name], fresh[stream.name]) for stream in streams)
-    return Query(renamed, tuple(conditions), projected, query.distinct)
+    projected = tuple(ComparedAttribute(fresh[a.stream], turned[a.name], a.domain) for a in reversed(query.projected))
+    renamed = tuple(StreamOccurrence(fresh[stream.name], fresh[stream.name]) for stream in streams)
+    return ConjunctiveQuery(renamed, tuple(conditions), projected, query.distinct)
 
 
 def _rewritten(rng: random.Random, c: Comparison) -> list[Comparison]:
@@ -73,7 +83,7 @@ def test_more_conditions_never_hurt_a_filter() -> None:
     rng = random.Random(4)
     for _ in range(150):
         query = random_query(rng, SHAPES["integers"], rng.random() < 0.5)
-        if isinstance(judge(query), Bounded):
-            attribute = rng.choice(query.attributes) if query.attributes else Attribute("S", "a0")
+        if isinstance(judge(query), BoundedMemory):
+            attribute = rng.choice(query.attributes) if query.attributes else ComparedAttribute("S", "a0")
             more = replace(query, conditions=(*query.conditions, Comparison(attribute, Op.LT, rng.choice([0, 3]))))
-            assert isinstance(judge(more), Bounded), show(more)
+            assert isinstance(judge(more), BoundedMemory), show(more)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from penstock.register.arithmetic import Bounded, judge
+from penstock.register.arithmetic import BoundedMemory, judge
 from tests.register.arithmetic.orders import is_bounded
 from tests.register.arithmetic.queries import TABLE_1, Shape, random_query, show, table_1
 
@@ -23,7 +23,7 @@ SHAPES = [
 def test_the_enumeration_agrees_with_table_1(name: str, distinct: bool) -> None:
     """But for the queries with most attributes and constants, which take it too long."""
     query = table_1(name, distinct)
-    assert is_bounded(query) == isinstance(judge(query), Bounded)
+    assert is_bounded(query) == isinstance(judge(query), BoundedMemory)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -43,5 +43,5 @@ def _compare(seed: int, times: int) -> None:
     for _ in range(times):
         query = random_query(rng, rng.choice(SHAPES), rng.random() < 0.6)
         bounded += (expected := is_bounded(query))
-        assert isinstance(judge(query), Bounded) == expected, show(query)
+        assert isinstance(judge(query), BoundedMemory) == expected, show(query)
     assert times // 4 < bounded < times - times // 4, "both verdicts are tried"

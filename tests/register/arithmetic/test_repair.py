@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.register.arithmetic import Bounded, Missing, Query, Side, Unbounded, judge
+from penstock.register.arithmetic import BoundedMemory, BoundSide, ConjunctiveQuery, Missing, UnboundedMemory, judge
 from tests.reference.bounded_memory.repair import Repair, bound, repairs
 from tests.register.arithmetic.queries import SHAPES, B, D, random_query, show, table_1
 
 
-def applied(query: Query, repair: Repair) -> Query:
+def applied(query: ConjunctiveQuery, repair: Repair) -> ConjunctiveQuery:
     return bound(replace(query, distinct=query.distinct or repair.distinct), repair.bounds)
 
 
 def test_q4_needs_distinct_or_bounds() -> None:
-    above, below = Side.ABOVE, Side.BELOW
+    above, below = BoundSide.ABOVE, BoundSide.BELOW
     assert set(repairs(table_1("Q4", distinct=False))) == {
         Repair(frozenset(), distinct=True),
         Repair(frozenset({Missing(B, above), Missing(B, below)})),
@@ -36,16 +36,16 @@ def test_repairs_repair_and_are_smallest(name: str) -> None:
     rng, tried = random.Random(7), 0
     for _ in range(12):
         query = random_query(rng, SHAPES[name], rng.random() < 0.5)
-        if isinstance(judge(query), Bounded):
+        if isinstance(judge(query), BoundedMemory):
             assert repairs(query) == ()
             continue
         for repair in repairs(query):
             tried += 1
-            assert isinstance(judge(applied(query, repair)), Bounded), show(query)
+            assert isinstance(judge(applied(query, repair)), BoundedMemory), show(query)
             for one in repair.bounds:
                 less = frozenset(
                     b for b in repair.bounds if b != one and (name != "dense" or b.attribute != one.attribute)
                 )
                 if all(b.attribute.domain.value == "integer" for b in repair.bounds) or name == "dense":
-                    assert isinstance(judge(applied(query, replace(repair, bounds=less))), Unbounded), show(query)
+                    assert isinstance(judge(applied(query, replace(repair, bounds=less))), UnboundedMemory), show(query)
     assert tried

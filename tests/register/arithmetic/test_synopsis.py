@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.register.arithmetic import Bounded, Domain, Query, judge
+from penstock.register.arithmetic import BoundedMemory, ConjunctiveQuery, Domain, judge
 from penstock.register.arithmetic.folding import fold
 from tests.register.arithmetic.interpreter import Machine, Space, brute_force
 from tests.register.arithmetic.queries import SHAPES, random_query, show, table_1
@@ -32,7 +32,7 @@ def test_synopses_answer_random_queries_at_length(name: str) -> None:
 def test_the_promised_size_is_reached_by_q9() -> None:
     query = table_1("Q9", distinct=True)
     verdict = judge(query)
-    assert isinstance(verdict, Bounded)
+    assert isinstance(verdict, BoundedMemory)
     rows = [{"D": 51 + n, "E": 100 - n} for n in range(25)]
     synopsis = verdict.synopses[1]
     assert len(rows) == synopsis.size
@@ -45,15 +45,15 @@ def _run(name: str, seed: int, times: int) -> None:
     for _ in range(times):
         query = random_query(rng, SHAPES[name], rng.random() < 0.6)
         verdict = judge(query)
-        if isinstance(verdict, Bounded):
+        if isinstance(verdict, BoundedMemory):
             _check(rng, query, verdict)
             checked += 1
     assert checked > times // 5
 
 
-def _check(rng: random.Random, query: Query, verdict: Bounded) -> None:
+def _check(rng: random.Random, query: ConjunctiveQuery, verdict: BoundedMemory) -> None:
     small, _ = fold(query)
-    machine = None if verdict.contradiction else Machine(small, Bounded(verdict.synopses))
+    machine = None if verdict.contradiction else Machine(small, BoundedMemory(verdict.synopses))
     rows: list[tuple[str, dict[str, Any]]] = []
     answers: Counter[tuple[Any, ...]] = Counter()
     for _ in range(12):
@@ -66,7 +66,7 @@ def _check(rng: random.Random, query: Query, verdict: Bounded) -> None:
     assert answers == brute_force(query, rows), f"{show(query)}\n{rows}"
 
 
-def _row(rng: random.Random, query: Query) -> tuple[str, dict[str, Any]]:
+def _row(rng: random.Random, query: ConjunctiveQuery) -> tuple[str, dict[str, Any]]:
     stream = rng.choice(query.streams)
     row = {
         a.name: Fraction(rng.randint(-8, 20), 4)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from penstock.register.arithmetic import (
-    Attribute,
-    Bounded,
+    BoundedMemory,
+    ComparedAttribute,
     Comparison,
+    ConjunctiveQuery,
     Domain,
     Kept,
     Op,
     Opaque,
-    Query,
     Reason,
-    Unbounded,
+    UnboundedMemory,
     judge,
 )
 from tests.register.arithmetic.queries import TABLE_1, TEENS, A, B, C, D, E, eq, lt, table_1
@@ -30,7 +30,7 @@ from tests.register.arithmetic.queries import TABLE_1, TEENS, A, B, C, D, E, eq,
 )
 def test_the_queries_that_are_bounded_with_duplicates(name: str, sizes: dict[str, int]) -> None:
     verdict = judge(table_1(name, distinct=False))
-    assert isinstance(verdict, Bounded)
+    assert isinstance(verdict, BoundedMemory)
     assert {synopsis.stream: synopsis.size for synopsis in verdict.synopses} == sizes
 
 
@@ -47,7 +47,7 @@ def test_the_queries_that_are_bounded_with_duplicates(name: str, sizes: dict[str
 )
 def test_the_queries_that_are_bounded_without_duplicates(name: str, sizes: dict[str, int]) -> None:
     verdict = judge(table_1(name, distinct=True))
-    assert isinstance(verdict, Bounded)
+    assert isinstance(verdict, BoundedMemory)
     assert {synopsis.stream: synopsis.size for synopsis in verdict.synopses} == sizes
 
 
@@ -67,7 +67,7 @@ def test_the_queries_that_are_bounded_without_duplicates(name: str, sizes: dict[
 )
 def test_the_queries_that_are_not_bounded(name: str, distinct: bool, reason: Reason) -> None:
     verdict = judge(table_1(name, distinct))
-    assert isinstance(verdict, Unbounded)
+    assert isinstance(verdict, UnboundedMemory)
     assert verdict.failure.reason is reason
     assert verdict.witness is not None
 
@@ -93,83 +93,85 @@ def test_no_synopsis_of_q7_and_q9_can_be_smaller(name: str) -> None:
 
 def test_equality_with_a_constant_makes_a_comparison_redundant() -> None:
     """Definition 3.1 misses it, so that theorem 4.2, read literally, calls this query unbounded."""
-    verdict = judge(Query.over("ST", [eq(A, 10), lt(A, D)], [A], distinct=False))
-    assert isinstance(verdict, Bounded)
+    verdict = judge(ConjunctiveQuery.over("ST", [eq(A, 10), lt(A, D)], [A], distinct=False))
+    assert isinstance(verdict, BoundedMemory)
     assert verdict.size == 2
 
 
 def test_satisfiability_is_over_integers() -> None:
     conditions = [lt(10, A), lt(A, D), lt(D, 12)]
-    assert judge(Query.over("ST", conditions, [A], distinct=False)) == Bounded((), contradiction=True)
-    dense, other = Attribute("S", "A", Domain.DENSE), Attribute("T", "D", Domain.DENSE)
-    verdict = judge(Query.over("ST", [lt(10, dense), lt(dense, other), lt(other, 12)], [], distinct=False))
-    assert isinstance(verdict, Unbounded)
+    assert judge(ConjunctiveQuery.over("ST", conditions, [A], distinct=False)) == BoundedMemory((), contradiction=True)
+    dense, other = ComparedAttribute("S", "A", Domain.DENSE), ComparedAttribute("T", "D", Domain.DENSE)
+    verdict = judge(ConjunctiveQuery.over("ST", [lt(10, dense), lt(dense, other), lt(other, 12)], [], distinct=False))
+    assert isinstance(verdict, UnboundedMemory)
 
 
 def test_at_most_is_not_split() -> None:
     """`B <= D` as `B < D OR B = D` would fail C2."""
-    verdict = judge(Query.over("ST", [Comparison(B, Op.LE, D), *TEENS], [A], distinct=True))
-    assert isinstance(verdict, Bounded)
+    verdict = judge(ConjunctiveQuery.over("ST", [Comparison(B, Op.LE, D), *TEENS], [A], distinct=True))
+    assert isinstance(verdict, BoundedMemory)
     assert verdict.size == 10
 
 
 def test_decimals_are_counted_in_steps_of_their_scale() -> None:
-    price = Attribute("S", "price", scale=2)
-    verdict = judge(Query.over("S", [lt(1, price), lt(price, 2)], [price], distinct=True))
-    assert isinstance(verdict, Bounded)
+    price = ComparedAttribute("S", "price", scale=2)
+    verdict = judge(ConjunctiveQuery.over("S", [lt(1, price), lt(price, 2)], [price], distinct=True))
+    assert isinstance(verdict, BoundedMemory)
     assert verdict.size == 99
 
 
 def test_a_dense_attribute_is_bounded_only_by_equality() -> None:
-    x = Attribute("S", "x", Domain.DENSE)
-    assert isinstance(judge(Query.over("S", [lt(1, x), lt(x, 2)], [x], distinct=True)), Unbounded)
-    verdict = judge(Query.over("S", [Comparison(2, Op.LE, x), Comparison(x, Op.LE, 2)], [x], distinct=True))
-    assert isinstance(verdict, Bounded)
+    x = ComparedAttribute("S", "x", Domain.DENSE)
+    assert isinstance(judge(ConjunctiveQuery.over("S", [lt(1, x), lt(x, 2)], [x], distinct=True)), UnboundedMemory)
+    verdict = judge(ConjunctiveQuery.over("S", [Comparison(2, Op.LE, x), Comparison(x, Op.LE, 2)], [x], distinct=True))
+    assert isinstance(verdict, BoundedMemory)
     assert verdict.size == 1
 
 
 def test_differences_bound_each_other() -> None:
     """`S.A` lies within 5 of a bounded attribute."""
     near = [Comparison(A, Op.LE, D, 5), Comparison(D, Op.LE, A, 5), lt(0, D), lt(D, 10)]
-    verdict = judge(Query.over("ST", near, [A], distinct=False))
-    assert isinstance(verdict, Bounded)
+    verdict = judge(ConjunctiveQuery.over("ST", near, [A], distinct=False))
+    assert isinstance(verdict, BoundedMemory)
     assert {synopsis.stream: synopsis.size for synopsis in verdict.synopses} == {"S": 19, "T": 9}
 
 
 def test_intervals_around_a_constant_need_two_rows() -> None:
     """Boxes that no single box covers may be covered by two: the least B and the greatest C."""
     around = [Comparison(B, Op.LE, D), Comparison(D, Op.LE, C), lt(B, 0), lt(0, C)]
-    verdict = judge(Query.over("ST", around, [], distinct=True))
-    assert isinstance(verdict, Bounded)
+    verdict = judge(ConjunctiveQuery.over("ST", around, [], distinct=True))
+    assert isinstance(verdict, BoundedMemory)
     assert next(synopsis.size for synopsis in verdict.synopses if synopsis.stream == "S") <= 3
 
 
 def test_unequal_needs_two_rows_without_duplicates() -> None:
-    query = Query.over("ST", [Comparison(A, Op.NE, D)], [], distinct=True)
+    query = ConjunctiveQuery.over("ST", [Comparison(A, Op.NE, D)], [], distinct=True)
     verdict = judge(query)
-    assert isinstance(verdict, Bounded)
+    assert isinstance(verdict, BoundedMemory)
     assert [synopsis.size for synopsis in verdict.synopses] == [2, 2]
-    assert isinstance(judge(Query.over("ST", [Comparison(A, Op.NE, D)], [], distinct=False)), Unbounded)
+    assert isinstance(
+        judge(ConjunctiveQuery.over("ST", [Comparison(A, Op.NE, D)], [], distinct=False)), UnboundedMemory
+    )
 
 
 def test_an_unknown_condition_needs_all_its_values() -> None:
     unknown = Opaque(frozenset({A, D}))
-    verdict = judge(Query.over("ST", [unknown, lt(0, D), lt(D, 5)], [], distinct=True))
-    assert isinstance(verdict, Unbounded)
+    verdict = judge(ConjunctiveQuery.over("ST", [unknown, lt(0, D), lt(D, 5)], [], distinct=True))
+    assert isinstance(verdict, UnboundedMemory)
     assert (verdict.failure.reason, verdict.witness) == (Reason.OPAQUE, None)
-    verdict = judge(Query.over("ST", [unknown, lt(0, D), lt(D, 5), eq(A, 1)], [], distinct=False))
-    assert isinstance(verdict, Bounded)
+    verdict = judge(ConjunctiveQuery.over("ST", [unknown, lt(0, D), lt(D, 5), eq(A, 1)], [], distinct=False))
+    assert isinstance(verdict, BoundedMemory)
     assert [(synopsis.values, synopsis.size) for synopsis in verdict.synopses] == [((A,), 1), ((D,), 4)]
 
 
 def test_a_filter_keeps_nothing() -> None:
-    verdict = judge(Query.over("S", [lt(B, C)], [A], distinct=False))
-    assert isinstance(verdict, Bounded)
+    verdict = judge(ConjunctiveQuery.over("S", [lt(B, C)], [A], distinct=False))
+    assert isinstance(verdict, BoundedMemory)
     assert [synopsis.kept for synopsis in verdict.synopses] == [Kept.NOTHING]
     assert verdict.size == 0
 
 
 def test_a_product_counts_rows() -> None:
-    verdict = judge(Query.over("ST", [lt(A, 5), lt(D, E)], [], distinct=False))
-    assert isinstance(verdict, Bounded)
+    verdict = judge(ConjunctiveQuery.over("ST", [lt(A, 5), lt(D, E)], [], distinct=False))
+    assert isinstance(verdict, BoundedMemory)
     assert verdict.size == 2

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock.register.arithmetic import Bounded, Query, Row, Unbounded, judge
+from penstock.register.arithmetic import BoundedMemory, ConjunctiveQuery, FamilyRow, UnboundedMemory, judge
 from tests.register.arithmetic.interpreter import brute_force
 from tests.register.arithmetic.queries import SHAPES, TABLE_1, random_query, show, table_1
 
@@ -20,7 +20,7 @@ from tests.register.arithmetic.queries import SHAPES, TABLE_1, random_query, sho
 def test_the_witnesses_of_table_1_separate(name: str, distinct: bool) -> None:
     query = table_1(name, distinct)
     verdict = judge(query)
-    if isinstance(verdict, Unbounded):
+    if isinstance(verdict, UnboundedMemory):
         assert_separates(query, verdict, 6)
 
 
@@ -38,7 +38,7 @@ def test_the_witnesses_of_random_queries_separate_at_length(name: str) -> None:
 
 def test_a_witness_can_be_long() -> None:
     verdict = judge(table_1("Q8", distinct=True))
-    assert isinstance(verdict, Unbounded)
+    assert isinstance(verdict, UnboundedMemory)
     assert verdict.witness is not None
     family = verdict.witness.family(500)
     assert len({tuple(sorted(row.values.items())) for row in family.items}) == 500
@@ -50,7 +50,7 @@ def _run(name: str, seed: int, times: int) -> None:
     for _ in range(times):
         query = random_query(rng, SHAPES[name], rng.random() < 0.5)
         verdict = judge(query)
-        if isinstance(verdict, Bounded):
+        if isinstance(verdict, BoundedMemory):
             continue
         if verdict.witness is None:
             open_ += 1
@@ -61,7 +61,7 @@ def _run(name: str, seed: int, times: int) -> None:
     assert shown > 2 * open_
 
 
-def assert_separates(query: Query, verdict: Unbounded, size: int) -> None:
+def assert_separates(query: ConjunctiveQuery, verdict: UnboundedMemory, size: int) -> None:
     assert verdict.witness is not None
     family = verdict.witness.family(size)
     sets = [frozenset(some) for number in range(size + 1) for some in combinations(range(size), number)]
@@ -71,9 +71,11 @@ def assert_separates(query: Query, verdict: Unbounded, size: int) -> None:
         assert new(query, first, rows) != new(query, second, rows), f"{show(query)}\n{first}\n{second}\n{rows}"
 
 
-def plain(rows: Iterable[Row]) -> list[tuple[str, Any]]:
+def plain(rows: Iterable[FamilyRow]) -> list[tuple[str, Any]]:
     return [(row.stream, row.values) for row in rows]
 
 
-def new(query: Query, before: list[tuple[str, Any]], after: list[tuple[str, Any]]) -> Counter[tuple[Any, ...]]:
+def new(
+    query: ConjunctiveQuery, before: list[tuple[str, Any]], after: list[tuple[str, Any]]
+) -> Counter[tuple[Any, ...]]:
     return brute_force(query, before + after) - brute_force(query, before)

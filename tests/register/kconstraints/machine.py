@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from penstock.closing.kconstraints import After, Component, JoinQuery, Lapse, Passed, Rows
+from penstock.closing.kconstraints import After, Component, ConstrainedJoin, Lapse, Passed, RowCount
 from tests.reference.kconstraints import Analysis, Handling, Stored
 from tests.reference.kconstraints.handling import (
     ChainedPurge,
@@ -26,7 +26,9 @@ Result = frozenset[Event]
 
 
 class Machine:
-    def __init__(self, query: JoinQuery, analysis: Analysis, handlings: Mapping[str, Handling] | None = None) -> None:
+    def __init__(
+        self, query: ConstrainedJoin, analysis: Analysis, handlings: Mapping[str, Handling] | None = None
+    ) -> None:
         self.query, self.graph = query, analysis.graph
         self.handlings = handlings or {verdict.stream: verdict.handling for verdict in analysis.streams}
         self.past: list[Event] = []
@@ -107,7 +109,7 @@ class Machine:
             if any(source.stream not in rows for source, _ in lookup.key):
                 verdict = Component.UNKNOWN
                 continue
-            key = {name: rows[source.stream].values[source.attribute] for source, name in lookup.key}
+            key = {name: rows[source.stream].values[source.name] for source, name in lookup.key}
             match = [one for one in self.stored(lookup.stream) if all(one.values[name] == key[name] for name in key)]
             if not match:
                 if any(all(one.values[name] == key[name] for name in key) for one in self.no[lookup.stream]):
@@ -116,7 +118,7 @@ class Machine:
                 continue
             rows[lookup.stream] = match[0]
             for source, name in lookup.checks:
-                if source.stream in rows and rows[source.stream].values[source.attribute] != match[0].values[name]:
+                if source.stream in rows and rows[source.stream].values[source.name] != match[0].values[name]:
                     return Component.NO, rows
         return verdict, rows
 
@@ -220,7 +222,7 @@ class Machine:
                 if value not in values:
                     return False
                 first = values.index(value)
-                if isinstance(clustered.within, Rows):
+                if isinstance(clustered.within, RowCount):
                     return sum(other != value for other in values[first:]) > clustered.within.n
                 return self.past[-1].at > rows[first].at + clustered.within.microseconds
 
@@ -232,8 +234,8 @@ class Machine:
 
     def lowest_to_come(self, step: Passed) -> float:
         rows = [event for event in self.past if event.stream == step.column.stream]
-        if isinstance(step.within, Rows):
+        if isinstance(step.within, RowCount):
             old = rows[: max(0, len(rows) - step.within.n)]
         else:
             old = [event for event in rows if event.at + step.within.microseconds < self.past[-1].at]
-        return max((event.values[step.column.attribute] for event in old), default=float("-inf"))
+        return max((event.values[step.column.name] for event in old), default=float("-inf"))

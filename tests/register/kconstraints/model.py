@@ -14,15 +14,15 @@ from itertools import permutations
 
 from penstock.closing.kconstraints import (
     ClusteredArrival,
-    Column,
+    ConstrainedJoin,
+    ConstrainedStream,
     Extent,
-    JoinQuery,
+    JoinAttribute,
+    JoinOutput,
     OrderedArrival,
-    Output,
     Rids,
-    Rows,
-    Stream,
-    Time,
+    RowCount,
+    TimeSpan,
 )
 
 #: The attribute of a filtered stream whose value 0 fails the filter.
@@ -49,7 +49,7 @@ Past = Sequence[Event]
 Joined = Mapping[str, Event]
 
 
-def is_admissible(query: JoinQuery, past: Past, event: Event) -> bool:
+def is_admissible(query: ConstrainedJoin, past: Past, event: Event) -> bool:
     """Whether the row may come after these, by keys, clocks and constraints."""
     stream = query.stream(event.stream)
     if past and event.at < past[-1].at:
@@ -93,24 +93,24 @@ def _holds(constraint: object, past: Past, event: Event) -> bool:
 
 
 def _is_within(within: Extent, rows: int, time: int) -> bool:
-    return rows <= within.n if isinstance(within, Rows) else time <= within.microseconds
+    return rows <= within.n if isinstance(within, RowCount) else time <= within.microseconds
 
 
 def _agree(left: Event, right: Event, columns: Sequence[str]) -> bool:
     return all(left.values[name] == right.values[name] for name in columns)
 
 
-def in_window(stream: Stream, past: Past, event: Event, now: int) -> bool:
+def in_window(stream: ConstrainedStream, past: Past, event: Event, now: int) -> bool:
     match stream.window:
-        case Time(microseconds):
+        case TimeSpan(microseconds):
             return event.at >= now - microseconds
-        case Rows(n):
+        case RowCount(n):
             place = max(index for index, other in enumerate(past) if other is event)
             return sum(later.stream == stream.name for later in past[place + 1 :]) < n
     return True
 
 
-def results(query: JoinQuery, past: Past, streams: Sequence[str] | None = None) -> Iterator[Joined]:
+def results(query: ConstrainedJoin, past: Past, streams: Sequence[str] | None = None) -> Iterator[Joined]:
     """The rows of the join, or of the join of some streams, after the past."""
     names = list(streams) if streams is not None else [stream.name for stream in query.streams]
     now = past[-1].at if past else 0
@@ -134,22 +134,22 @@ def results(query: JoinQuery, past: Past, streams: Sequence[str] | None = None) 
     yield from extend({}, names)
 
 
-def _fits(query: JoinQuery, joined: Mapping[str, Event]) -> bool:
+def _fits(query: ConstrainedJoin, joined: Mapping[str, Event]) -> bool:
     """Whether the rows agree, also where only rows of other streams would make them."""
-    values: dict[Column, int] = {}
+    values: dict[JoinAttribute, int] = {}
     leaders = _leaders(query)
     return all(
-        values.setdefault(leaders[Column(name, attribute)], value) == value
+        values.setdefault(leaders[JoinAttribute(name, attribute)], value) == value
         for name, event in joined.items()
         for attribute, value in event.values.items()
     )
 
 
-def needed(query: JoinQuery, past: Past, event: Event) -> bool:
+def needed(query: ConstrainedJoin, past: Past, event: Event) -> bool:
     """Whether some admissible future has a change of the result with this row in it."""
     if not event.passes() or not in_window(query.stream(event.stream), past, event, past[-1].at):
         return False
-    lets_go = query.output is Output.CHANGES and any(stream.window is not None for stream in query.streams)
+    lets_go = query.output is JoinOutput.CHANGES and any(stream.window is not None for stream in query.streams)
     if lets_go and any(joined[event.stream] is event for joined in results(query, past)):
         return True
     rest = [stream.name for stream in query.streams if stream.name != event.stream]
@@ -175,7 +175,7 @@ def needed(query: JoinQuery, past: Past, event: Event) -> bool:
     return extend({event.stream: event}, [], rest)
 
 
-def _can_come(query: JoinQuery, past: Past, joined: Mapping[str, Event], missing: Sequence[str]) -> bool:
+def _can_come(query: ConstrainedJoin, past: Past, joined: Mapping[str, Event], missing: Sequence[str]) -> bool:
     """Whether rows that complete the result may come now, in some order, with the others still in their windows."""
     values = _values(query, joined, past)
     if values is None:
@@ -185,7 +185,9 @@ def _can_come(query: JoinQuery, past: Past, joined: Mapping[str, Event], missing
         future = list(past)
         for name in order:
             stream = query.stream(name)
-            event = Event(name, now, {one: values[_leaders(query)[Column(name, one)]] for one in stream.attributes})
+            event = Event(
+                name, now, {one: values[_leaders(query)[JoinAttribute(name, one)]] for one in stream.attributes}
+            )
             if not is_admissible(query, future, event):
                 break
             future.append(event)
@@ -195,26 +197,26 @@ def _can_come(query: JoinQuery, past: Past, joined: Mapping[str, Event], missing
     return False
 
 
-def _values(query: JoinQuery, joined: Mapping[str, Event], past: Past) -> Mapping[Column, int] | None:
+def _values(query: ConstrainedJoin, joined: Mapping[str, Event], past: Past) -> Mapping[JoinAttribute, int] | None:
     """A value for each class of columns: that of the rows which are there, else a new one."""
     now = past[-1].at
     fresh = max([value for event in past for value in event.values.values()], default=0) + 1
     told = {
-        _leaders(query)[Column(stream.name, stream.clock.attribute)]
+        _leaders(query)[JoinAttribute(stream.name, stream.clock.attribute)]
         for stream in query.streams
         if stream.clock is not None
     }
-    values: dict[Column, int] = {}
+    values: dict[JoinAttribute, int] = {}
     for stream in query.streams:
         for name in stream.attributes:
-            leader = _leaders(query)[Column(stream.name, name)]
+            leader = _leaders(query)[JoinAttribute(stream.name, name)]
             if stream.name in joined:
                 value = joined[stream.name].values[name]
                 if values.setdefault(leader, value) != value:
                     return None
     for stream in query.streams:
         for name in stream.attributes:
-            leader = _leaders(query)[Column(stream.name, name)]
+            leader = _leaders(query)[JoinAttribute(stream.name, name)]
             if leader not in values:
                 values[leader] = now if leader in told else fresh
                 fresh += leader not in told
@@ -222,16 +224,16 @@ def _values(query: JoinQuery, joined: Mapping[str, Event], past: Past) -> Mappin
 
 
 @cache
-def _leaders(query: JoinQuery) -> Mapping[Column, Column]:
+def _leaders(query: ConstrainedJoin) -> Mapping[JoinAttribute, JoinAttribute]:
     """For each column the smallest one that the equalities make equal to it."""
     return {
-        Column(stream.name, name): _leader(query, Column(stream.name, name))
+        JoinAttribute(stream.name, name): _leader(query, JoinAttribute(stream.name, name))
         for stream in query.streams
         for name in stream.attributes
     }
 
 
-def _leader(query: JoinQuery, column: Column) -> Column:
+def _leader(query: ConstrainedJoin, column: JoinAttribute) -> JoinAttribute:
     same = {column}
     while True:
         more = {
@@ -242,7 +244,7 @@ def _leader(query: JoinQuery, column: Column) -> Column:
         same |= more
 
 
-def is_over(query: JoinQuery, steps: Sequence[object], past: Past, event: Event) -> bool:
+def is_over(query: ConstrainedJoin, steps: Sequence[object], past: Past, event: Event) -> bool:
     """Whether a wait without open steps, counted from the arrival of a row, is over."""
     from penstock.closing.kconstraints import After, Lapse
 

@@ -8,26 +8,26 @@ from random import Random
 
 import pytest
 
-from penstock.closing.kconstraints import Bound, Component, JoinQuery, OrderedArrival, Rids, Rows
+from penstock.closing.kconstraints import Component, ComponentBound, ConstrainedJoin, OrderedArrival, Rids, RowCount
 from tests.reference.kconstraints import Unbounded, Want, WantOrdered, WantRids, WantWindow, analyse
 from tests.register.kconstraints.cases import random_query
 
 
-def declared(query: JoinQuery, wants: tuple[Want, ...]) -> JoinQuery:
+def declared(query: ConstrainedJoin, wants: tuple[Want, ...]) -> ConstrainedJoin:
     for want in wants:
         match want:
             case WantRids(stream, columns, target, target_columns):
-                added = Rids(stream, columns, target, target_columns, Rows(5))
+                added = Rids(stream, columns, target, target_columns, RowCount(5))
                 query = replace(query, constraints=(*query.constraints, added))
             case WantOrdered(stream, column):
-                query = replace(query, constraints=(*query.constraints, OrderedArrival(stream, column, Rows(5))))
+                query = replace(query, constraints=(*query.constraints, OrderedArrival(stream, column, RowCount(5))))
             case WantWindow(name):
-                streams = (replace(one, window=Rows(5)) if one.name == name else one for one in query.streams)
+                streams = (replace(one, window=RowCount(5)) if one.name == name else one for one in query.streams)
                 query = replace(query, streams=tuple(streams))
     return query
 
 
-def component(query: JoinQuery, stream: str, component: Component) -> Bound:
+def component(query: ConstrainedJoin, stream: str, component: Component) -> ComponentBound:
     verdict = analyse(query)[stream]
     return {Component.YES: verdict.yes, Component.NO: verdict.no, Component.UNKNOWN: verdict.unknown}[component]
 

@@ -9,17 +9,17 @@ from random import Random
 import pytest
 
 from penstock.closing.kconstraints import (
-    Bound,
-    Bounded,
+    BoundedComponent,
     ClusteredArrival,
     Component,
-    Empty,
-    JoinQuery,
-    Kind,
+    ComponentBound,
+    ComponentKind,
+    ConstrainedJoin,
+    ConstrainedStream,
+    EmptyComponent,
     OrderedArrival,
     Rate,
     Rids,
-    Stream,
 )
 from tests.reference.kconstraints import Analysis, analyse
 from tests.register.kconstraints.cases import random_input, random_query
@@ -70,7 +70,7 @@ def waits_checked(random: Random, kinds: tuple[type, ...], cases: int) -> int:
             for stream, component, rows in needed_rows(query, analysis, past[:end]):
                 bound = bound_of(analysis, stream, component)
                 check(query, bound, past[:end], rows, describe(query, past[:end], stream, component, bound))
-                bounded += isinstance(bound, Bounded)
+                bounded += isinstance(bound, BoundedComponent)
     return bounded
 
 
@@ -94,7 +94,7 @@ def numbers_checked(random: Random, cases: int) -> int:
 
 
 def needed_rows(
-    query: JoinQuery, analysis: Analysis, past: list[Event]
+    query: ConstrainedJoin, analysis: Analysis, past: list[Event]
 ) -> Iterator[tuple[str, Component, list[Event]]]:
     """What must be kept of each stream, by component; needed rows are never No."""
     for stream in query.streams:
@@ -105,17 +105,17 @@ def needed_rows(
         yield stream.name, Component.UNKNOWN, [event for event in rows if event not in joined]
 
 
-def bound_of(analysis: Analysis, stream: str, component: Component) -> Bound:
+def bound_of(analysis: Analysis, stream: str, component: Component) -> ComponentBound:
     return analysis[stream].yes if component is Component.YES else analysis[stream].unknown
 
 
-def check(query: JoinQuery, bound: Bound, past: list[Event], rows: list[Event], case: str) -> None:
+def check(query: ConstrainedJoin, bound: ComponentBound, past: list[Event], rows: list[Event], case: str) -> None:
     match bound:
-        case Empty():
+        case EmptyComponent():
             assert not rows, case
-        case Bounded(kind=Kind.OPEN):
+        case BoundedComponent(kind=ComponentKind.OPEN):
             pass
-        case Bounded(counted=counted, waits=waits):
+        case BoundedComponent(counted=counted, waits=waits):
             waiting = [
                 event
                 for event in past
@@ -125,7 +125,7 @@ def check(query: JoinQuery, bound: Bound, past: list[Event], rows: list[Event], 
             assert not rows or rows[0].stream != counted or set(rows) <= set(waiting), case
 
 
-def with_rate(stream: Stream, past: list[Event], per: int = 3) -> Stream:
+def with_rate(stream: ConstrainedStream, past: list[Event], per: int = 3) -> ConstrainedStream:
     """The stream with its true rate."""
     times = [event.at for event in past if event.stream == stream.name]
     last = past[-1].at
@@ -134,6 +134,8 @@ def with_rate(stream: Stream, past: list[Event], per: int = 3) -> Stream:
     return replace(stream, rate=Rate(most, min(counts, default=0), per))
 
 
-def describe(query: JoinQuery, past: list[Event], stream: str, component: Component, bound: Bound) -> str:
+def describe(
+    query: ConstrainedJoin, past: list[Event], stream: str, component: Component, bound: ComponentBound
+) -> str:
     rows = "\n".join(f"{event.at} {event.stream} {event.values}" for event in past)
     return f"{query}\n{rows}\n{stream} {component.value}: {bound}"

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from penstock.closing.kconstraints import Bounded, Kind, Output
+from penstock.closing.kconstraints import BoundedComponent, ComponentKind, JoinOutput
 from tests.reference.kconstraints import Stored, analyse
 from tests.register.kconstraints.cases import random_input, random_query
 from tests.register.kconstraints.machine import Machine
@@ -71,7 +71,7 @@ def follow(machine: Machine, past, analysis) -> None:
         machine.arrive(event)
         case = f"{query}\n" + "\n".join(f"{one.at} {one.stream} {one.values}" for one in past[:end])
         assert machine.emitted - told == now - before, case
-        if query.output is Output.CHANGES:
+        if query.output is JoinOutput.CHANGES:
             assert +machine.relation == now, case
         if analysis is not None:
             for component in analysis.components:
@@ -81,9 +81,9 @@ def follow(machine: Machine, past, analysis) -> None:
 def check_size(machine: Machine, component, past, case: str) -> None:
     rows = getattr(machine, component.component.value.lower())[component.stream]
     match component.bound:
-        case Bounded(kind=Kind.OPEN):
+        case BoundedComponent(kind=ComponentKind.OPEN):
             return
-        case Bounded(counted=counted, waits=waits):
+        case BoundedComponent(counted=counted, waits=waits):
             waiting = [
                 event
                 for event in past

@@ -9,17 +9,17 @@ from random import Random
 import pytest
 
 from penstock.closing.kconstraints import (
-    Bounded,
-    Clock,
+    ArrivalConstraint,
+    BoundedComponent,
     ClusteredArrival,
-    Column,
-    Constraint,
-    Equality,
-    JoinQuery,
+    ConstrainedJoin,
+    ConstrainedStream,
+    JoinAttribute,
+    JoinEquality,
     OrderedArrival,
     Rids,
-    Rows,
-    Stream,
+    RowCount,
+    StreamClock,
 )
 from penstock.closing.kconstraints.join_graph import JoinGraph, join_graph
 from tests.reference.kconstraints import Shape, analyse, is_many_many, min_covers, shape
@@ -33,9 +33,11 @@ def graph(*edges: str, keyed: bool = True) -> JoinGraph:
     pairs = [edge.split(">") for edge in edges]
     names = sorted({name for pair in pairs for name in pair})
     columns = {name: tuple(f"to_{other}" for other in names) for name in names}
-    streams = tuple(Stream(name, ("a", *columns[name]), KEY if keyed else ()) for name in names)
-    joins = tuple(Equality(Column(parent, f"to_{child}"), Column(child, "a")) for parent, child in pairs)
-    return join_graph(JoinQuery(streams, joins))
+    streams = tuple(ConstrainedStream(name, ("a", *columns[name]), KEY if keyed else ()) for name in names)
+    joins = tuple(
+        JoinEquality(JoinAttribute(parent, f"to_{child}"), JoinAttribute(child, "a")) for parent, child in pairs
+    )
+    return join_graph(ConstrainedJoin(streams, joins))
 
 
 @pytest.mark.parametrize(
@@ -54,9 +56,14 @@ def test_shapes(edges: tuple[str, ...], expected: Shape) -> None:
 
 
 def test_a_one_one_join_is_a_cycle_and_a_many_many_join_no_edge() -> None:
-    streams = Stream("s1", ("a",), KEY), Stream("s2", ("a",), KEY), Stream("s3", ("a",)), Stream("s4", ("a",))
-    equal = [Equality(Column("s1", "a"), Column(name, "a")) for name in ("s2", "s3", "s4")]
-    found = join_graph(JoinQuery(streams, tuple(equal)))
+    streams = (
+        ConstrainedStream("s1", ("a",), KEY),
+        ConstrainedStream("s2", ("a",), KEY),
+        ConstrainedStream("s3", ("a",)),
+        ConstrainedStream("s4", ("a",)),
+    )
+    equal = [JoinEquality(JoinAttribute("s1", "a"), JoinAttribute(name, "a")) for name in ("s2", "s3", "s4")]
+    found = join_graph(ConstrainedJoin(streams, tuple(equal)))
     assert found.children["s1"] == ("s2",)
     assert found.children["s2"] == ("s1",)
     assert found.children["s3"] == ("s1", "s2")
@@ -66,10 +73,16 @@ def test_a_one_one_join_is_a_cycle_and_a_many_many_join_no_edge() -> None:
 
 def test_a_key_of_several_columns_may_be_compared_by_way_of_others() -> None:
     """The key (a, b) of s2 is equal to columns of s1, one of them only by way of s3."""
-    streams = Stream("s1", ("a", "b")), Stream("s2", ("a", "b"), (frozenset({"a", "b"}),)), Stream("s3", ("b",))
+    streams = (
+        ConstrainedStream("s1", ("a", "b")),
+        ConstrainedStream("s2", ("a", "b"), (frozenset({"a", "b"}),)),
+        ConstrainedStream("s3", ("b",)),
+    )
     pairs = ("s1", "a", "s2", "a"), ("s1", "b", "s3", "b"), ("s3", "b", "s2", "b")
-    joins = tuple(Equality(Column(left, one), Column(right, other)) for left, one, right, other in pairs)
-    found = join_graph(JoinQuery(streams, joins))
+    joins = tuple(
+        JoinEquality(JoinAttribute(left, one), JoinAttribute(right, other)) for left, one, right, other in pairs
+    )
+    found = join_graph(ConstrainedJoin(streams, joins))
     assert found.children["s1"] == ("s2",)
     assert found.children["s3"] == ()
 
@@ -109,24 +122,24 @@ def test_names_and_order_do_not_matter() -> None:
                 left, right = getattr(verdict, name), getattr(twin, name)
                 assert type(left) is type(right), query
                 assert left.number == right.number, query
-                if isinstance(left, Bounded):
+                if isinstance(left, BoundedComponent):
                     assert left.kind is right.kind, query
 
 
-def renamed(random: Random, query: JoinQuery) -> tuple[JoinQuery, dict[str, str]]:
+def renamed(random: Random, query: ConstrainedJoin) -> tuple[ConstrainedJoin, dict[str, str]]:
     """The same query with other names, everything in another order."""
     fresh = [f"t{number}" for number in range(len(query.streams))]
     random.shuffle(fresh)
     names = {stream.name: new for stream, new in zip(query.streams, fresh, strict=True)}
     attributes = {name: {"a": "z", "b": "y", "c": "x"}.get(name, name) for name in ("a", "b", "c", "f")}
 
-    def column(one: Column) -> Column:
-        return Column(names[one.stream], attributes[one.attribute])
+    def column(one: JoinAttribute) -> JoinAttribute:
+        return JoinAttribute(names[one.stream], attributes[one.name])
 
     def several(columns: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(attributes[one] for one in columns)
 
-    def constraint(one: Constraint) -> Constraint:
+    def constraint(one: ArrivalConstraint) -> ArrivalConstraint:
         match one:
             case Rids(stream, columns, target, targets, within):
                 return Rids(names[stream], several(columns), names[target], several(targets), within)
@@ -135,35 +148,43 @@ def renamed(random: Random, query: JoinQuery) -> tuple[JoinQuery, dict[str, str]
             case OrderedArrival(stream, name, within):
                 return OrderedArrival(names[stream], attributes[name], within)
 
-    def stream(one: Stream) -> Stream:
-        clock = one.clock and Clock(attributes[one.clock.attribute], one.clock.delay)
+    def stream(one: ConstrainedStream) -> ConstrainedStream:
+        clock = one.clock and StreamClock(attributes[one.clock.attribute], one.clock.delay)
         keys = tuple(frozenset(map(attributes.__getitem__, key)) for key in one.keys)
         return replace(one, name=names[one.name], attributes=several(one.attributes), keys=keys, clock=clock)
 
     streams = [stream(one) for one in query.streams]
-    joins = [Equality(column(one.right), column(one.left)) for one in query.equalities]
+    joins = [JoinEquality(column(one.right), column(one.left)) for one in query.equalities]
     constraints = [constraint(one) for one in query.constraints]
     for some in (streams, joins, constraints):
         random.shuffle(some)
-    return JoinQuery(tuple(streams), tuple(joins), tuple(constraints), query.output), names
+    return ConstrainedJoin(tuple(streams), tuple(joins), tuple(constraints), query.output), names
 
 
 def test_two_occurrences_of_a_stream_are_counted_by_one_counter() -> None:
     """A row may come to one occurrence before the other: RIDS(3) leaves 4 rows."""
-    streams = Stream("early", ("a", "b"), KEY, source="s"), Stream("late", ("a", "b"), KEY, source="s")
-    join = Equality(Column("early", "b"), Column("late", "a"))
-    bound = analyse(JoinQuery(streams, (join,), (Rids("early", ("b",), "late", ("a",), Rows(3)),)))["early"].unknown
+    streams = (
+        ConstrainedStream("early", ("a", "b"), KEY, source="s"),
+        ConstrainedStream("late", ("a", "b"), KEY, source="s"),
+    )
+    join = JoinEquality(JoinAttribute("early", "b"), JoinAttribute("late", "a"))
+    bound = analyse(ConstrainedJoin(streams, (join,), (Rids("early", ("b",), "late", ("a",), RowCount(3)),)))[
+        "early"
+    ].unknown
     assert bound.number == 4
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Stream("s", ("a",), (frozenset({"b"}),)), "no attribute b"),
-        (lambda: JoinQuery((Stream("s", ("a",)), Stream("s", ("a",)))), "one name"),
-        (lambda: JoinQuery((Stream("s", ("a",)),), (), (OrderedArrival("s", "b", Rows(0)),)), r"no s\.b"),
-        (lambda: Rows(-1), "not negative"),
-        (lambda: Rids("s", ("a", "b"), "t", ("a",), Rows(0)), "as many attributes"),
+        (lambda: ConstrainedStream("s", ("a",), (frozenset({"b"}),)), "no attribute b"),
+        (lambda: ConstrainedJoin((ConstrainedStream("s", ("a",)), ConstrainedStream("s", ("a",)))), "one name"),
+        (
+            lambda: ConstrainedJoin((ConstrainedStream("s", ("a",)),), (), (OrderedArrival("s", "b", RowCount(0)),)),
+            r"no s\.b",
+        ),
+        (lambda: RowCount(-1), "not negative"),
+        (lambda: Rids("s", ("a", "b"), "t", ("a",), RowCount(0)), "as many attributes"),
     ],
 )
 def test_what_makes_no_sense_cannot_be_built(make, message: str) -> None:

@@ -7,7 +7,7 @@ from random import Random
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import StreamDef
 from penstock.closing.declared_k import rows_from_rate
-from penstock.closing.kconstraints import Rate, Rows
+from penstock.closing.kconstraints import Rate, RowCount
 from penstock.closing.kconstraints.rates import (
     clustered_by_delay,
     most_rows,
@@ -73,7 +73,7 @@ def test_a_1_records_that_are_held_back() -> None:
 
 def test_a_1_as_the_appendix_has_it() -> None:
     """15 n with n = 10 records a second, evenly: the row itself is not behind itself."""
-    assert ordered_by_timeout(15_000_000, Rate(1, per=100_000)) == Rows(15 * 10 - 1)
+    assert ordered_by_timeout(15_000_000, Rate(1, per=100_000)) == RowCount(15 * 10 - 1)
 
 
 def delayed(random: Random, sent: list[int], least: int, most: int) -> list[int]:
@@ -128,7 +128,7 @@ def test_a_3_samples_of_one_packet() -> None:
 
 
 def test_6_1_1() -> None:
-    assert rids_by_latency(2_000_000, Rate(10_000)) == Rows(30_000)
+    assert rids_by_latency(2_000_000, Rate(10_000)) == RowCount(30_000)
     assert rids_by_latency(5, Rate()) is None
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from penstock.closing.kconstraints import Component, Rows
+from penstock.closing.kconstraints import Component, RowCount
 from tests.reference.kconstraints import Row, Unbounded, analyse
 from tests.register.kconstraints.cases import random_query
 from tests.register.kconstraints.model import Event, is_admissible, needed, results
@@ -69,7 +69,7 @@ def test_most_unbounded_components_have_a_witness() -> None:
         query = random_query(random)
         for one in analyse(query).components:
             if isinstance(one.bound, Unbounded):
-                has_tiny_window = any(stream.window == Rows(0) for stream in query.streams)
+                has_tiny_window = any(stream.window == RowCount(0) for stream in query.streams)
                 with_one += one.bound.witness is not None
                 without += one.bound.witness is None and not has_tiny_window
     assert without * 5 < with_one, (with_one, without)

@@ -13,7 +13,15 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from penstock.closing.punctuation import Attribute, Difference, Equality, Finite, JoinQuery, Scheme, Stream
+from penstock.closing.punctuation import (
+    FiniteAttribute,
+    JoinAttribute,
+    JoinDifference,
+    JoinEquality,
+    PunctuatedJoin,
+    PunctuatedStream,
+    Scheme,
+)
 
 Values = dict[str, Any]
 
@@ -29,12 +37,14 @@ class Instance:
     schemes: list[tuple[str, tuple[str, ...], str | None]] = field(default_factory=list)
 
     @property
-    def query(self) -> JoinQuery:
-        return JoinQuery(
-            tuple(Stream(name, attributes) for name, attributes in self.streams.items()),
-            tuple(Equality(attribute(x), attribute(y)) for x, y in self.equal),
-            tuple(Difference(attribute(x) if x else None, attribute(y) if y else None, c) for x, y, c in self.differ),
-            tuple(Finite(attribute(x), frozenset(values)) for x, values in self.few),
+    def query(self) -> PunctuatedJoin:
+        return PunctuatedJoin(
+            tuple(PunctuatedStream(name, attributes) for name, attributes in self.streams.items()),
+            tuple(JoinEquality(attribute(x), attribute(y)) for x, y in self.equal),
+            tuple(
+                JoinDifference(attribute(x) if x else None, attribute(y) if y else None, c) for x, y, c in self.differ
+            ),
+            tuple(FiniteAttribute(attribute(x), frozenset(values)) for x, values in self.few),
         )
 
     @property
@@ -42,8 +52,8 @@ class Instance:
         return [Scheme(stream, values, order) for stream, values, order in self.schemes]
 
 
-def attribute(text: str) -> Attribute:
-    return Attribute(*text.split("."))
+def attribute(text: str) -> JoinAttribute:
+    return JoinAttribute(*text.split("."))
 
 
 def holds(instance: Instance, rows: dict[str, Values]) -> bool:

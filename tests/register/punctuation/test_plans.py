@@ -9,14 +9,14 @@ from itertools import product
 import pytest
 
 from penstock.closing.punctuation import (
-    Attribute,
-    Join,
-    Leaf,
-    Plan,
+    JoinAttribute,
+    JoinTree,
     Purgeability,
     Purgeable,
     Scheme,
     Statistics,
+    TreeJoin,
+    TreeLeaf,
     cheapest_plan,
     check_plan,
     rows_held,
@@ -35,37 +35,37 @@ def closed(instance: Instance) -> Instance:
     return Instance(instance.streams, sorted(pairs), schemes=instance.schemes)
 
 
-def trees(streams: Sequence[str]) -> Iterator[Plan]:
+def trees(streams: Sequence[str]) -> Iterator[JoinTree]:
     """All plans over the streams, in another way than the theory's: put the last stream into a plan of the others."""
     *others, last = streams
     if not others:
-        yield Leaf(last)
+        yield TreeLeaf(last)
         return
     for tree in trees(others):
-        yield from insertions(tree, Leaf(last))
+        yield from insertions(tree, TreeLeaf(last))
 
 
-def insertions(tree: Plan, leaf: Leaf) -> Iterator[Plan]:
-    yield Join((tree, leaf))
-    if isinstance(tree, Join):
-        yield Join((*tree.inputs, leaf))
+def insertions(tree: JoinTree, leaf: TreeLeaf) -> Iterator[JoinTree]:
+    yield TreeJoin((tree, leaf))
+    if isinstance(tree, TreeJoin):
+        yield TreeJoin((*tree.inputs, leaf))
         for i, below in enumerate(tree.inputs):
             for changed in insertions(below, leaf):
-                yield Join((*tree.inputs[:i], changed, *tree.inputs[i + 1 :]))
+                yield TreeJoin((*tree.inputs[:i], changed, *tree.inputs[i + 1 :]))
 
 
-def shape(plan: Plan) -> object:
-    return plan.stream if isinstance(plan, Leaf) else frozenset(map(shape, plan.inputs))
+def shape(plan: JoinTree) -> object:
+    return plan.stream if isinstance(plan, TreeLeaf) else frozenset(map(shape, plan.inputs))
 
 
-def joins(plan: Plan) -> Iterator[Join]:
-    if isinstance(plan, Join):
+def joins(plan: JoinTree) -> Iterator[TreeJoin]:
+    if isinstance(plan, TreeJoin):
         yield plan
         for each in plan.inputs:
             yield from joins(each)
 
 
-def state_has_future(instance: Instance, join: Join, kept: Plan) -> bool:
+def state_has_future(instance: Instance, join: TreeJoin, kept: JoinTree) -> bool:
     """A row of one input, all 0: do results of the others still come that join it?
 
     All punctuations on 0 came, and the joins below, being safe, have purged their rows with 0. So an input either gives
@@ -80,7 +80,7 @@ def state_has_future(instance: Instance, join: Join, kept: Plan) -> bool:
         schemes = [by_value for name, by_value, _ in instance.schemes if name == stream]
         return [row for row in rows if all(any(row[name] for name in by_value) for by_value in schemes)]
 
-    def search(rows: dict[str, Values], left: list[Plan], new: bool) -> bool:
+    def search(rows: dict[str, Values], left: list[JoinTree], new: bool) -> bool:
         if not left:
             return new
         first, *rest = left
@@ -97,7 +97,7 @@ def state_has_future(instance: Instance, join: Join, kept: Plan) -> bool:
     return search({stream: zeros[stream] for stream in kept.streams}, others, False)
 
 
-def brute_force_safe(instance: Instance, plan: Plan) -> bool:
+def brute_force_safe(instance: Instance, plan: JoinTree) -> bool:
     """Lower joins first: what is asked of the upper ones supposes that these are safe."""
     return all(
         not state_has_future(instance, join, kept) for join in reversed(list(joins(plan))) for kept in join.inputs
@@ -140,11 +140,13 @@ def test_the_cheapest_plan_costs_least_of_all_safe_ones() -> None:
         statistics = Statistics(
             rates={stream: rng.uniform(0.1, 10) for stream in instance.streams},
             delays={scheme: rng.uniform(0.1, 10) for scheme in schemes},
-            values={Attribute(s, name): rng.uniform(1, 100) for s, names in instance.streams.items() for name in names},
+            values={
+                JoinAttribute(s, name): rng.uniform(1, 100) for s, names in instance.streams.items() for name in names
+            },
         )
         cost = rows_held(query, statistics)
 
-        def total(plan: Plan, cost=cost, query=query, schemes=schemes) -> float:  # type: ignore[no-untyped-def]
+        def total(plan: JoinTree, cost=cost, query=query, schemes=schemes) -> float:  # type: ignore[no-untyped-def]
             return float(sum(cost(each.join, each.states) for each in check_plan(query, schemes, plan).joins))
 
         costs = [total(plan) for plan in safe_plans(query, schemes)]
@@ -156,7 +158,7 @@ def test_the_cheapest_plan_costs_least_of_all_safe_ones() -> None:
             assert grown is not None
             assert check_plan(query, schemes, grown).safe
             assert min(costs) <= total(grown) * (1 + 1e-9)
-            assert total(grown) <= total(Join(tuple(map(Leaf, query.names)))) * (1 + 1e-9)
+            assert total(grown) <= total(TreeJoin(tuple(map(TreeLeaf, query.names)))) * (1 + 1e-9)
             compared += 1
     assert compared > 30
 
@@ -179,8 +181,8 @@ def test_a_table_may_be_joined_below_but_does_not_end_the_results() -> None:
     """t is a table. (s join t) join u: u's rows need punctuations of s, not only the end of t."""
     streams = {"s": ("k", "x"), "t": ("x",), "u": ("k",)}
     equal = [("s.k", "u.k"), ("s.x", "t.x")]
-    s, t, u = map(Leaf, streams)
-    plan = Join((Join((s, t)), u))
+    s, t, u = map(TreeLeaf, streams)
+    plan = TreeJoin((TreeJoin((s, t)), u))
     table, closed_u = Scheme("t", ()), Scheme("u", ("k",))
     query = Instance(streams, equal).query
     assert not check_plan(query, [table, closed_u], plan).safe
@@ -189,6 +191,6 @@ def test_a_table_may_be_joined_below_but_does_not_end_the_results() -> None:
 
 def test_no_stream_is_joined_twice() -> None:
     with pytest.raises(ValueError, match="no join"):
-        Join((Leaf("s"), Leaf("s")))
+        TreeJoin((TreeLeaf("s"), TreeLeaf("s")))
     with pytest.raises(ValueError, match="no join"):
-        Join((Leaf("s"),))
+        TreeJoin((TreeLeaf("s"),))

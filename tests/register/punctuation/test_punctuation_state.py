@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from penstock.closing.punctuation import Punctuation, Row, Scheme
+from penstock.closing.punctuation import Punctuation, Scheme, StreamRow
 from tests.reference.punctuation import Keeping, chained_purge, punctuation_states, purge_punctuations, rules_out
 from tests.register.punctuation.futures import Instance, random_instance
 
@@ -17,11 +17,11 @@ class Run:
 
     def __init__(self, instance: Instance, forget: bool) -> None:
         self.instance, self.forget = instance, forget
-        self.rows: list[Row] = []
+        self.rows: list[StreamRow] = []
         self.held: list[Punctuation] = []
 
-    def take(self, event: Row | Punctuation) -> None:
-        (self.rows if isinstance(event, Row) else self.held).append(event)  # type: ignore[arg-type]
+    def take(self, event: StreamRow | Punctuation) -> None:
+        (self.rows if isinstance(event, StreamRow) else self.held).append(event)  # type: ignore[arg-type]
         before = -1
         while before != len(self.rows) + len(self.held):
             before = len(self.rows) + len(self.held)
@@ -47,13 +47,13 @@ def test_rows_go_at_the_same_time_with_and_without_forgotten_punctuations(block:
         instance = random_instance(rng, streams=3, attributes=2)
         instance.schemes += [(stream, (names[0],), None) for stream, names in instance.streams.items()]
         instance.schemes = list(dict.fromkeys(instance.schemes))
-        events: list[Row | Punctuation] = [
+        events: list[StreamRow | Punctuation] = [
             Punctuation(scheme, values)
             for scheme in instance.scheme_set
             for values in product(range(2), repeat=len(scheme.attributes))
         ]
         for stream, names in instance.streams.items():
-            events += [Row(stream, tuple((name, rng.choice(range(3))) for name in names)) for _ in range(4)]
+            events += [StreamRow(stream, tuple((name, rng.choice(range(3))) for name in names)) for _ in range(4)]
         rng.shuffle(events)
         keeping, forgetting = Run(instance, forget=False), Run(instance, forget=True)
         come: list[Punctuation] = []
@@ -76,8 +76,10 @@ def test_when_all_values_are_closed_nothing_is_left() -> None:
     for seed in range(25):
         rng = random.Random(seed)
         run = Run(star, forget=True)
-        events: list[Row | Punctuation] = [Punctuation(scheme, (k,)) for scheme in star.scheme_set for k in range(3)]
-        rows = [Row(stream, (("k", rng.choice(range(3))),)) for stream in streams for _ in range(3)]
+        events: list[StreamRow | Punctuation] = [
+            Punctuation(scheme, (k,)) for scheme in star.scheme_set for k in range(3)
+        ]
+        rows = [StreamRow(stream, (("k", rng.choice(range(3))),)) for stream in streams for _ in range(3)]
         for event in [*rows, *rng.sample(events, len(events))]:
             run.take(event)
         assert (run.rows, run.held) == ([], []), seed
@@ -88,7 +90,7 @@ def test_a_punctuation_stays_while_a_stored_row_waits_for_it() -> None:
     instance = Instance({"s1": ("b",), "s2": ("b", "c"), "s3": ("c",)}, [("s1.b", "s2.b"), ("s2.c", "s3.c")])
     schemes = [Scheme("s1", ("b",)), Scheme("s2", ("b",)), Scheme("s2", ("c",)), Scheme("s3", ("c",))]
     on_s1, on_s2 = Punctuation(schemes[0], (1,)), Punctuation(schemes[1], (1,))
-    waiting = {"s1": [Row("s1", (("b", 1),))], "s2": [Row("s2", (("b", 1), ("c", 5)))]}
+    waiting = {"s1": [StreamRow("s1", (("b", 1),))], "s2": [StreamRow("s2", (("b", 1), ("c", 5)))]}
     assert purge_punctuations(instance.query, schemes, waiting, [on_s1, on_s2]) == frozenset()
     assert purge_punctuations(instance.query, schemes, {}, [on_s1, on_s2]) == {on_s1, on_s2}
 
@@ -98,7 +100,7 @@ def test_two_that_let_each_other_go_go_together() -> None:
     auction = Instance({"item": ("id",), "bid": ("auction",)}, [("item.id", "bid.auction")])
     schemes = [Scheme("item", ("id",)), Scheme("bid", ("auction",))]
     held = [Punctuation(scheme, (7,)) for scheme in schemes]
-    row = Row("bid", (("auction", 7),))
+    row = StreamRow("bid", (("auction", 7),))
     assert purge_punctuations(auction.query, schemes, {"bid": [row]}, held) == frozenset()
     assert purge_punctuations(auction.query, schemes, {}, held) == set(held)
 

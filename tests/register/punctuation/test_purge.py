@@ -10,15 +10,15 @@ import pytest
 
 from penstock.closing.punctuation import (
     AtMost,
-    Attribute,
+    AttributeLimit,
     Between,
-    Limit,
+    JoinAttribute,
     OneOf,
     Punctuation,
     Purgeable,
-    Row,
     SameAs,
     Scheme,
+    StreamRow,
 )
 from tests.reference.punctuation import PurgeRecipe, chained_purge, check, recipe, rules_out
 from tests.register.punctuation.futures import (
@@ -32,8 +32,8 @@ from tests.register.punctuation.futures import (
 )
 
 
-def as_row(stream: str, values: Values) -> Row:
-    return Row(stream, tuple(values.items()))
+def as_row(stream: str, values: Values) -> StreamRow:
+    return StreamRow(stream, tuple(values.items()))
 
 
 def random_rows(rng: random.Random, instance: Instance, domain: range, most: int = 3) -> dict[str, list[Values]]:
@@ -165,11 +165,11 @@ def _says(punctuation: Punctuation, scheme: Scheme, values: tuple[Any, ...], upt
     return upto is None or (punctuation.upto is not None and punctuation.upto >= upto)
 
 
-def value(attribute: Attribute, binding: dict[str, Values]) -> Any:
+def value(attribute: JoinAttribute, binding: dict[str, Values]) -> Any:
     return binding[attribute.stream][attribute.name]
 
 
-def limit(limit: Limit, binding: dict[str, Values]) -> int:
+def limit(limit: AttributeLimit, binding: dict[str, Values]) -> int:
     return limit.offset + (value(limit.source, binding) if limit.source else 0)
 
 
@@ -203,5 +203,5 @@ def test_recipes_run_as_written_are_sound_and_end() -> None:
 
 def test_a_row_with_null_in_a_join_attribute_goes_at_once() -> None:
     instance = Instance({"a": ("k", "note"), "b": ("k",)}, [("a.k", "b.k")])
-    assert chained_purge(instance.query, [], {}, [], Row("a", (("k", None), ("note", 1)))) is None
-    assert chained_purge(instance.query, [], {}, [], Row("a", (("k", 1), ("note", None)))) is not None
+    assert chained_purge(instance.query, [], {}, [], StreamRow("a", (("k", None), ("note", 1)))) is None
+    assert chained_purge(instance.query, [], {}, [], StreamRow("a", (("k", 1), ("note", None)))) is not None

@@ -7,15 +7,15 @@ import random
 import pytest
 
 from penstock.closing.punctuation import (
-    Attribute,
-    Difference,
-    Equality,
-    Finite,
-    JoinQuery,
+    FiniteAttribute,
+    JoinAttribute,
+    JoinDifference,
+    JoinEquality,
     NotPurgeable,
+    PunctuatedJoin,
+    PunctuatedStream,
     Purgeable,
     Scheme,
-    Stream,
 )
 from tests.reference.punctuation import check, is_safe, purgeability, purgeable_streams
 from tests.register.punctuation.futures import (
@@ -209,13 +209,13 @@ def test_thousands_of_streams_tied_by_time() -> None:
 
 
 def test_queries_that_make_no_sense_are_refused() -> None:
-    a, b = Stream("a", ("x",)), Stream("b", ("x",))
+    a, b = PunctuatedStream("a", ("x",)), PunctuatedStream("b", ("x",))
     with pytest.raises(ValueError, match="two streams"):
-        JoinQuery((a, a))
+        PunctuatedJoin((a, a))
     with pytest.raises(ValueError, match=r"no attribute c\.x"):
-        JoinQuery((a, b), (Equality(attribute("a.x"), attribute("c.x")),))
-    text = Finite(attribute("a.x"), frozenset({"text"}))
-    query = JoinQuery((a, b), differences=(Difference(attribute("a.x"), attribute("b.x"), 0),), finite=(text,))
+        PunctuatedJoin((a, b), (JoinEquality(attribute("a.x"), attribute("c.x")),))
+    text = FiniteAttribute(attribute("a.x"), frozenset({"text"}))
+    query = PunctuatedJoin((a, b), differences=(JoinDifference(attribute("a.x"), attribute("b.x"), 0),), finite=(text,))
     with pytest.raises(ValueError, match="no integers"):
         purgeability(query, [], "a")
     with pytest.raises(ValueError, match="by value or by order"):
@@ -223,9 +223,12 @@ def test_queries_that_make_no_sense_are_refused() -> None:
 
 
 def test_schemes_of_other_streams_and_attributes_are_passed_over() -> None:
-    query = JoinQuery((Stream("a", ("x",)), Stream("b", ("x",))), (Equality(attribute("a.x"), attribute("b.x")),))
+    query = PunctuatedJoin(
+        (PunctuatedStream("a", ("x",)), PunctuatedStream("b", ("x",))),
+        (JoinEquality(attribute("a.x"), attribute("b.x")),),
+    )
     schemes = [Scheme("c", ("x",)), Scheme("b", ("y",)), Scheme("b", (), order="ts"), Scheme("b", ("x",))]
     state = purgeability(query, schemes, "a")
     assert isinstance(state, Purgeable)
     assert state.schemes == (Scheme("b", ("x",)),)
-    assert Attribute("b", "x") == attribute("b.x")
+    assert JoinAttribute("b", "x") == attribute("b.x")

@@ -7,12 +7,12 @@ from itertools import product
 
 import pytest
 
-from penstock.closing.punctuation import NotPurgeable, Punctuation, Row, Witness, witness
+from penstock.closing.punctuation import NotPurgeable, Punctuation, PurgeDefeat, StreamRow, purge_defeat
 from tests.reference.punctuation import check, rules_out
 from tests.register.punctuation.futures import Instance, holds, random_instance, random_timed_instance
 
 
-def checked(instance: Instance, found: Witness, stream: str, size: int) -> None:
+def checked(instance: Instance, found: PurgeDefeat, stream: str, size: int) -> None:
     assert len(found.kept) == len(found.futures) == size
     for kept, future in zip(found.kept, found.futures, strict=True):
         assert kept.stream == stream
@@ -27,7 +27,7 @@ def checked(instance: Instance, found: Witness, stream: str, size: int) -> None:
         assert any(holds(instance, rows) for rows in results)
 
 
-def all_on(instance: Instance, rows: list[Row]) -> list[Punctuation]:
+def all_on(instance: Instance, rows: list[StreamRow]) -> list[Punctuation]:
     """All punctuations on values that were seen in an attribute, in any combination, up to the highest order seen."""
     seen = {
         (stream, name): list(dict.fromkeys(row[name] for row in rows if row.stream == stream))
@@ -51,7 +51,7 @@ def test_each_kept_row_still_joins(timed: bool) -> None:
         instance = random_timed_instance(rng) if timed else random_instance(rng)
         for state in check(instance.query, instance.scheme_set).states:
             if isinstance(state, NotPurgeable):
-                found = witness(instance.query, instance.scheme_set, state.stream, 3)
+                found = purge_defeat(instance.query, instance.scheme_set, state.stream, 3)
                 checked(instance, found, state.stream, 3)
                 assert not any(
                     rules_out(each, row)
@@ -66,11 +66,11 @@ def test_each_kept_row_still_joins(timed: bool) -> None:
 def test_every_scheme_has_sent_its_punctuations() -> None:
     instance = random_instance(random.Random(3))
     stream = next(s.stream for s in check(instance.query, instance.scheme_set).states if isinstance(s, NotPurgeable))
-    found = witness(instance.query, instance.scheme_set, stream, 5)
+    found = purge_defeat(instance.query, instance.scheme_set, stream, 5)
     assert {each.scheme for each in found.punctuations} == set(instance.scheme_set)
 
 
 def test_a_purgeable_stream_has_no_witness() -> None:
     instance = Instance({"a": ("k",), "b": ("k",)}, [("a.k", "b.k")], schemes=[("b", ("k",), None)])
     with pytest.raises(ValueError, match="a is purgeable"):
-        witness(instance.query, instance.scheme_set, "a", 1)
+        purge_defeat(instance.query, instance.scheme_set, "a", 1)

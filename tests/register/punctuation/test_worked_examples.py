@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from penstock.closing.punctuation import (
-    Join,
-    Leaf,
     NotPurgeable,
     Punctuation,
     Purgeable,
-    Row,
     Scheme,
+    StreamRow,
+    TreeJoin,
+    TreeLeaf,
     check_plan,
     safe_plans,
 )
@@ -43,8 +43,8 @@ def purgeable(equal: list[tuple[str, str]], *schemes: str) -> set[str]:
     return {state.stream for state in safety.states if isinstance(state, Purgeable)}
 
 
-def row(stream: str, *values: object) -> Row:
-    return Row(stream, tuple(zip(STREAMS[stream], values, strict=True)))
+def row(stream: str, *values: object) -> StreamRow:
+    return StreamRow(stream, tuple(zip(STREAMS[stream], values, strict=True)))
 
 
 def test_example_1_items_are_purged_when_their_auction_closes_and_bids_when_their_item_has_come() -> None:
@@ -99,8 +99,8 @@ def test_figure_5_is_unsafe_if_the_schema_of_s3_is_c_then_a_as_in_figure_3() -> 
 @pytest.mark.parametrize("last", ["s1", "s2", "s3"])
 def test_figure_7_no_tree_of_binary_joins_is_safe_for_figure_5(last: str) -> None:
     query, schemes = Instance(STREAMS, CYCLE).query, [scheme("s1(b)"), scheme("s2(c)"), scheme("s3(a)")]
-    first, second = (Leaf(name) for name in STREAMS if name != last)
-    tree = Join((Join((first, second)), Leaf(last)))
+    first, second = (TreeLeaf(name) for name in STREAMS if name != last)
+    tree = TreeJoin((TreeJoin((first, second)), TreeLeaf(last)))
     lower, upper = check_plan(query, schemes, tree).joins
     assert not lower.safe
     assert upper.safe
@@ -109,7 +109,7 @@ def test_figure_7_no_tree_of_binary_joins_is_safe_for_figure_5(last: str) -> Non
 
 def test_figure_7_there_is_no_punctuation_from_s2_for_rows_of_s1() -> None:
     query, schemes = Instance(STREAMS, CYCLE).query, [scheme("s1(b)"), scheme("s2(c)"), scheme("s3(a)")]
-    lower, _ = check_plan(query, schemes, Join((Join((Leaf("s1"), Leaf("s2"))), Leaf("s3")))).joins
+    lower, _ = check_plan(query, schemes, TreeJoin((TreeJoin((TreeLeaf("s1"), TreeLeaf("s2"))), TreeLeaf("s3")))).joins
     s1, s2 = lower.states
     assert isinstance(s1, NotPurgeable)
     assert isinstance(s2, Purgeable)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.algebra.expressions import FALSE, And, Column, Expr, In, IsNull, Like, Not, Or, conjuncts
-from penstock.algebra.predicates import Bound, Difference, Equality, classify, unwidened
+from penstock.algebra.predicates import ColumnBound, ColumnDifference, ColumnEquality, classify, unwidened
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -128,9 +128,9 @@ def valued(predicate: Expr) -> Columns:
         ):
             return frozenset((column,))
     match classify(predicate):
-        case Bound(column):
+        case ColumnBound(column):
             return frozenset((column,))
-        case Equality(left, right) | Difference(left, right):
+        case ColumnEquality(left, right) | ColumnDifference(left, right):
             return frozenset((left, right))
     return frozenset()
 

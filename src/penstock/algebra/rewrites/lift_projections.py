@@ -22,7 +22,7 @@ from penstock.algebra.relations import (
     rewrite_relation,
 )
 
-Values = dict[Column, Expr]
+ComputedColumns = dict[Column, Expr]
 
 
 def lift_projections(relation: Relation) -> Relation:
@@ -87,19 +87,19 @@ def _without_projection(relation: Relation) -> Relation:
     return relation.input if isinstance(relation, Project) else relation
 
 
-def _values(outputs: tuple[Output, ...]) -> Values:
+def _values(outputs: tuple[Output, ...]) -> ComputedColumns:
     return {output.column: output.expr for output in outputs}
 
 
-def _substituted(predicates: tuple[Expr, ...], values: Values) -> tuple[Expr, ...]:
+def _substituted(predicates: tuple[Expr, ...], values: ComputedColumns) -> tuple[Expr, ...]:
     return tuple(substitute(predicate, values) for predicate in predicates)
 
 
-def _computed(outputs: tuple[Output, ...], values: Values) -> tuple[Output, ...]:
+def _computed(outputs: tuple[Output, ...], values: ComputedColumns) -> tuple[Output, ...]:
     return tuple(Output(output.column, substitute(output.expr, values)) for output in outputs)
 
 
-def _aggregated(aggregations: tuple[Aggregation, ...], values: Values) -> tuple[Aggregation, ...]:
+def _aggregated(aggregations: tuple[Aggregation, ...], values: ComputedColumns) -> tuple[Aggregation, ...]:
     return tuple(
         Aggregation(a.column, a.function, a.argument and substitute(a.argument, values), a.distinct)
         for a in aggregations

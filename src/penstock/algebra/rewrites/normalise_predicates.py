@@ -31,7 +31,7 @@ from penstock.algebra.expressions import (
     conjuncts,
 )
 from penstock.algebra.functions import AggregateFunction
-from penstock.algebra.predicates import Difference, Equality, classify
+from penstock.algebra.predicates import ColumnDifference, ColumnEquality, classify
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
@@ -140,11 +140,11 @@ class _Shape:
         still matters, because it may be NULL.
         """
         view = classify(compare)
-        if not isinstance(view, Difference | Equality) or not columns(compare) <= self.times:
+        if not isinstance(view, ColumnDifference | ColumnEquality) or not columns(compare) <= self.times:
             return compare
         if columns(compare) != {view.left, view.right} or compare.op is Comparator.SAME:
             return compare
-        op, constant = (view.op, view.constant) if isinstance(view, Difference) else (Comparator.EQ, 0)
+        op, constant = (view.op, view.constant) if isinstance(view, ColumnDifference) else (Comparator.EQ, 0)
         if max(map(_magnitude, (*compare.parts, Literal(constant, INTERVAL)))) > BIGINT_RANGE[1]:
             return compare
         if constant == 0:

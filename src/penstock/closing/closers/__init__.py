@@ -19,7 +19,7 @@ from penstock.closing.closers.rids import references
 from penstock.closing.closers.static_table import static_tables
 from penstock.closing.closers.time_range import time_ranges
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
-from penstock.closing.retention import Step
+from penstock.closing.retention import RetentionStep
 from penstock.closing.rules import Closer
 
 CLOSERS: tuple[Callable[[JoinInputs, Found], Closers], ...] = (
@@ -36,9 +36,9 @@ CLOSERS: tuple[Callable[[JoinInputs, Found], Closers], ...] = (
 )
 
 
-def closers_of(inputs: JoinInputs) -> dict[Closer, Step]:
+def closers_of(inputs: JoinInputs) -> dict[Closer, RetentionStep]:
     """All closers of a join, each once, with their steps."""
-    found: dict[Closer, Step] = {}
+    found: dict[Closer, RetentionStep] = {}
     for kind in CLOSERS:
         for closer, step in kind(inputs, found):
             found.setdefault(closer, step)

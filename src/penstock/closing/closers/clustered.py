@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.catalog import Clustered
-from penstock.closing.bounds import Kind
+from penstock.closing.bounds import BoundKind
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
 from penstock.closing.monitors import OfCluster
 from penstock.closing.rules import ByCluster
@@ -17,4 +17,4 @@ def clusters(inputs: JoinInputs, _: Found) -> Closers:
                 evidence, ticks = inputs.values(number, columns), inputs.ticks(number, within)
                 k = inputs.k(OfCluster(text, number, variables, within, then, ticks, evidence))
                 until = f"the cluster ({', '.join(columns)}) of {inputs.label(number)} ends"
-                yield ByCluster(number, variables, evidence, k, ticks), inputs.step(number, until, Kind.K, text)
+                yield ByCluster(number, variables, evidence, k, ticks), inputs.step(number, until, BoundKind.K, text)

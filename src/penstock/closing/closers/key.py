@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.catalog import Unique
-from penstock.closing.bounds import Kind
+from penstock.closing.bounds import BoundKind
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
 from penstock.closing.rules import ByKey
 
@@ -12,7 +12,7 @@ def keys(inputs: JoinInputs, _: Found) -> Closers:
     for number, constraint in inputs.declared():
         if isinstance(constraint, Unique) and (variables := inputs.named(number, constraint.columns)) is not None:
             until = f"the row ({', '.join(constraint.columns)}) of {inputs.label(number)}"
-            yield ByKey(number, variables), inputs.step(number, until, Kind.NONE, inputs.text(number, constraint))
+            yield ByKey(number, variables), inputs.step(number, until, BoundKind.NONE, inputs.text(number, constraint))
 
 
 def key_columns(inputs: JoinInputs, key: ByKey) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.closing.bounds import Kind
+from penstock.closing.bounds import BoundKind
 from penstock.closing.closers.punctuation import punctuated, schemes
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
 from penstock.closing.rules import ByLifespan
@@ -13,5 +13,5 @@ def lifespans(inputs: JoinInputs, _: Found) -> Closers:
         if scheme.lifespan is not None and (read := punctuated(inputs, number, scheme)) is not None:
             variables, evidence = read
             until = f"punctuation ({', '.join(scheme.columns)}) of {inputs.label(number)}"
-            step = inputs.step(number, until, Kind.WINDOW, inputs.text(number, scheme))
+            step = inputs.step(number, until, BoundKind.WINDOW, inputs.text(number, scheme))
             yield ByLifespan(number, variables, inputs.read(evidence), scheme.lifespan), step

@@ -6,7 +6,7 @@ That is so where a filter keeps rows out, or where a row waits in vain for one t
 from __future__ import annotations
 
 from penstock.algebra.relations import Range, Rows, Unbounded
-from penstock.closing.bounds import Kind
+from penstock.closing.bounds import BoundKind
 from penstock.closing.chaining import goes
 from penstock.closing.closers.key import key_columns
 from penstock.closing.evidence import refused_by
@@ -28,7 +28,7 @@ def no_components(inputs: JoinInputs, found: Found) -> Closers:
             awaited = _awaited(inputs, key, rules)
             late = () if awaited else _late(inputs, key, rules)
             until = f"the row ({', '.join(names)}) of {inputs.label(key.target)}"
-            step = inputs.step(key.target, until, Kind.NONE, *found[key].leans_on)
+            step = inputs.step(key.target, until, BoundKind.NONE, *found[key].leans_on)
             yield ByNo(key.target, key.variables, evidence, awaited, late), step
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.catalog import Ordered
-from penstock.closing.bounds import Kind
+from penstock.closing.bounds import BoundKind
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
 from penstock.closing.monitors import OfOrder
 from penstock.closing.rules import ByOrder
@@ -22,5 +22,5 @@ def orders(inputs: JoinInputs, _: Found) -> Closers:
                 evidence, ticks = inputs.values(number, (column,)), inputs.ticks(number, within)
                 k = inputs.k(OfOrder(text, number, variables, within, then, ticks, evidence))
                 until = f"{inputs.label(number)} has passed its {column}"
-                step = replace(inputs.step(number, until, Kind.K, text), is_certain=False)
+                step = replace(inputs.step(number, until, BoundKind.K, text), is_certain=False)
                 yield ByOrder(number, variables, evidence, k, ticks), step

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from penstock.algebra.physical import Scan
 from penstock.catalog import OnViolation, Punctuated, WithinRows, WithinTime
-from penstock.closing.bounds import Kind
+from penstock.closing.bounds import BoundKind
 from penstock.closing.evidence import of_fixed, values_of
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
-from penstock.closing.retention import Step
-from penstock.closing.rules import ByDeclaration, ByPunctuation, Referred
+from penstock.closing.retention import RetentionStep
+from penstock.closing.rules import ByDeclaration, ByPunctuation, ReferredRow
 
 
 def punctuations(inputs: JoinInputs, _: Found) -> Closers:
@@ -53,12 +53,12 @@ def punctuated(inputs: JoinInputs, number: int, scheme: Punctuated) -> tuple[tup
     return None if variables is None else (variables, found)
 
 
-def _step(inputs: JoinInputs, number: int, scheme: Punctuated, is_seen: bool = True) -> Step:
+def _step(inputs: JoinInputs, number: int, scheme: Punctuated, is_seen: bool = True) -> RetentionStep:
     until = f"punctuation ({', '.join(scheme.columns)}) of {inputs.label(number)}"
-    return inputs.step(number, until, Kind.OPEN, inputs.text(number, scheme), is_seen=is_seen)
+    return inputs.step(number, until, BoundKind.OPEN, inputs.text(number, scheme), is_seen=is_seen)
 
 
-def _referred(inputs: JoinInputs, number: int, variables: tuple[int, ...]) -> Iterator[Referred]:
+def _referred(inputs: JoinInputs, number: int, variables: tuple[int, ...]) -> Iterator[ReferredRow]:
     """What rows of an input with these values refer to, if it is a key and how far is declared."""
     for source, target, reference in inputs.references():
         own = inputs.named(source, reference.columns)
@@ -68,6 +68,6 @@ def _referred(inputs: JoinInputs, number: int, variables: tuple[int, ...]) -> It
             continue
         match reference.within:
             case WithinTime(microseconds=time):
-                yield Referred(target, time + inputs.entering(target), None)
+                yield ReferredRow(target, time + inputs.entering(target), None)
             case WithinRows(k) if not inputs.entering(target):
-                yield Referred(target, k, inputs.ticks(target, reference.within))
+                yield ReferredRow(target, k, inputs.ticks(target, reference.within))

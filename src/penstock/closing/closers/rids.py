@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.catalog import OnViolation, WithinTime
-from penstock.closing.bounds import Kind
+from penstock.closing.bounds import BoundKind
 from penstock.closing.closers.difference import Difference
 from penstock.closing.declarations import within_text
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
@@ -25,9 +25,9 @@ def references(inputs: JoinInputs, _: Found) -> Closers:
         k = inputs.k(OfReference(text, target, variables, within, then, ticks, number, key))
         until = f"{within_text(within)} of {inputs.label(target)}"
         if ticks is not None:
-            yield AfterRows(target, number, k, ticks), inputs.step(target, until, Kind.K, text)
+            yield AfterRows(target, number, k, ticks), inputs.step(target, until, BoundKind.K, text)
         elif isinstance(k, Estimate):
-            yield InTime(target, number, k), inputs.step(target, until, Kind.K, text)
+            yield InTime(target, number, k), inputs.step(target, until, BoundKind.K, text)
 
 
 def referred_in_time(inputs: JoinInputs) -> Iterator[Difference]:

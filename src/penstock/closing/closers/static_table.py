@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.closing.bounds import Kind
+from penstock.closing.bounds import BoundKind
 from penstock.closing.join_inputs import Closers, Found, JoinInputs, is_table
 from penstock.closing.rules import Static
 
@@ -10,4 +10,4 @@ from penstock.closing.rules import Static
 def static_tables(inputs: JoinInputs, _: Found) -> Closers:
     for number, operand in enumerate(inputs.join.operands):
         if is_table(operand):
-            yield Static(number), inputs.step(number, "", Kind.NONE)
+            yield Static(number), inputs.step(number, "", BoundKind.NONE)

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from penstock.algebra.expressions import Comparator
-from penstock.algebra.predicates import Difference as Compared
-from penstock.algebra.predicates import Equality, classify
-from penstock.closing.bounds import Kind
+from penstock.algebra.predicates import ColumnDifference, ColumnEquality, classify
+from penstock.closing.bounds import BoundKind
 from penstock.closing.closers.difference import Difference
 from penstock.closing.closers.rids import referred_in_time
 from penstock.closing.closers.window import window_widths
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
-from penstock.closing.retention import Step
+from penstock.closing.retention import RetentionStep
 from penstock.closing.rules import InTime
 from penstock.closing.scheme_closers import watermark_text
 from penstock.effort import spend
@@ -39,7 +38,7 @@ def _certain(inputs: JoinInputs) -> list[Difference]:
     return [*window_widths(inputs), *compared_times(inputs)]
 
 
-def _by_time(inputs: JoinInputs, differences: Iterable[Difference]) -> Iterator[tuple[InTime, Step]]:
+def _by_time(inputs: JoinInputs, differences: Iterable[Difference]) -> Iterator[tuple[InTime, RetentionStep]]:
     """The shortest paths between inputs, soonest first."""
     reach: dict[tuple[int, int], Difference] = {}
     for each in differences:
@@ -63,11 +62,11 @@ def _shorten(reach: dict[tuple[int, int], Difference], new: Difference) -> None:
         reach[new.earlier, new.later] = new
 
 
-def _step(inputs: JoinInputs, difference: Difference, by: int) -> Step:
+def _step(inputs: JoinInputs, difference: Difference, by: int) -> RetentionStep:
     name = inputs.label(difference.later)
     until = f"{name} is {duration_text(by)} later" if by > 0 else f"{name} has passed its time"
     watermark = watermark_text(inputs.definition(difference.later))
-    return inputs.step(difference.later, until, Kind.WINDOW, watermark, *dict.fromkeys(difference.leans_on))
+    return inputs.step(difference.later, until, BoundKind.WINDOW, watermark, *dict.fromkeys(difference.leans_on))
 
 
 def compared_times(inputs: JoinInputs) -> Iterator[Difference]:
@@ -81,12 +80,12 @@ def compared_times(inputs: JoinInputs) -> Iterator[Difference]:
     units = {column: inputs.scans[number].stream.unit for column, number in times.items()}
     for view in map(classify, inputs.join.on):
         match view:
-            case Equality(left, right) | Compared(left, right) if units.get(left) is not units.get(right):
+            case ColumnEquality(left, right) | ColumnDifference(left, right) if units.get(left) is not units.get(right):
                 continue  # numbers that count in different units say nothing of instants
-            case Equality(left, right) if left in times and right in times:
+            case ColumnEquality(left, right) if left in times and right in times:
                 yield Difference(times[left], times[right], 0)
                 yield Difference(times[right], times[left], 0)
-            case Compared(left, right, op, by) if left in times and right in times:
+            case ColumnDifference(left, right, op, by) if left in times and right in times:
                 unit = units[left]
                 if op in (Comparator.LT, Comparator.LE, Comparator.EQ):
                     yield Difference(times[left], times[right], unit.in_instants(by - (op is Comparator.LT)))

@@ -7,12 +7,12 @@ defeats every plan, and how rows are to be handled are oracles of the tests, in 
 
 Bids refer to items, and the item of a bid comes at most 100 items after the bid. Bidding ends an hour after its item:
 
->>> bid = Stream("bid", ("auction", "price"), rate=Rate(most=1000))
->>> item = Stream("item", ("id", "seller"), keys=(frozenset({"id"}),), rate=Rate(most=10, least=1))
->>> join = Equality(Column("bid", "auction"), Column("item", "id"))
->>> in_time = Rids("bid", ("auction",), "item", ("id",), Rows(100))
->>> ends = Rids("item", ("id",), "bid", ("auction",), Time(3_600_000_000))
->>> components = bounded_components(JoinQuery((bid, item), (join,), (in_time, ends)))
+>>> bid = ConstrainedStream("bid", ("auction", "price"), rate=Rate(most=1000))
+>>> item = ConstrainedStream("item", ("id", "seller"), keys=(frozenset({"id"}),), rate=Rate(most=10, least=1))
+>>> join = JoinEquality(JoinAttribute("bid", "auction"), JoinAttribute("item", "id"))
+>>> in_time = Rids("bid", ("auction",), "item", ("id",), RowCount(100))
+>>> ends = Rids("item", ("id",), "bid", ("auction",), TimeSpan(3_600_000_000))
+>>> components = bounded_components(ConstrainedJoin((bid, item), (join,), (in_time, ends)))
 >>> print(components("bid")[Component.UNKNOWN])
 the rows of bid that arrive during 100 rows of item: at most 101000
 >>> print(components("item")[Component.YES])
@@ -22,54 +22,59 @@ True
 
 Without the second constraint a bid for an item may come at any time, so that nothing bounds the items:
 
->>> bounded_components(JoinQuery((bid, item), (join,), (in_time,)))("item") is None
+>>> bounded_components(ConstrainedJoin((bid, item), (join,), (in_time,)))("item") is None
 True
 """
 
 from __future__ import annotations
 
+from penstock.closing.join_predicates import JoinAttribute, JoinEquality
 from penstock.closing.kconstraints.components import bounded_components
 from penstock.closing.kconstraints.streams import (
-    Clock,
+    ArrivalConstraint,
     ClusteredArrival,
-    Column,
-    Constraint,
-    Equality,
+    ConstrainedJoin,
+    ConstrainedStream,
     Extent,
-    JoinQuery,
+    JoinOutput,
     OrderedArrival,
-    Output,
     Rate,
     Rids,
-    Rows,
-    Stream,
-    Time,
+    RowCount,
+    StreamClock,
+    TimeSpan,
 )
-from penstock.closing.kconstraints.verdicts import Bound, Bounded, Component, Empty, Kind
+from penstock.closing.kconstraints.verdicts import (
+    BoundedComponent,
+    Component,
+    ComponentBound,
+    ComponentKind,
+    EmptyComponent,
+)
 from penstock.closing.kconstraints.waits import After, Lapse, Passed
 
 __all__ = [
     "After",
-    "Bound",
-    "Bounded",
-    "Clock",
+    "ArrivalConstraint",
+    "BoundedComponent",
     "ClusteredArrival",
-    "Column",
     "Component",
-    "Constraint",
-    "Empty",
-    "Equality",
+    "ComponentBound",
+    "ComponentKind",
+    "ConstrainedJoin",
+    "ConstrainedStream",
+    "EmptyComponent",
     "Extent",
-    "JoinQuery",
-    "Kind",
+    "JoinAttribute",
+    "JoinEquality",
+    "JoinOutput",
     "Lapse",
     "OrderedArrival",
-    "Output",
     "Passed",
     "Rate",
     "Rids",
-    "Rows",
-    "Stream",
-    "Time",
+    "RowCount",
+    "StreamClock",
+    "TimeSpan",
     "bounded_components",
 ]

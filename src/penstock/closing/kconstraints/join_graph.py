@@ -12,16 +12,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.closing.kconstraints.streams import Column, JoinQuery, Stream
+from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.kconstraints.streams import ConstrainedJoin, ConstrainedStream
 
 
 @dataclass(frozen=True)
 class JoinGraph:
-    """Built by `join_graph`. Streams keep the order of the query, so that all results are deterministic."""
+    """`join_graph` builds it. Streams keep the order of the query, so that all results are deterministic."""
 
-    query: JoinQuery
-    #: The class of each column that is joined: a number.
-    classes: Mapping[Column, int]
+    query: ConstrainedJoin
+    #: Each column that is joined is in a class, which is a number.
+    classes: Mapping[JoinAttribute, int]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -29,32 +30,32 @@ class JoinGraph:
 
     @cached_property
     def _joined(self) -> Mapping[str, Mapping[int, tuple[str, ...]]]:
-        """Of each stream, the attributes in each class."""
+        """Each stream has attributes in some classes."""
         joined: dict[str, dict[int, tuple[str, ...]]] = {name: {} for name in self.names}
         for column, number in sorted(self.classes.items()):
             of_stream = joined[column.stream]
-            of_stream[number] = (*of_stream.get(number, ()), column.attribute)
+            of_stream[number] = (*of_stream.get(number, ()), column.name)
         return joined
 
-    def stream(self, name: str) -> Stream:
+    def stream(self, name: str) -> ConstrainedStream:
         return self._streams[name]
 
     @cached_property
-    def _streams(self) -> Mapping[str, Stream]:
+    def _streams(self) -> Mapping[str, ConstrainedStream]:
         return {stream.name: stream for stream in self.query.streams}
 
     def shared(self, left: str, right: str) -> frozenset[int]:
-        """The classes that join two streams."""
+        """Two streams are joined by the classes that they share."""
         return frozenset(self._joined[left].keys() & self._joined[right].keys())
 
     def attributes(self, stream: str, classes: Iterable[int]) -> frozenset[str]:
-        """The attributes of a stream in some classes."""
+        """Select the attributes of a stream in some classes."""
         joined = self._joined[stream]
         return frozenset(name for number in classes for name in joined.get(number, ()))
 
     @cached_property
     def neighbours(self) -> Mapping[str, tuple[str, ...]]:
-        """The streams that each stream is joined with, many-many joins included."""
+        """Each stream is joined with these others; many-many joins are included."""
         members: dict[int, set[str]] = {}
         for column, number in self.classes.items():
             members.setdefault(number, set()).add(column.stream)
@@ -63,7 +64,7 @@ class JoinGraph:
 
     @cached_property
     def children(self) -> Mapping[str, tuple[str, ...]]:
-        """Children(S): the streams of which a row of S joins with at most one row."""
+        """Children(S) are the streams of which a row of S joins with at most one row."""
         return {
             name: tuple(other for other in self.neighbours[name] if self._is_child(name, other)) for name in self.names
         }
@@ -74,7 +75,7 @@ class JoinGraph:
 
     @cached_property
     def parents(self) -> Mapping[str, tuple[str, ...]]:
-        """Parents(S)."""
+        """Parents(S) are the streams whose children include S."""
         parents: dict[str, list[str]] = {name: [] for name in self.names}
         for name in self.names:
             for child in self.children[name]:
@@ -83,7 +84,7 @@ class JoinGraph:
 
     @cached_property
     def descendants(self) -> Mapping[str, tuple[str, ...]]:
-        """The streams of G_S(Q) but S itself: those that are reached along edges."""
+        """Edges lead from S to the other streams of G_S(Q)."""
         return {name: self._reached(name) for name in self.names}
 
     def _reached(self, start: str) -> tuple[str, ...]:
@@ -95,18 +96,21 @@ class JoinGraph:
         return tuple(name for name in self.names if name in seen - {start})
 
 
-def join_graph(query: JoinQuery) -> JoinGraph:
-    """The join graph of a query.
+def join_graph(query: ConstrainedJoin) -> JoinGraph:
+    """Build the join graph of a query.
 
-    >>> from penstock.closing.kconstraints.streams import Equality, Stream
-    >>> bid, item = Stream("bid", ("auction", "price")), Stream("item", ("id",), keys=(frozenset({"id"}),))
-    >>> query = JoinQuery((bid, item), (Equality(Column("bid", "auction"), Column("item", "id")),))
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.kconstraints.streams import ConstrainedStream
+    >>> bid = ConstrainedStream("bid", ("auction", "price"))
+    >>> item = ConstrainedStream("item", ("id",), keys=(frozenset({"id"}),))
+    >>> equal = JoinEquality(JoinAttribute("bid", "auction"), JoinAttribute("item", "id"))
+    >>> query = ConstrainedJoin((bid, item), (equal,))
     >>> join_graph(query).children["bid"]
     ('item',)
     """
-    leader: dict[Column, Column] = {}
+    leader: dict[JoinAttribute, JoinAttribute] = {}
 
-    def find(column: Column) -> Column:
+    def find(column: JoinAttribute) -> JoinAttribute:
         while leader.setdefault(column, column) != column:
             leader[column] = leader[leader[column]]
             column = leader[column]
@@ -115,5 +119,5 @@ def join_graph(query: JoinQuery) -> JoinGraph:
     for equality in query.equalities:
         first, second = sorted((find(equality.left), find(equality.right)))
         leader[second] = first
-    numbers: dict[Column, int] = {}
+    numbers: dict[JoinAttribute, int] = {}
     return JoinGraph(query, {column: numbers.setdefault(find(column), len(numbers)) for column in sorted(leader)})

@@ -10,23 +10,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.streams import Column
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Find the row of `stream` whose key has the values of earlier columns; then compare what else is joined."""
+    """A lookup finds the row of `stream` whose key has the values of earlier columns, and compares all other joins."""
 
     parent: str
     stream: str
-    key: tuple[tuple[Column, str], ...]
-    checks: tuple[tuple[Column, str], ...]
+    key: tuple[tuple[JoinAttribute, str], ...]
+    checks: tuple[tuple[JoinAttribute, str], ...]
 
 
 def lookups(graph: JoinGraph, start: str) -> tuple[Lookup, ...]:
-    """The lookups for a row of a stream, each after those that it needs, nearest streams first."""
-    known: dict[int, Column] = {}
+    """A row of a stream is looked up in this order: each lookup follows those that it needs, nearest streams first."""
+    known: dict[int, JoinAttribute] = {}
     checked_at_start = _own(graph, start)
     for number, column in checked_at_start:
         known.setdefault(number, column)
@@ -44,24 +44,24 @@ def lookups(graph: JoinGraph, start: str) -> tuple[Lookup, ...]:
     return tuple(found)
 
 
-def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, Column]) -> Lookup:
+def _lookup(graph: JoinGraph, parent: str, child: str, known: dict[int, JoinAttribute]) -> Lookup:
     shared = graph.shared(parent, child)
     key = min(
         (key for key in graph.stream(child).keys if key <= graph.attributes(child, shared)),
         key=lambda key: (len(key), sorted(key)),
     )
     columns = _own(graph, child)
-    sought = tuple((known[number], column.attribute) for number, column in columns if column.attribute in key)
-    checks: list[tuple[Column, str]] = []
+    sought = tuple((known[number], column.name) for number, column in columns if column.name in key)
+    checks: list[tuple[JoinAttribute, str]] = []
     for number, column in columns:
         if number not in known:
             known[number] = column
-        elif column.attribute not in key:
-            checks.append((known[number], column.attribute))
+        elif column.name not in key:
+            checks.append((known[number], column.name))
     return Lookup(parent, child, sought, tuple(checks))
 
 
-def _own(graph: JoinGraph, stream: str) -> list[tuple[int, Column]]:
-    """The joined columns of a stream with their classes, in the order of declaration."""
-    columns = (Column(stream, name) for name in graph.stream(stream).attributes)
+def _own(graph: JoinGraph, stream: str) -> list[tuple[int, JoinAttribute]]:
+    """List the joined columns of a stream with their classes, in the order of declaration."""
+    columns = (JoinAttribute(stream, name) for name in graph.stream(stream).attributes)
     return [(graph.classes[column], column) for column in columns if column in graph.classes]

@@ -9,27 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.rids import Guard
-from penstock.closing.kconstraints.streams import Column, OrderedArrival, Time
+from penstock.closing.kconstraints.rids import ArrivalGuard
+from penstock.closing.kconstraints.streams import OrderedArrival, TimeSpan
 from penstock.closing.kconstraints.waits import Passed
 
 
 def ordered(graph: JoinGraph) -> Iterator[OrderedArrival]:
-    """The declared orders, and those of time columns: a row that comes more than its delay late there is none."""
+    """Orders are declared, or those of time columns: no row arrives later than its stream's delay allows."""
     for constraint in graph.query.constraints:
         if isinstance(constraint, OrderedArrival):
             yield constraint
     for stream in graph.query.streams:
         if stream.clock is not None:
-            yield OrderedArrival(stream.name, stream.clock.attribute, Time(stream.clock.delay))
+            yield OrderedArrival(stream.name, stream.clock.attribute, TimeSpan(stream.clock.delay))
 
 
-def ordered_guards(graph: JoinGraph) -> Iterator[Guard]:
-    """X ⇝ Y for each stream X that is joined with an ordered column of Y."""
+def ordered_guards(graph: JoinGraph) -> Iterator[ArrivalGuard]:
+    """An ordered column of Y gives a guard X ⇝ Y for each stream X that is joined with it."""
     for order in ordered(graph):
-        column = Column(order.stream, order.column)
+        column = JoinAttribute(order.stream, order.column)
         number = graph.classes.get(column)
         for other in graph.neighbours[order.stream]:
             if number in graph.shared(order.stream, other):
-                yield Guard(other, order.stream, Passed(column, order.within), order)
+                yield ArrivalGuard(other, order.stream, Passed(column, order.within), order)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.closing.kconstraints.streams import Rate, Rows, Stream
+from penstock.closing.kconstraints.streams import ConstrainedStream, Rate, RowCount
 from penstock.closing.kconstraints.waits import After, Lapse, Passed, Wait
 
 _UNKNOWN = Rate()
 
 
 def most_rows(rate: Rate, microseconds: int) -> int | None:
-    """The most rows that come in a span of this length.
+    """At most so many rows arrive in a span of this length.
 
     >>> most_rows(Rate(most=10), 999_999), most_rows(Rate(most=10), 1_000_000)
     (10, 20)
@@ -26,7 +26,7 @@ def most_rows(rate: Rate, microseconds: int) -> int | None:
 
 
 def most_time(rate: Rate, rows: int) -> int | None:
-    """The longest that one waits for so many rows.
+    """So many rows take at most this time to arrive.
 
     >>> most_time(Rate(least=10), 25)
     3000000
@@ -34,8 +34,8 @@ def most_time(rate: Rate, rows: int) -> int | None:
     return None if not rate.least else rate.per * -(-rows // rate.least)
 
 
-def duration(wait: Wait, streams: Mapping[str, Stream]) -> int | None:
-    """The longest that a wait lasts, in microseconds, where rates tell."""
+def duration(wait: Wait, streams: Mapping[str, ConstrainedStream]) -> int | None:
+    """A wait lasts at most so many microseconds, where rates tell."""
     total = 0
     for step in wait.steps:
         match step:
@@ -51,8 +51,8 @@ def duration(wait: Wait, streams: Mapping[str, Stream]) -> int | None:
     return total
 
 
-def rows_during(stream: Stream, wait: Wait, streams: Mapping[str, Stream]) -> int | None:
-    """The most rows of a stream that are in such a wait at one time, where that is known."""
+def rows_during(stream: ConstrainedStream, wait: Wait, streams: Mapping[str, ConstrainedStream]) -> int | None:
+    """At most so many rows of a stream are in such a wait at one time, where that is known."""
     counts = [step.rows for step in wait.steps if isinstance(step, After) and _same(stream, streams[step.stream])]
     if len(counts) == len(wait.steps):
         return sum(counts)
@@ -60,21 +60,21 @@ def rows_during(stream: Stream, wait: Wait, streams: Mapping[str, Stream]) -> in
     return None if lasts is None else most_rows(stream.rate, lasts)
 
 
-def _same(left: Stream, right: Stream) -> bool:
+def _same(left: ConstrainedStream, right: ConstrainedStream) -> bool:
     return left.counted_as == right.counted_as
 
 
-def rids_by_latency(latency: int, target: Rate) -> Rows | None:
-    """6.1.1: what comes at most `latency` later comes within that many rows of its stream.
+def rids_by_latency(latency: int, target: Rate) -> RowCount | None:
+    """Section 6.1.1: a row that arrives at most `latency` later arrives within that many rows of its stream.
 
     >>> rids_by_latency(2_000_000, Rate(1, per=100))
-    Rows(n=20001)
+    RowCount(n=20001)
     """
     rows = most_rows(target, latency)
-    return None if rows is None else Rows(rows)
+    return None if rows is None else RowCount(rows)
 
 
-def ordered_by_delays(least: int, most: int, *, arriving: Rate = _UNKNOWN, sent: Rate = _UNKNOWN) -> Rows | None:
+def ordered_by_delays(least: int, most: int, *, arriving: Rate = _UNKNOWN, sent: Rate = _UNKNOWN) -> RowCount | None:
     """Example A.2: rows that take from `least` to `most` to arrive, ordered by the time at which they were sent.
 
     The appendix says (most - least) n, where n limits what the device *sends*. That is too small: two rows change
@@ -82,30 +82,30 @@ def ordered_by_delays(least: int, most: int, *, arriving: Rate = _UNKNOWN, sent:
     between them. n per second must limit what arrives, or be taken twice.
 
     >>> ordered_by_delays(0, 1_000_000, arriving=Rate(1, per=100_000))
-    Rows(n=9)
+    RowCount(n=9)
     >>> ordered_by_delays(0, 1_000_000, sent=Rate(1, per=100_000))
-    Rows(n=19)
+    RowCount(n=19)
     """
     jitter = most - least
     known = [k for k in (_between(arriving, jitter - 1), _between(sent, 2 * jitter - 1)) if k is not None]
     return min(known, key=lambda k: k.n, default=None)
 
 
-def clustered_by_delay(devices: int, sampled: Rate, delay: int) -> Rows | None:
+def clustered_by_delay(devices: int, sampled: Rate, delay: int) -> RowCount | None:
     """Example A.3: each of `devices` reports sampled packets, and a packet passes all of them within `delay`.
 
     The appendix: m s d for m devices, s packets a second each and d seconds.
 
     >>> clustered_by_delay(3, Rate(1, per=100_000), 2_000_000)
-    Rows(n=61)
+    RowCount(n=61)
     """
     rows = most_rows(sampled, delay)
-    return None if rows is None else Rows(max(0, devices * rows - 2))
+    return None if rows is None else RowCount(max(0, devices * rows - 2))
 
 
-def _between(rate: Rate, span: int) -> Rows | None:
-    """After a first row, the rows of a span that begins with it."""
+def _between(rate: Rate, span: int) -> RowCount | None:
+    """So many rows follow a first row in a span that begins with it."""
     if span < 0:
-        return Rows(0)
+        return RowCount(0)
     rows = most_rows(rate, span)
-    return None if rows is None else Rows(max(0, rows - 1))
+    return None if rows is None else RowCount(max(0, rows - 1))

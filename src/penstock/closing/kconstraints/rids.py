@@ -10,33 +10,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.kconstraints.join_graph import JoinGraph
-from penstock.closing.kconstraints.streams import Column, Extent, Rids, Rows
-from penstock.closing.kconstraints.waits import Fact, Lapse, SameClock, Step, step_within
+from penstock.closing.kconstraints.streams import Extent, Rids, RowCount
+from penstock.closing.kconstraints.waits import Fact, Lapse, SameClock, WaitStep, step_within
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class ArrivalGuard:
     """After `step`, counted from the arrival of a row of `stream`, no more row of `target` joins with it."""
 
     stream: str
     target: str
-    step: Step
+    step: WaitStep
     fact: Fact
 
 
-def rids_guards(graph: JoinGraph) -> Iterator[Guard]:
-    """The guards of the declared RIDS constraints whose columns the query joins."""
+def rids_guards(graph: JoinGraph) -> Iterator[ArrivalGuard]:
+    """Every declared RIDS constraint whose columns the query joins is a guard."""
     for constraint in graph.query.constraints:
         if isinstance(constraint, Rids) and constraint.stream != constraint.target and _is_joined(graph, constraint):
             step = step_within(constraint.target, _between_occurrences(graph, constraint))
-            yield Guard(constraint.stream, constraint.target, step, constraint)
+            yield ArrivalGuard(constraint.stream, constraint.target, step, constraint)
 
 
-def clock_guards(graph: JoinGraph) -> Iterator[Guard]:
+def clock_guards(graph: JoinGraph) -> Iterator[ArrivalGuard]:
     """Where time columns are joined, partners tell one time t and arrive from t to t + delay: RIDS(delay)."""
     clocks = {
-        stream.name: (Column(stream.name, stream.clock.attribute), stream.clock.delay)
+        stream.name: (JoinAttribute(stream.name, stream.clock.attribute), stream.clock.delay)
         for stream in graph.query.streams
         if stream.clock is not None
     }
@@ -44,22 +45,22 @@ def clock_guards(graph: JoinGraph) -> Iterator[Guard]:
         for later, (other, delay) in clocks.items():
             joined = column in graph.classes and graph.classes[column] == graph.classes.get(other)
             if earlier != later and joined:
-                yield Guard(earlier, later, Lapse(delay), SameClock(column, other, delay))
+                yield ArrivalGuard(earlier, later, Lapse(delay), SameClock(column, other, delay))
 
 
 def _between_occurrences(graph: JoinGraph, constraint: Rids) -> Extent:
-    """k, or k + 1 between two occurrences of one stream, since a row may come to this one before the other."""
+    """The guard waits for k rows; between occurrences of one stream for k + 1, as a row may reach one of them first."""
     stream, target = graph.stream(constraint.stream), graph.stream(constraint.target)
-    if isinstance(constraint.within, Rows) and stream.counted_as == target.counted_as:
-        return Rows(constraint.within.n + 1)
+    if isinstance(constraint.within, RowCount) and stream.counted_as == target.counted_as:
+        return RowCount(constraint.within.n + 1)
     return constraint.within
 
 
 def _is_joined(graph: JoinGraph, constraint: Rids) -> bool:
-    """Whether rows that join agree on the columns of the constraint."""
+    """Say whether rows that join agree on the columns of the constraint."""
     unjoined = object()
     return all(
-        graph.classes.get(Column(constraint.stream, name), unjoined)
-        == graph.classes.get(Column(constraint.target, other))
+        graph.classes.get(JoinAttribute(constraint.stream, name), unjoined)
+        == graph.classes.get(JoinAttribute(constraint.target, other))
         for name, other in zip(constraint.columns, constraint.target_columns, strict=True)
     )

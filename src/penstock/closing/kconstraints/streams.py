@@ -1,4 +1,4 @@
-"""What k-constraints speak of: streams with windows and keys, equality joins of them, and RIDS, CA and OA.
+"""k-constraints speak of streams with windows and keys, of equality joins of them, and of RIDS, CA and OA.
 
 These are the values of thesis chapter 6 and know nothing of the SQL algebra. Words are the thesis's: in a many-one join
 S1 → S2 the stream S1 is the *parent* and S2, whose key is compared, the *child*. (SQL says it the other way round of a
@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """A number of rows: of the stream that a window or an order is about, or of the stream that is waited for."""
+class RowCount:
+    """Rows are counted on the stream of a window or an order, or on the stream that is waited for."""
 
     n: int
 
@@ -24,7 +26,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class TimeSpan:
     microseconds: int
 
     def __post_init__(self) -> None:
@@ -32,13 +34,13 @@ class Time:
             raise ValueError(f"a length of time is not negative: {self.microseconds}")
 
 
-#: How far: the adherence parameter k, or the size of a window.
-Extent: TypeAlias = Rows | Time
+#: An extent is the adherence parameter k, or the size of a window.
+Extent: TypeAlias = RowCount | TimeSpan
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How fast a stream is: in any `per` microseconds come at most `most` of its rows, and at least `least`."""
+    """In any `per` microseconds at most `most` rows of a stream arrive, and at least `least`."""
 
     most: int | None = None
     least: int | None = None
@@ -52,15 +54,15 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
-    """The attribute that tells the time: a row with value v arrives at a time from v to v + delay."""
+class StreamClock:
+    """The attribute tells the time: a row with value v arrives at a time from v to v + delay."""
 
     attribute: str
     delay: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class ConstrainedStream:
     """An occurrence of a stream in a query.
 
     `filtered`: some filter predicate stands on it. `projected`: the attributes that the query gives out or needs for
@@ -74,7 +76,7 @@ class Stream:
     window: Extent | None = None
     filtered: bool = False
     projected: frozenset[str] | None = None
-    clock: Clock | None = None
+    clock: StreamClock | None = None
     rate: Rate = Rate()
     source: str | None = None
 
@@ -88,23 +90,6 @@ class Stream:
     @property
     def counted_as(self) -> str:
         return self.source or self.name
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Column:
-    stream: str
-    attribute: str
-
-    def __str__(self) -> str:
-        return f"{self.stream}.{self.attribute}"
-
-
-@dataclass(frozen=True, slots=True)
-class Equality:
-    """A join predicate `left = right`."""
-
-    left: Column
-    right: Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,48 +139,48 @@ class OrderedArrival:
     within: Extent
 
 
-Constraint: TypeAlias = Rids | ClusteredArrival | OrderedArrival
+ArrivalConstraint: TypeAlias = Rids | ClusteredArrival | OrderedArrival
 
 
-class Output(Enum):
-    """What is made of the join's result."""
+class JoinOutput(Enum):
+    """The query gives out insertions into the join's result, or all of its changes."""
 
     INSERTIONS = "insertions"
-    """Only new result rows are told: ISTREAM, or windows that never let go."""
+    """Only new result rows are given out, as by ISTREAM or over unbounded windows."""
     CHANGES = "changes"
-    """Result rows are also taken back when a row leaves its window."""
+    """Result rows are also deleted when a row leaves its window."""
 
 
 @dataclass(frozen=True, slots=True)
-class JoinQuery:
+class ConstrainedJoin:
     """`SELECT ... FROM streams WHERE equalities AND filters`: an n-way windowed stream join (6.2)."""
 
-    streams: tuple[Stream, ...]
-    equalities: tuple[Equality, ...] = ()
-    constraints: tuple[Constraint, ...] = ()
-    output: Output = Output.CHANGES
+    streams: tuple[ConstrainedStream, ...]
+    equalities: tuple[JoinEquality, ...] = ()
+    constraints: tuple[ArrivalConstraint, ...] = ()
+    output: JoinOutput = JoinOutput.CHANGES
 
     def __post_init__(self) -> None:
         attributes = {stream.name: set(stream.attributes) for stream in self.streams}
         if len(attributes) < len(self.streams):
             raise ValueError("two streams of a query have one name")
         for column in _columns(self):
-            if column.attribute not in attributes.get(column.stream, ()):
+            if column.name not in attributes.get(column.stream, ()):
                 raise ValueError(f"there is no {column}")
 
-    def stream(self, name: str) -> Stream:
+    def stream(self, name: str) -> ConstrainedStream:
         return next(stream for stream in self.streams if stream.name == name)
 
 
-def _columns(query: JoinQuery) -> list[Column]:
+def _columns(query: ConstrainedJoin) -> list[JoinAttribute]:
     columns = [side for equality in query.equalities for side in (equality.left, equality.right)]
     for constraint in query.constraints:
         match constraint:
             case Rids():
-                columns += [Column(constraint.stream, name) for name in constraint.columns]
-                columns += [Column(constraint.target, name) for name in constraint.target_columns]
+                columns += [JoinAttribute(constraint.stream, name) for name in constraint.columns]
+                columns += [JoinAttribute(constraint.target, name) for name in constraint.target_columns]
             case ClusteredArrival():
-                columns += [Column(constraint.stream, name) for name in constraint.columns]
+                columns += [JoinAttribute(constraint.stream, name) for name in constraint.columns]
             case OrderedArrival():
-                columns.append(Column(constraint.stream, constraint.column))
+                columns.append(JoinAttribute(constraint.stream, constraint.column))
     return columns

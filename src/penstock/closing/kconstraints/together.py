@@ -14,27 +14,27 @@ from heapq import heappop, heappush
 from penstock.closing.kconstraints.join_graph import JoinGraph
 from penstock.closing.kconstraints.ordered import ordered_guards
 from penstock.closing.kconstraints.rates import duration, rows_during
-from penstock.closing.kconstraints.rids import Guard, clock_guards, rids_guards
-from penstock.closing.kconstraints.streams import Output, Stream
+from penstock.closing.kconstraints.rids import ArrivalGuard, clock_guards, rids_guards
+from penstock.closing.kconstraints.streams import ConstrainedStream, JoinOutput
 from penstock.closing.kconstraints.waits import After, Passed, Wait, WindowOn, step_within
 
-#: The sources of guards.
+#: Guards come from these.
 GUARDS = (rids_guards, clock_guards, ordered_guards)
 
 
-def guards(graph: JoinGraph) -> tuple[Guard, ...]:
+def guards(graph: JoinGraph) -> tuple[ArrivalGuard, ...]:
     return tuple(guard for source in GUARDS for guard in source(graph))
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """For a row of `stream`, by when its partners in other streams have arrived, if guards tell."""
+    """Guards tell by when the partners of a row of `stream` have arrived, in each stream that they lead to."""
 
-    stream: Stream
+    stream: ConstrainedStream
     waits: Mapping[str, Wait]
-    #: The last guard on the way to each target.
-    via: Mapping[str, Guard]
-    streams: Mapping[str, Stream]
+    #: The path to each target ends with this guard.
+    via: Mapping[str, ArrivalGuard]
+    streams: Mapping[str, ConstrainedStream]
 
     def __contains__(self, target: str) -> bool:
         return target in self.waits
@@ -46,12 +46,12 @@ class Deadlines:
         return _longest(known) if len(known) == len(waits) else None
 
     def expiry(self) -> tuple[Wait, ...] | None:
-        """When some partner has surely left its window, so that the row joins nothing any more."""
+        """After this wait some partner has surely left its window, so that the row joins nothing any more."""
         ends = self.ends()
         return (min(ends.values(), key=self.badness),) if ends else None
 
     def ends(self) -> Mapping[str, Wait]:
-        """When the partner in each stream with a window has surely left it."""
+        """After these waits the partner in each stream with a window has surely left it."""
         return {
             name: wait.then(step_within(name, window), WindowOn(name, window))
             for name, wait in self.waits.items()
@@ -59,7 +59,7 @@ class Deadlines:
         }
 
     def shortest(self, choices: Iterable[tuple[Wait, ...] | None]) -> tuple[Wait, ...] | None:
-        """Of several bounds, each the longest of some waits, the best that is known."""
+        """Several bounds are given, each the longest of some waits; the best that is known is taken."""
         known = [choice for choice in choices if choice is not None]
         return min(known, key=lambda waits: max(map(self.badness, waits), default=()), default=None)
 
@@ -67,14 +67,14 @@ class Deadlines:
         return badness(self.stream, wait, self.streams)
 
     def rows(self, waits: Iterable[Wait]) -> int | None:
-        """The most rows that are in one of the waits. Those in a wait are the latest arrivals, so the longest tells."""
+        """At most so many rows are in one of the waits. They are the latest arrivals, so the longest wait decides."""
         counts = [rows_during(self.stream, wait, self.streams) for wait in waits]
         known = [count for count in counts if count is not None]
         return max(known, default=0) if len(known) == len(counts) else None
 
 
 def _longest(waits: Iterable[Wait]) -> tuple[Wait, ...]:
-    """The waits that are no mere beginning of another: their chains lean on a part of the other's."""
+    """A wait that is the beginning of another is left out: its chain leans on a part of the other's."""
     found: list[Wait] = []
     for wait in sorted(waits, key=lambda wait: -len(wait.steps)):
         if not any(longer.steps[: len(wait.steps)] == wait.steps for longer in found):
@@ -82,22 +82,24 @@ def _longest(waits: Iterable[Wait]) -> tuple[Wait, ...]:
     return tuple(found)
 
 
-def deadlines(graph: JoinGraph, found: Iterable[Guard]) -> Mapping[str, Deadlines]:
-    """The deadlines for the rows of each stream: shortest paths along the guards (Dijkstra)."""
+def deadlines(graph: JoinGraph, found: Iterable[ArrivalGuard]) -> Mapping[str, Deadlines]:
+    """The deadlines for the rows of each stream are shortest paths along the guards (Dijkstra)."""
     streams = {stream.name: stream for stream in graph.query.streams}
-    leaving: dict[str, list[Guard]] = {name: [] for name in graph.names}
+    leaving: dict[str, list[ArrivalGuard]] = {name: [] for name in graph.names}
     for guard in found:
         leaving[guard.stream].append(guard)
     return {name: _shortest(streams[name], leaving, streams) for name in graph.names}
 
 
 def takes_back(graph: JoinGraph) -> bool:
-    """Whether result rows are deleted: rows must then be kept as long as they are in a result."""
-    return graph.query.output is Output.CHANGES and any(stream.window is not None for stream in graph.query.streams)
+    """Say whether result rows are deleted: rows must then be kept as long as they are in a result."""
+    return graph.query.output is JoinOutput.CHANGES and any(stream.window is not None for stream in graph.query.streams)
 
 
-def badness(stream: Stream, wait: Wait, streams: Mapping[str, Stream]) -> tuple[int, int, int, int, int]:
-    """What a shorter wait is less of, for rows of a stream: open steps, rows of unknown duration, and what is known."""
+def badness(
+    stream: ConstrainedStream, wait: Wait, streams: Mapping[str, ConstrainedStream]
+) -> tuple[int, int, int, int, int]:
+    """A shorter wait has fewer open steps, then fewer rows of unknown duration, then a shorter known duration."""
     passings = sum(isinstance(step, Passed) for step in wait.steps)
     own = unknown = known = 0
     for step in wait.steps:
@@ -111,10 +113,12 @@ def badness(stream: Stream, wait: Wait, streams: Mapping[str, Stream]) -> tuple[
     return passings, unknown, own, known, len(wait.steps)
 
 
-def _shortest(stream: Stream, leaving: Mapping[str, list[Guard]], streams: Mapping[str, Stream]) -> Deadlines:
+def _shortest(
+    stream: ConstrainedStream, leaving: Mapping[str, list[ArrivalGuard]], streams: Mapping[str, ConstrainedStream]
+) -> Deadlines:
     waits: dict[str, Wait] = {}
-    via: dict[str, Guard] = {}
-    start: tuple[tuple[int, ...], int, str, Wait, Guard | None] = ((), 0, stream.name, Wait(), None)
+    via: dict[str, ArrivalGuard] = {}
+    start: tuple[tuple[int, ...], int, str, Wait, ArrivalGuard | None] = ((), 0, stream.name, Wait(), None)
     queue, pushed = [start], 0
     while queue:
         _, _, name, wait, came_by = heappop(queue)

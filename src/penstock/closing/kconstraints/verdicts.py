@@ -1,4 +1,4 @@
-"""What is found of a component that has a bound: it is empty, or bounded, with a proof."""
+"""A component that has a bound is empty or bounded; a proof says why."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from penstock.closing.kconstraints.waits import Fact, Wait
 
 
 class Component(Enum):
-    """Definition 6.3.1: the rows that join with all of G_S(Q), those that never will, and the others."""
+    """Definition 6.3.1: Yes rows join with all of G_S(Q), No rows never will, and Unknown rows are undecided."""
 
     YES = "Yes"
     NO = "No"
     UNKNOWN = "Unknown"
 
 
-class Kind(Enum):
-    """How a component is bounded, best first."""
+class ComponentKind(Enum):
+    """A component is bounded in one of these ways; the best stands first."""
 
     WINDOW = "window"
-    """The rows of its stream's window."""
+    """It holds the rows of its stream's window."""
     K = "k"
-    """The rows that come during a wait that ends by itself, as long as streams go on."""
+    """It holds the rows that arrive during a wait, which ends by itself as long as streams go on."""
     OPEN = "open"
-    """The rows that an ordered stream has not passed yet."""
+    """It holds the rows that an ordered stream has not passed yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
-    """The rule, and the declarations that it leans on."""
+class ComponentProof:
+    """A rule of the thesis bounds the component, and leans on declarations."""
 
     rule: str
     leans_on: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Empty:
-    proof: Proof
+class EmptyComponent:
+    proof: ComponentProof
 
     @property
     def number(self) -> int:
@@ -50,30 +50,30 @@ class Empty:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
-    """As many rows as arrive on `counted` during the longest of the waits: at most `number`, if rates tell.
+class BoundedComponent:
+    """It holds as many rows as arrive on `counted` during the longest wait: at most `number`, if rates tell.
 
     `counted` is the component's own stream, or another with a row for each row of it.
     """
 
-    kind: Kind
+    kind: ComponentKind
     counted: str
     waits: tuple[Wait, ...]
     number: int | None
-    proof: Proof
+    proof: ComponentProof
 
     def __str__(self) -> str:
         match self.kind:
-            case Kind.WINDOW:
+            case ComponentKind.WINDOW:
                 words = f"the rows of {self.counted} in its window of {self.waits[0]}"
-            case Kind.K:
+            case ComponentKind.K:
                 words = f"the rows of {self.counted} that arrive during {_or(self.waits)}"
-            case Kind.OPEN:
+            case ComponentKind.OPEN:
                 words = f"the rows of {self.counted} that wait for {_or(self.waits)}"
         return words if self.number is None else f"{words}: at most {self.number}"
 
 
-Bound: TypeAlias = Empty | Bounded
+ComponentBound: TypeAlias = EmptyComponent | BoundedComponent
 
 
 def _or(waits: Iterable[Wait]) -> str:

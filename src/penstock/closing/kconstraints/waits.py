@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.closing.kconstraints.streams import Column, Constraint, Extent, Rows, Time
+from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.kconstraints.streams import ArrivalConstraint, Extent, RowCount, TimeSpan
 
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Until that many more rows of a stream have come."""
+    """The step ends when that many more rows of a stream have arrived."""
 
     stream: str
     rows: int
@@ -26,7 +27,7 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class Lapse:
-    """Until that much time has passed: while now <= arrival + microseconds."""
+    """The step ends when that much time has passed; it lasts while now <= arrival + microseconds."""
 
     microseconds: int
 
@@ -36,21 +37,21 @@ class Lapse:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Until the ordered column has passed the row's value, and by OA(k) no smaller value can follow."""
+    """The step ends when the ordered column has passed the row's value, so that by OA(k) no smaller one can follow."""
 
-    column: Column
+    column: JoinAttribute
     within: Extent
 
     def __str__(self) -> str:
         return f"the passing of {self.column} (by {extent_words(self.within)})"
 
 
-Step: TypeAlias = After | Lapse | Passed
+WaitStep: TypeAlias = After | Lapse | Passed
 
 
 @dataclass(frozen=True, slots=True)
 class WindowOn:
-    """The declaration that a window is: a row leaves it after that many rows of the stream, or that time."""
+    """A window is a declaration, too: a row leaves it after that many rows of the stream, or that time."""
 
     stream: str
     extent: Extent
@@ -60,23 +61,23 @@ class WindowOn:
 class SameClock:
     """Two time columns are equal: `later` comes within `delay` of the time that both tell, and so after `earlier`."""
 
-    earlier: Column
-    later: Column
+    earlier: JoinAttribute
+    later: JoinAttribute
     delay: int
 
 
-#: What a proof leans on.
-Fact: TypeAlias = Constraint | WindowOn | SameClock
+#: A proof leans on such declarations.
+Fact: TypeAlias = ArrivalConstraint | WindowOn | SameClock
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The steps, one after the other; steps of no rows are left out, what they lean on is not.
+    """The steps follow one after the other. Steps of no rows are left out, the facts behind them are not.
 
-    A step of no time is one: until it is over, other rows of the same instant may come.
+    A step of no time counts: until it is over, other rows of the same instant may arrive.
     """
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WaitStep, ...] = ()
     leans_on: tuple[Fact, ...] = ()
 
     @property
@@ -89,10 +90,10 @@ class Wait:
 
     @property
     def is_window(self) -> bool:
-        """Whether it is the stay in one window and nothing else."""
+        """Say whether the wait is the stay in one window and nothing else."""
         return len(self.leans_on) == 1 and isinstance(self.leans_on[0], WindowOn)
 
-    def then(self, step: Step, fact: Fact) -> Wait:
+    def then(self, step: WaitStep, fact: Fact) -> Wait:
         is_nothing = isinstance(step, After) and step.rows == 0
         return Wait(self.steps if is_nothing else (*self.steps, step), (*self.leans_on, fact))
 
@@ -100,20 +101,20 @@ class Wait:
         return ", then ".join(map(str, self.steps)) or "no time"
 
 
-def step_within(stream: str, extent: Extent) -> Step:
-    """The step that an extent is, where rows are counted on a stream."""
+def step_within(stream: str, extent: Extent) -> WaitStep:
+    """An extent is a step, where rows are counted on a stream."""
     match extent:
-        case Rows(n):
+        case RowCount(n):
             return After(stream, n)
-        case Time(microseconds):
+        case TimeSpan(microseconds):
             return Lapse(microseconds)
 
 
 def extent_words(extent: Extent) -> str:
     match extent:
-        case Rows(n):
+        case RowCount(n):
             return f"{n} row{'' if n == 1 else 's'}"
-        case Time(microseconds):
+        case TimeSpan(microseconds):
             return _time(microseconds)
 
 

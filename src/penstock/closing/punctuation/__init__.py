@@ -1,12 +1,13 @@
 """Punctuation safety: may the state of a join be purged by the punctuations that its streams promise (004)?
 
-The theory works on values of its own. A `JoinQuery` has streams, equalities and differences of attributes; a `Scheme`
-says which punctuations a stream may have. A plan is safe iff each state of each of its joins is purgeable:
+The theory works on values of its own. A `PunctuatedJoin` has streams, equalities and differences of attributes; a
+`Scheme` says which punctuations a stream may have. A plan is safe iff each state of each of its joins is purgeable:
 
->>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction",))
->>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
+>>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
+>>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+>>> query = PunctuatedJoin((item, bid), (equal,))
 >>> closing = Scheme("bid", ("auction",))
->>> plan = Join((Leaf("item"), Leaf("bid")))
+>>> plan = TreeJoin((TreeLeaf("item"), TreeLeaf("bid")))
 >>> for state in check_plan(query, [closing], plan).joins[0].states:
 ...     print(state)
 item is purgeable; bid(auction) for auction = item.id
@@ -14,18 +15,18 @@ bid is not purgeable; does not reach item
 
 Watermarks are order schemes. A time range bounds how far ahead partners may be:
 
->>> a, b = Stream("a", ("ts",)), Stream("b", ("ts",))
->>> a_ts, b_ts = Attribute("a", "ts"), Attribute("b", "ts")
->>> timed = JoinQuery((a, b), differences=(Difference(a_ts, b_ts, 10), Difference(b_ts, a_ts, 5)))
+>>> a, b = PunctuatedStream("a", ("ts",)), PunctuatedStream("b", ("ts",))
+>>> a_ts, b_ts = JoinAttribute("a", "ts"), JoinAttribute("b", "ts")
+>>> timed = PunctuatedJoin((a, b), differences=(JoinDifference(a_ts, b_ts, 10), JoinDifference(b_ts, a_ts, 5)))
 >>> watermarks = [Scheme("a", (), order="ts"), Scheme("b", (), order="ts")]
->>> for state in check_plan(timed, watermarks, Join((Leaf("a"), Leaf("b")))).joins[0].states:
+>>> for state in check_plan(timed, watermarks, TreeJoin((TreeLeaf("a"), TreeLeaf("b")))).joins[0].states:
 ...     print(state)
 a is purgeable; b(ts up to) for ts <= a.ts + 5
 b is purgeable; a(ts up to) for ts <= b.ts + 10
 
 An input defeats every plan of the query that is not safe:
 
->>> found = witness(query, [closing], "bid", size=3)
+>>> found = purge_defeat(query, [closing], "bid", size=3)
 >>> print(*found.kept)
 bid(auction=1) bid(auction=2) bid(auction=3)
 >>> print(*found.futures[0])
@@ -40,57 +41,66 @@ item(id=1)
 | `purgeability.py`       | the verdict on one state, with its proof                                      |
 | `plans.py`              | safe trees of joins, and the cheapest                                         |
 | `plan_cost.py`          | rows held as the cost of a join                                               |
-| `witness.py`            | input that defeats every plan                                                 |
+| `defeat.py`             | input that defeats every plan                                                 |
 
 The purge itself, smallest sets of schemes and the paper's graphs are oracles: `tests/reference/punctuation/`.
 """
 
+from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+from penstock.closing.punctuation.defeat import PurgeDefeat, StreamRow, purge_defeat
 from penstock.closing.punctuation.plan_cost import Statistics, rows_held, waiting_time
-from penstock.closing.punctuation.plans import Join, JoinCost, Leaf, Plan, cheapest_plan, check_plan, safe_plans
+from penstock.closing.punctuation.plans import (
+    JoinCost,
+    JoinTree,
+    TreeJoin,
+    TreeLeaf,
+    cheapest_plan,
+    check_plan,
+    safe_plans,
+)
 from penstock.closing.punctuation.purgeability import (
     AtMost,
+    AttributeLimit,
     Between,
-    Limit,
+    ChainStep,
     NotPurgeable,
     OneOf,
     Purgeability,
     Purgeable,
     SameAs,
-    Step,
 )
-from penstock.closing.punctuation.query import Attribute, Difference, Equality, Finite, JoinQuery, Stream
+from penstock.closing.punctuation.query import FiniteAttribute, JoinDifference, PunctuatedJoin, PunctuatedStream
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
-from penstock.closing.punctuation.witness import Row, Witness, witness
 
 __all__ = [
     "AtMost",
-    "Attribute",
+    "AttributeLimit",
     "Between",
-    "Difference",
-    "Equality",
-    "Finite",
-    "Join",
+    "ChainStep",
+    "FiniteAttribute",
+    "JoinAttribute",
     "JoinCost",
-    "JoinQuery",
-    "Leaf",
-    "Limit",
+    "JoinDifference",
+    "JoinEquality",
+    "JoinTree",
     "NotPurgeable",
     "OneOf",
-    "Plan",
+    "PunctuatedJoin",
+    "PunctuatedStream",
     "Punctuation",
+    "PurgeDefeat",
     "Purgeability",
     "Purgeable",
-    "Row",
     "SameAs",
     "Scheme",
     "Statistics",
-    "Step",
-    "Stream",
-    "Witness",
+    "StreamRow",
+    "TreeJoin",
+    "TreeLeaf",
     "cheapest_plan",
     "check_plan",
+    "purge_defeat",
     "rows_held",
     "safe_plans",
     "waiting_time",
-    "witness",
 ]

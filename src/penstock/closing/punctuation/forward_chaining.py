@@ -1,4 +1,4 @@
-"""Which streams a set of streams reaches: forward chaining, as with functional dependencies.
+"""A set of streams reaches others by forward chaining, as with functional dependencies.
 
 A scheme is a rule: where the classes of its punctuable attributes are known, its stream is reached, and all classes
 of that stream are known. This is reachability in the generalized punctuation graph (004, definition 9), with two
@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses
-from penstock.closing.punctuation.query import Attribute
 from penstock.closing.punctuation.schemes import Scheme
 from penstock.effort import spend
 
@@ -22,12 +22,12 @@ K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SchemeRule:
     """A scheme over classes: its stream is reached when `needs` are known and `order` has an upper bound."""
 
     scheme: Scheme
-    #: The punctuable attributes and their classes.
-    attributes: tuple[tuple[Attribute, int], ...]
+    #: Punctuable attributes have these classes.
+    attributes: tuple[tuple[JoinAttribute, int], ...]
     needs: frozenset[int]
     order: int | None
     #: A stream that must be reached before, as the one whose rows refer to rows of this.
@@ -43,11 +43,11 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The schemes of a query as rules, with who waits for which class."""
+class SchemeRules:
+    """The schemes of a query are rules; an index says which rules wait for which class."""
 
     classes: JoinClasses
-    rules: tuple[Rule, ...]
+    rules: tuple[SchemeRule, ...]
     waiting: Mapping[int, tuple[int, ...]]
     waiting_for_order: Mapping[int, tuple[int, ...]]
     waiting_for_stream: Mapping[str, tuple[int, ...]]
@@ -58,7 +58,7 @@ class Rules:
 
     @property
     def ended_streams(self) -> frozenset[str]:
-        """Streams that a scheme ends: tables, whose state does not grow even if it cannot be purged."""
+        """A scheme ends these streams. They are tables, whose state does not grow even if it cannot be purged."""
         return frozenset(self.rules[index].scheme.stream for index in self.free)
 
     def ended(self, streams: Sequence[str]) -> bool:
@@ -67,7 +67,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What was reached: the streams in order, and the rule that reached each but those of the start."""
+    """A search reaches streams in some order, each but those of its start by one rule."""
 
     streams: tuple[str, ...]
     fired: tuple[int, ...]
@@ -76,8 +76,8 @@ class Reach:
     #: Classes that these bound from above.
     above: frozenset[int]
 
-    def lets(self, rule: Rule) -> bool:
-        """The rule may fire: whether it is one of the search's or not."""
+    def lets(self, rule: SchemeRule) -> bool:
+        """Say whether a rule may fire, be it one of the search's or not."""
         return (
             rule.needs <= self.known
             and (rule.order is None or rule.order in self.above)
@@ -85,22 +85,22 @@ class Reach:
         )
 
 
-def rules_of(classes: JoinClasses, schemes: Iterable[Scheme]) -> Rules:
-    """A scheme of a stream that the query does not read, or of an attribute that it does not mention, helps nobody."""
+def rules_of(classes: JoinClasses, schemes: Iterable[Scheme]) -> SchemeRules:
+    """Turn schemes into rules. One of a stream or an attribute that the query does not mention is left out."""
     found = (_rule(classes, scheme) for scheme in dict.fromkeys(schemes) if scheme.stream in classes.by_stream)
     return combined(classes, [rule for rule in found if rule is not None])
 
 
-def _rule(classes: JoinClasses, scheme: Scheme) -> Rule | None:
-    attributes = [Attribute(scheme.stream, name) for name in scheme.attributes]
-    order = classes.of.get(Attribute(scheme.stream, scheme.order)) if scheme.order else None
+def _rule(classes: JoinClasses, scheme: Scheme) -> SchemeRule | None:
+    attributes = [JoinAttribute(scheme.stream, name) for name in scheme.attributes]
+    order = classes.of.get(JoinAttribute(scheme.stream, scheme.order)) if scheme.order else None
     if not all(at in classes.of for at in attributes) or (order is None) != (scheme.order is None):
         return None
     numbered = tuple((at, classes.of[at]) for at in attributes)
-    return Rule(scheme, numbered, frozenset(number for _, number in numbered), order)
+    return SchemeRule(scheme, numbered, frozenset(number for _, number in numbered), order)
 
 
-def combined(classes: JoinClasses, rules: Sequence[Rule]) -> Rules:
+def combined(classes: JoinClasses, rules: Sequence[SchemeRule]) -> SchemeRules:
     spend(1 + len(rules))
     waiting: dict[int, list[int]] = {}
     waiting_for_order: dict[int, list[int]] = {}
@@ -115,17 +115,17 @@ def combined(classes: JoinClasses, rules: Sequence[Rule]) -> Rules:
     waits = _frozen(waiting), _frozen(waiting_for_order), _frozen(waiting_for_stream)
     conditions = tuple(rule.conditions for rule in rules)
     free = tuple(index for index, number in enumerate(conditions) if not number)
-    return Rules(classes, tuple(rules), *waits, conditions, free)
+    return SchemeRules(classes, tuple(rules), *waits, conditions, free)
 
 
 def reach(
-    rules: Rules,
+    rules: SchemeRules,
     start: Iterable[str],
     inputs: Mapping[str, Sequence[str]] | None = None,
     classes: Iterable[int] = (),
     stop: frozenset[str] | set[str] = frozenset(),
 ) -> Reach:
-    """All that is reached from the streams of `start`, or from some known `classes`.
+    """Search for all streams that the streams of `start`, or some known `classes`, reach.
 
     `inputs` maps each stream of a join to the streams of the same input, which are reached together; only these take
     part. At a stream of `stop` the search ends.
@@ -142,9 +142,9 @@ def reach(
 
 
 class _Search:
-    """The state of one search; everything in it only grows. It costs no more than what it reaches."""
+    """One search has this state, which only grows. Its cost is linear in what it reaches."""
 
-    def __init__(self, rules: Rules, inputs: Mapping[str, Sequence[str]] | None) -> None:
+    def __init__(self, rules: SchemeRules, inputs: Mapping[str, Sequence[str]] | None) -> None:
         self.rules = rules
         self.inputs = inputs
         self.upward, self.downward = rules.classes.upward, rules.classes.downward
@@ -187,7 +187,7 @@ class _Search:
         self.count(self.rules.waiting_for_stream.get(stream, ()))
 
     def learn(self, number: int) -> None:
-        """Its values are at hand, so that what differs from them by so much is bounded."""
+        """Mark a class as known, and all classes that differences bound by it."""
         if number in self.known and number in self.above and number in self.below:
             return
         self.know(number)

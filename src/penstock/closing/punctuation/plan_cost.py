@@ -1,4 +1,4 @@
-"""What a safe plan costs: rows held, by how long each waits for its punctuations (004, section 5.2).
+"""A safe plan costs the rows that it holds; each waits for its punctuations (004, section 5.2).
 
 A row waits for the slowest path of its chain: each step waits for the rows that tell its values, and then for the
 punctuation itself. Rows held are arrivals times waiting (Little's law); arrivals at an upper join are results of the
@@ -11,21 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
-from penstock.closing.punctuation.plans import Join, JoinCost
+from penstock.closing.punctuation.plans import JoinCost, TreeJoin
 from penstock.closing.punctuation.purgeability import AtMost, Between, Known, Purgeability, Purgeable, SameAs
-from penstock.closing.punctuation.query import Attribute, JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Rows per second, seconds from a row to the punctuation it waits for, and how many values attributes have."""
+    """Streams have rates in rows per second, schemes delays in seconds, and attributes numbers of distinct values."""
 
     rates: Mapping[str, float] = field(default_factory=dict)
     delays: Mapping[Scheme, float] = field(default_factory=dict)
-    values: Mapping[Attribute, float] = field(default_factory=dict)
-    #: Taken for what is not given.
+    values: Mapping[JoinAttribute, float] = field(default_factory=dict)
+    #: These stand for what is not given.
     rate: float = 1.0
     delay: float = 1.0
     distinct: float = 10.0
@@ -38,7 +39,7 @@ class Statistics:
 
 
 def waiting_time(state: Purgeability, statistics: Statistics) -> float:
-    """How long a row of the state stays: the critical path through the steps of its chain."""
+    """A row of the state stays as long as the critical path through the steps of its chain."""
     if not isinstance(state, Purgeable):
         return 0.0 if state.ended else inf  # a table is held once, whatever the plan
     ready = dict.fromkeys(state.streams, 0.0)
@@ -48,11 +49,11 @@ def waiting_time(state: Purgeability, statistics: Statistics) -> float:
     return max(ready.values(), default=0.0)
 
 
-def rows_held(query: JoinQuery, statistics: Statistics) -> JoinCost:
-    """The cost of a join as the number of rows in its states, for `cheapest_plan`."""
+def rows_held(query: PunctuatedJoin, statistics: Statistics) -> JoinCost:
+    """A join costs the number of rows in its states; `cheapest_plan` takes this function."""
     classes = join_classes(query)
 
-    def cost(join: Join, states: Sequence[Purgeability]) -> float:
+    def cost(join: TreeJoin, states: Sequence[Purgeability]) -> float:
         rates = [_rate(classes, statistics, each.streams) for each in join.inputs]
         held = (rate * waiting_time(state, statistics) for rate, state in zip(rates, states, strict=True))
         return sum(held)
@@ -61,14 +62,14 @@ def rows_held(query: JoinQuery, statistics: Statistics) -> JoinCost:
 
 
 def _rate(classes: JoinClasses, statistics: Statistics, streams: tuple[str, ...]) -> float:
-    """Results per second of joining these streams: each arrival meets the others' rows, held for a usual delay."""
+    """So many results arrive per second: each row meets the others' rows, which are held for a usual delay."""
     rates = [statistics.rate_of(stream) for stream in streams]
     pairs = len(rates) * prod(rates) * statistics.delay ** (len(rates) - 1)
     return pairs * _selectivity(classes, statistics, streams)
 
 
 def _selectivity(classes: JoinClasses, statistics: Statistics, streams: tuple[str, ...]) -> float:
-    """System R's: of n attributes of a class that are equal, all but that with the fewest values divide."""
+    """As in System R, of n equal attributes of a class all but that with the fewest values divide."""
     selectivity = 1.0
     for members in classes.members:
         shared = [at for at in members if at.stream in streams]
@@ -77,7 +78,7 @@ def _selectivity(classes: JoinClasses, statistics: Statistics, streams: tuple[st
     return selectivity
 
 
-def _sources(known: Known) -> list[Attribute]:
+def _sources(known: Known) -> list[JoinAttribute]:
     match known:
         case SameAs(_, source):
             return [source]

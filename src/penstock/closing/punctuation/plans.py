@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
 
-from penstock.closing.punctuation.forward_chaining import Rules, reach, rules_of
+from penstock.closing.punctuation.forward_chaining import SchemeRules, reach, rules_of
 from penstock.closing.punctuation.join_classes import join_classes
 from penstock.closing.punctuation.purgeability import Purgeability, purgeability_by
-from penstock.closing.punctuation.query import JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    """A stream."""
+class TreeLeaf:
+    """A leaf is a stream."""
 
     stream: str
 
@@ -35,10 +35,10 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
-    """A join of two inputs or, an MJoin, of more."""
+class TreeJoin:
+    """A node joins two inputs or, as an MJoin, more."""
 
-    inputs: tuple[Plan, ...]
+    inputs: tuple[JoinTree, ...]
 
     def __post_init__(self) -> None:
         if len(self.inputs) < 2 or len(set(self.streams)) != len(self.streams):
@@ -52,14 +52,14 @@ class Join:
         return f"({' ⋈ '.join(map(str, self.inputs))})"
 
 
-Plan = Leaf | Join
+JoinTree = TreeLeaf | TreeJoin
 
 
 @dataclass(frozen=True, slots=True)
 class JoinSafety:
-    """One join of a plan: whether the state of each of its inputs is purgeable."""
+    """A join of a plan is safe if the state of each of its inputs is purgeable, or does not grow."""
 
-    join: Join
+    join: TreeJoin
     states: tuple[Purgeability, ...]
 
     @property
@@ -69,7 +69,7 @@ class JoinSafety:
 
 @dataclass(frozen=True, slots=True)
 class PlanSafety:
-    """All joins of a plan, from the bottom up."""
+    """A plan is safe if all of its joins are; they are listed from the bottom up."""
 
     joins: tuple[JoinSafety, ...]
 
@@ -79,27 +79,32 @@ class PlanSafety:
 
 
 #: The cost of one join: its inputs, each with the proof that its state is purgeable.
-JoinCost = Callable[[Join, Sequence[Purgeability]], float]
+JoinCost = Callable[[TreeJoin, Sequence[Purgeability]], float]
 
 
-def check_plan(query: JoinQuery, schemes: Iterable[Scheme], plan: Plan) -> PlanSafety:
-    """The safety of each join of a plan. Figure 7 of 004: joins of two are unsafe where the join of three is safe.
+def check_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], plan: JoinTree) -> PlanSafety:
+    """Check each join of a plan. In figure 7 of 004 joins of two are unsafe where the join of three is safe.
 
-    >>> from penstock.closing.punctuation.query import Attribute, Equality, Stream
-    >>> streams = Stream("s1", ("a", "b")), Stream("s2", ("b", "c")), Stream("s3", ("a", "c"))
+    >>> from penstock.closing.join_predicates import JoinAttribute, JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> attributes = {"s1": ("a", "b"), "s2": ("b", "c"), "s3": ("a", "c")}
+    >>> streams = tuple(PunctuatedStream(*each) for each in attributes.items())
     >>> pairs = [("s1", "s2", "b"), ("s2", "s3", "c"), ("s3", "s1", "a")]
-    >>> query = JoinQuery(streams, tuple(Equality(Attribute(s, x), Attribute(t, x)) for s, t, x in pairs))
+    >>> equal = tuple(JoinEquality(JoinAttribute(s, x), JoinAttribute(t, x)) for s, t, x in pairs)
+    >>> query = PunctuatedJoin(streams, equal)
     >>> schemes = [Scheme("s1", ("b",)), Scheme("s2", ("c",)), Scheme("s3", ("a",))]
-    >>> s1, s2, s3 = map(Leaf, query.names)
-    >>> check_plan(query, schemes, Join((s1, s2, s3))).safe, check_plan(query, schemes, Join((Join((s1, s2)), s3))).safe
-    (True, False)
+    >>> s1, s2, s3 = map(TreeLeaf, query.names)
+    >>> check_plan(query, schemes, TreeJoin((s1, s2, s3))).safe
+    True
+    >>> check_plan(query, schemes, TreeJoin((TreeJoin((s1, s2)), s3))).safe
+    False
     """
     rules = rules_of(join_classes(query), schemes)
     return PlanSafety(tuple(JoinSafety(join, _states(rules, join)) for join in _joins(plan)))
 
 
-def safe_plans(query: JoinQuery, schemes: Iterable[Scheme]) -> Iterator[Plan]:
-    """All safe plans, the one MJoin over all streams first; inputs stand in the query's order.
+def safe_plans(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> Iterator[JoinTree]:
+    """Enumerate all safe plans, the one MJoin over all streams first; inputs stand in the query's order.
 
     Only safe joins are built upon, so a query with few safe joins has few plans to go through. There may be very many:
     take as many as you like.
@@ -107,13 +112,13 @@ def safe_plans(query: JoinQuery, schemes: Iterable[Scheme]) -> Iterator[Plan]:
     rules = rules_of(join_classes(query), schemes)
     is_safe = _memory(rules)
 
-    def plans(streams: tuple[str, ...]) -> Iterator[Plan]:
+    def plans(streams: tuple[str, ...]) -> Iterator[JoinTree]:
         if len(streams) == 1:
-            yield Leaf(streams[0])
+            yield TreeLeaf(streams[0])
             return
         for parts in _partitions(streams):
             if is_safe(parts) and all(buildable(part) for part in parts):
-                yield from (Join(inputs) for inputs in product(*(tuple(plans(part)) for part in parts)))
+                yield from (TreeJoin(inputs) for inputs in product(*(tuple(plans(part)) for part in parts)))
 
     @cache
     def buildable(streams: tuple[str, ...]) -> bool:
@@ -122,8 +127,8 @@ def safe_plans(query: JoinQuery, schemes: Iterable[Scheme]) -> Iterator[Plan]:
     yield from plans(query.names)
 
 
-def cheapest_plan(query: JoinQuery, schemes: Iterable[Scheme], cost: JoinCost, most: int = 8) -> Plan | None:
-    """A safe plan of least cost, or None if the query is not safe.
+def cheapest_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], cost: JoinCost, most: int = 8) -> JoinTree | None:
+    """Find a safe plan of least cost; None if the query is not safe.
 
     Up to `most` streams all safe plans compete, by dynamic programming over sets of streams as in System R. Beyond,
     inputs of the one MJoin are put together two at a time as long as that is safe and cheaper.
@@ -135,19 +140,19 @@ def cheapest_plan(query: JoinQuery, schemes: Iterable[Scheme], cost: JoinCost, m
     return _grown(rules, cost, query.names)
 
 
-def _cheapest(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> tuple[float, Plan] | None:
+def _cheapest(rules: SchemeRules, cost: JoinCost, names: tuple[str, ...]) -> tuple[float, JoinTree] | None:
     is_safe = _memory(rules)
 
     @cache
-    def best(streams: tuple[str, ...]) -> tuple[float, Plan] | None:
+    def best(streams: tuple[str, ...]) -> tuple[float, JoinTree] | None:
         if len(streams) == 1:
-            return 0.0, Leaf(streams[0])
-        least: tuple[float, Plan] | None = None
+            return 0.0, TreeLeaf(streams[0])
+        least: tuple[float, JoinTree] | None = None
         for parts in _partitions(streams):
             if is_safe(parts):
                 inputs = [each for part in parts if (each := best(part)) is not None]
                 if len(inputs) == len(parts):
-                    join = Join(tuple(plan for _, plan in inputs))
+                    join = TreeJoin(tuple(plan for _, plan in inputs))
                     total = cost(join, _states(rules, join)) + sum(below for below, _ in inputs)
                     if least is None or total < least[0]:
                         least = total, join
@@ -156,13 +161,13 @@ def _cheapest(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> tuple[flo
     return best(names)
 
 
-def _grown(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> Plan | None:
-    inputs: tuple[Plan, ...] = tuple(Leaf(name) for name in names)
-    if not _safe_join(rules, Join(inputs)):
+def _grown(rules: SchemeRules, cost: JoinCost, names: tuple[str, ...]) -> JoinTree | None:
+    inputs: tuple[JoinTree, ...] = tuple(TreeLeaf(name) for name in names)
+    if not _safe_join(rules, TreeJoin(inputs)):
         return None
-    total, below, tries = cost(Join(inputs), _states(rules, Join(inputs))), 0.0, _TRIES
+    total, below, tries = cost(TreeJoin(inputs), _states(rules, TreeJoin(inputs))), 0.0, _TRIES
     while len(inputs) > 2 and tries:
-        pairs = [pair for pair in map(Join, combinations(inputs, 2)) if _safe_join(rules, pair)]
+        pairs = [pair for pair in map(TreeJoin, combinations(inputs, 2)) if _safe_join(rules, pair)]
         moves = []
         for price, pair in sorted(((cost(p, _states(rules, p)), p) for p in pairs), key=lambda move: move[0])[:tries]:
             top = _put_together(inputs, pair)
@@ -173,19 +178,19 @@ def _grown(rules: Rules, cost: JoinCost, names: tuple[str, ...]) -> Plan | None:
         if best is None or best[0] >= total:
             break
         total, below, inputs = best
-    return Join(inputs)
+    return TreeJoin(inputs)
 
 
-def _put_together(inputs: tuple[Plan, ...], pair: Join) -> Join:
+def _put_together(inputs: tuple[JoinTree, ...], pair: TreeJoin) -> TreeJoin:
     left, right = pair.inputs
-    return Join(tuple(pair if each is left else each for each in inputs if each is not right))
+    return TreeJoin(tuple(pair if each is left else each for each in inputs if each is not right))
 
 
-#: Joins whose cost is looked at, beyond the streams for which all plans are.
+#: So many joins are costed where there are too many streams to cost all plans.
 _TRIES = 32
 
 
-def _memory(rules: Rules) -> Callable[[tuple[tuple[str, ...], ...]], bool]:
+def _memory(rules: SchemeRules) -> Callable[[tuple[tuple[str, ...], ...]], bool]:
     @cache
     def is_safe(parts: tuple[tuple[str, ...], ...]) -> bool:
         return _is_safe(rules, parts)
@@ -193,11 +198,11 @@ def _memory(rules: Rules) -> Callable[[tuple[tuple[str, ...], ...]], bool]:
     return is_safe
 
 
-def _safe_join(rules: Rules, join: Join) -> bool:
+def _safe_join(rules: SchemeRules, join: TreeJoin) -> bool:
     return _is_safe(rules, tuple(each.streams for each in join.inputs))
 
 
-def _is_safe(rules: Rules, parts: tuple[tuple[str, ...], ...]) -> bool:
+def _is_safe(rules: SchemeRules, parts: tuple[tuple[str, ...], ...]) -> bool:
     if rules.classes.solution is None:
         return True
     inputs = {stream: part for part in parts for stream in part}
@@ -205,20 +210,20 @@ def _is_safe(rules: Rules, parts: tuple[tuple[str, ...], ...]) -> bool:
     return all(len(reach(rules, part, inputs).streams) == len(inputs) for part in growing)
 
 
-def _states(rules: Rules, join: Join) -> tuple[Purgeability, ...]:
+def _states(rules: SchemeRules, join: TreeJoin) -> tuple[Purgeability, ...]:
     inputs = {stream: each.streams for each in join.inputs for stream in each.streams}
     return tuple(purgeability_by(rules, each.streams, inputs) for each in join.inputs)
 
 
-def _joins(plan: Plan) -> Iterator[Join]:
-    if isinstance(plan, Join):
+def _joins(plan: JoinTree) -> Iterator[TreeJoin]:
+    if isinstance(plan, TreeJoin):
         for each in plan.inputs:
             yield from _joins(each)
         yield plan
 
 
 def _partitions(streams: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """All ways to cut a set into two parts or more, from single streams to two big parts."""
+    """Cut a set into two parts or more in all ways, from single streams to two big parts."""
     yield from (parts for parts in sorted(_cut(streams), key=len, reverse=True) if len(parts) > 1)
 
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.closing.punctuation.forward_chaining import Reach, Rule, Rules, reach
-from penstock.closing.punctuation.join_classes import ZERO, Edge, nearest
-from penstock.closing.punctuation.query import Attribute
+from penstock.closing.join_predicates import JoinAttribute
+from penstock.closing.punctuation.forward_chaining import Reach, SchemeRule, SchemeRules, reach
+from penstock.closing.punctuation.join_classes import ZERO, DifferenceEdge, nearest
 from penstock.closing.punctuation.schemes import Scheme
 from penstock.effort import spend
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """The value of `source` in a row reached before, plus `offset`; without a source the offset alone."""
+class AttributeLimit:
+    """A limit is the value of `source` in a row reached before, plus `offset`; without a source the offset alone."""
 
-    source: Attribute | None
+    source: JoinAttribute | None
     offset: int
 
     def __str__(self) -> str:
@@ -35,8 +35,8 @@ class Limit:
 class SameAs:
     """The punctuable attribute equals one of a row reached before: one punctuation is needed per value of it."""
 
-    attribute: Attribute
-    source: Attribute
+    attribute: JoinAttribute
+    source: JoinAttribute
 
     def __str__(self) -> str:
         return f"{self.attribute.name} = {self.source}"
@@ -46,7 +46,7 @@ class SameAs:
 class OneOf:
     """The punctuable attribute has few values, known beforehand: a punctuation is needed for each."""
 
-    attribute: Attribute
+    attribute: JoinAttribute
     values: frozenset[Hashable]
 
     def __str__(self) -> str:
@@ -57,9 +57,9 @@ class OneOf:
 class Between:
     """The punctuable attribute is an integer between limits: a punctuation is needed for each integer between them."""
 
-    attribute: Attribute
-    lower: tuple[Limit, ...]
-    upper: tuple[Limit, ...]
+    attribute: JoinAttribute
+    lower: tuple[AttributeLimit, ...]
+    upper: tuple[AttributeLimit, ...]
 
     def __str__(self) -> str:
         return f"{self.attribute.name} from {_all('max', self.lower)} to {_all('min', self.upper)}"
@@ -69,8 +69,8 @@ class Between:
 class AtMost:
     """The order attribute is at most each of these: one order punctuation that high is needed."""
 
-    attribute: Attribute
-    upper: tuple[Limit, ...]
+    attribute: JoinAttribute
+    upper: tuple[AttributeLimit, ...]
 
     def __str__(self) -> str:
         return f"{self.attribute.name} <= {_all('min', self.upper)}"
@@ -80,7 +80,7 @@ Known = SameAs | OneOf | Between | AtMost
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChainStep:
     """The scheme reaches its stream: its punctuations for the values known so far rule out all new partners.
 
     `streams` are all that are reached with it: more than one where an input of a join is a join itself.
@@ -100,10 +100,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A scheme of a stream that is not reached, and its attributes whose values no reached row tells."""
+    """A scheme does not reach its stream, as no reached row tells the values of some of its attributes."""
 
     scheme: Scheme
-    unknown: tuple[Attribute, ...]
+    unknown: tuple[JoinAttribute, ...]
 
     def __str__(self) -> str:
         return f"{self.scheme}: {', '.join(map(str, self.unknown))} not known"
@@ -111,14 +111,14 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Purgeable:
-    """The chain that purges each row of the state; with no steps the row is alone, or the query `impossible`.
+    """A chain purges each row of the state; with no steps the row is alone, or the query `impossible`.
 
     Where the predicates contradict each other there is no result, and no row need be kept at all.
     """
 
     #: The stream; more than one where an input of a join is a join itself.
     streams: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ChainStep, ...]
     impossible: bool = False
 
     @property
@@ -127,7 +127,7 @@ class Purgeable:
 
     @property
     def schemes(self) -> tuple[Scheme, ...]:
-        """The schemes that the proof leans on."""
+        """The proof leans on these schemes."""
         return tuple(step.scheme for step in self.steps)
 
     @property
@@ -147,10 +147,10 @@ class Purgeable:
 
 @dataclass(frozen=True, slots=True)
 class NotPurgeable:
-    """What the stream reaches, by which steps, and what it does not."""
+    """The stream reaches some streams by steps, and others not at all."""
 
     streams: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ChainStep, ...]
     reached: tuple[str, ...]
     unreached: tuple[str, ...]
     blocked: tuple[Blocked, ...]
@@ -173,17 +173,19 @@ class NotPurgeable:
 Purgeability = Purgeable | NotPurgeable
 
 
-def purgeability_by(rules: Rules, start: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]]) -> Purgeability:
-    """Whether the state of one input of a join can be purged.
+def purgeability_by(rules: SchemeRules, start: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]]) -> Purgeability:
+    """Decide whether the state of one input of a join can be purged.
 
     `start` holds the streams of the input, `inputs` the input of each stream of the join. In one MJoin over all streams
     each stream is an input by itself:
 
     >>> from penstock.closing.punctuation.forward_chaining import rules_of
     >>> from penstock.closing.punctuation.join_classes import join_classes
-    >>> from penstock.closing.punctuation.query import Equality, JoinQuery, Stream
-    >>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction",))
-    >>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedJoin, PunctuatedStream
+    >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction",))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
     >>> rules = rules_of(join_classes(query), [Scheme("bid", ("auction",))])
     >>> print(purgeability_by(rules, ("item",), {"item": ("item",), "bid": ("bid",)}))
     item is purgeable; bid(auction) for auction = item.id
@@ -203,25 +205,25 @@ def purgeability_by(rules: Rules, start: tuple[str, ...], inputs: Mapping[str, t
 
 
 def _steps(
-    rules: Rules, start: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]], reached: Reach
-) -> Iterator[Step]:
-    grounded: dict[int, Attribute | None] = {ZERO: None}
+    rules: SchemeRules, start: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]], reached: Reach
+) -> Iterator[ChainStep]:
+    grounded: dict[int, JoinAttribute | None] = {ZERO: None}
     _ground(rules, grounded, start)
     for index in reached.fired:
         rule = rules.rules[index]
         streams = inputs[rule.scheme.stream]
-        yield Step(rule.scheme, tuple(_known(rules, rule, grounded)), streams)
+        yield ChainStep(rule.scheme, tuple(_known(rules, rule, grounded)), streams)
         _ground(rules, grounded, streams)
 
 
-def _ground(rules: Rules, grounded: dict[int, Attribute | None], streams: Iterable[str]) -> None:
-    """Classes whose value a row of these streams tells, and the attribute that tells it."""
+def _ground(rules: SchemeRules, grounded: dict[int, JoinAttribute | None], streams: Iterable[str]) -> None:
+    """Add the classes whose value a row of these streams tells, each with the attribute that tells it."""
     for stream in streams:
         for number, attribute in rules.classes.telling[stream].items():
             grounded.setdefault(number, attribute)
 
 
-def _known(rules: Rules, rule: Rule, grounded: dict[int, Attribute | None]) -> Iterator[Known]:
+def _known(rules: SchemeRules, rule: SchemeRule, grounded: dict[int, JoinAttribute | None]) -> Iterator[Known]:
     classes = rules.classes
     for attribute, number in rule.attributes:
         source = grounded.get(number)
@@ -233,27 +235,27 @@ def _known(rules: Rules, rule: Rule, grounded: dict[int, Attribute | None]) -> I
             lower = _limits(classes.upward, number, grounded, -1)
             yield Between(attribute, lower, _limits(classes.downward, number, grounded, 1))
     if rule.scheme.order is not None and rule.order is not None:
-        attribute = Attribute(rule.scheme.stream, rule.scheme.order)
+        attribute = JoinAttribute(rule.scheme.stream, rule.scheme.order)
         finite = [value for value in classes.finite.get(rule.order, ()) if isinstance(value, int)]
         limits = _limits(classes.downward, rule.order, grounded, 1)
-        yield AtMost(attribute, limits or (Limit(None, max(finite)),))
+        yield AtMost(attribute, limits or (AttributeLimit(None, max(finite)),))
 
 
 def _limits(
-    edges: tuple[tuple[Edge, ...], ...], number: int, grounded: dict[int, Attribute | None], sign: int
-) -> tuple[Limit, ...]:
+    edges: tuple[tuple[DifferenceEdge, ...], ...], number: int, grounded: dict[int, JoinAttribute | None], sign: int
+) -> tuple[AttributeLimit, ...]:
     bounds = nearest(edges, number, grounded.keys())
-    return tuple(Limit(grounded[source], sign * bound) for source, bound in bounds.items())
+    return tuple(AttributeLimit(grounded[source], sign * bound) for source, bound in bounds.items())
 
 
-def _blocked(reached: Reach, rule: Rule) -> Blocked:
+def _blocked(reached: Reach, rule: SchemeRule) -> Blocked:
     scheme = rule.scheme
     spend(1 + len(rule.attributes))
     unknown = [attribute for attribute, number in rule.attributes if number not in reached.known]
     if scheme.order is not None and rule.order not in reached.above:
-        unknown.append(Attribute(scheme.stream, scheme.order))
+        unknown.append(JoinAttribute(scheme.stream, scheme.order))
     return Blocked(scheme, tuple(unknown))
 
 
-def _all(word: str, limits: tuple[Limit, ...]) -> str:
+def _all(word: str, limits: tuple[AttributeLimit, ...]) -> str:
     return str(limits[0]) if len(limits) == 1 else f"{word}({', '.join(map(str, limits))})"

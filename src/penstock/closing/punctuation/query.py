@@ -9,47 +9,27 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True, order=True)
-class Attribute:
-    """An attribute of a stream. A stream that occurs twice in a query is two streams here."""
-
-    stream: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.stream}.{self.name}"
+from penstock.closing.join_predicates import JoinAttribute, JoinEquality
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
-    """An input of the join, with those attributes that predicates or schemes mention (more do no harm)."""
+class PunctuatedStream:
+    """A stream is an input of the join, with the attributes that predicates or schemes mention (more do no harm)."""
 
     name: str
     attributes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Equality:
-    """`left = right`, a join predicate; or, within one stream, a filter."""
-
-    left: Attribute
-    right: Attribute
-
-    def __str__(self) -> str:
-        return f"{self.left} = {self.right}"
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
+class JoinDifference:
     """`left - right <= bound` over integers, such as times in microseconds; None stands for 0.
 
     `a.ts BETWEEN b.ts - x AND b.ts + y` is two of them. A window [RANGE w] on a is one for each other stream b:
     `b.ts - a.ts <= w`, since both rows have to be there at one instant.
     """
 
-    left: Attribute | None
-    right: Attribute | None
+    left: JoinAttribute | None
+    right: JoinAttribute | None
     bound: int
 
     def __str__(self) -> str:
@@ -58,13 +38,13 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Finite:
+class FiniteAttribute:
     """The attribute has one of these values in every row that matters: `kind = 'bid'`, `kind IN (...)`.
 
     A range of integers is better said by two differences with 0.
     """
 
-    attribute: Attribute
+    attribute: JoinAttribute
     values: frozenset[Hashable]
 
     def __str__(self) -> str:
@@ -72,25 +52,25 @@ class Finite:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinQuery:
-    """The join of some streams on a conjunction of predicates."""
+class PunctuatedJoin:
+    """The query joins some streams on a conjunction of predicates."""
 
-    streams: tuple[Stream, ...]
-    equalities: tuple[Equality, ...] = ()
-    differences: tuple[Difference, ...] = ()
-    finite: tuple[Finite, ...] = ()
+    streams: tuple[PunctuatedStream, ...]
+    equalities: tuple[JoinEquality, ...] = ()
+    differences: tuple[JoinDifference, ...] = ()
+    finite: tuple[FiniteAttribute, ...] = ()
 
     def __post_init__(self) -> None:
         names = [stream.name for stream in self.streams]
         if len(set(names)) != len(names):
             raise ValueError(f"two streams of one name among {', '.join(names)}")
-        known = {Attribute(stream.name, name) for stream in self.streams for name in stream.attributes}
+        known = {JoinAttribute(stream.name, name) for stream in self.streams for name in stream.attributes}
         for predicate in self.predicates:
             if unknown := [at for at in attributes_of(predicate) if at not in known]:
                 raise ValueError(f"{predicate}: the query has no attribute {unknown[0]}")
 
     @property
-    def predicates(self) -> tuple[Equality | Difference | Finite, ...]:
+    def predicates(self) -> tuple[JoinEquality | JoinDifference | FiniteAttribute, ...]:
         return (*self.equalities, *self.differences, *self.finite)
 
     @property
@@ -98,11 +78,11 @@ class JoinQuery:
         return tuple(stream.name for stream in self.streams)
 
 
-def attributes_of(predicate: Equality | Difference | Finite) -> tuple[Attribute, ...]:
+def attributes_of(predicate: JoinEquality | JoinDifference | FiniteAttribute) -> tuple[JoinAttribute, ...]:
     match predicate:
-        case Equality(left, right):
+        case JoinEquality(left, right):
             return (left, right)
-        case Difference(left, right):
+        case JoinDifference(left, right):
             return tuple(at for at in (left, right) if at is not None)
-        case Finite(attribute):
+        case FiniteAttribute(attribute):
             return (attribute,)

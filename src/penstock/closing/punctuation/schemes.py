@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """For any values of `attributes`, a punctuation of `stream` comes at last: no more rows have them.
+    """For any values of `attributes`, a punctuation of `stream` arrives eventually: no more rows have them.
 
     With `order` it says less: no more rows have them and an `order` up to some value, for any such value. So
     `Scheme("bid", ("auction",))` closes auctions, `Scheme("bid", (), order="ts")` is a watermark, and

@@ -24,7 +24,7 @@ from penstock.engines.spark import state_recovery
 from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.clock import Clock
 from penstock.engines.spark.metrics import note
-from penstock.engines.spark.packing import Kind, Packet, opened, rows_packets
+from penstock.engines.spark.packing import Packet, PacketKind, opened, rows_packets
 from penstock.engines.spark.state_directory import StateDirectory
 from penstock.engines.spark.state_recovery import LiveMachine
 from penstock.engines.spark.work import Work
@@ -44,7 +44,7 @@ _FRAME_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CellRow:
     """A row of Spark's: a packet and its address, or a note for the driver."""
 
     address: int
@@ -56,7 +56,7 @@ class Row:
 class _Made:
     """The output of a step: rows for the next operator, and for Spark's state the changed pages and the head."""
 
-    rows: list[Row]
+    rows: list[CellRow]
     pages: list[tuple[str, bytes]]
     head: str
 
@@ -71,7 +71,7 @@ class CellProcessor:
         self._head, self._pages = head, pages
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
-        held: list[Row] = []
+        held: list[CellRow] = []
         size = 0
         for row in self._passed(int(key[0]), rows):
             held.append(row)
@@ -82,7 +82,7 @@ class CellProcessor:
         if held:
             yield self._frame(held)
 
-    def _passed(self, key: int, rows: Any) -> Iterator[Row]:
+    def _passed(self, key: int, rows: Any) -> Iterator[CellRow]:
         """Yields the rows for the next operator: packets for other cells, and the output of this step."""
         address = self._work.addresses.at(self._level, key)
         mine: list[bytes] = []
@@ -91,16 +91,16 @@ class CellProcessor:
                 if to == address:
                     mine.append(data)
                 else:
-                    yield Row(int(to), data, note_text)
+                    yield CellRow(int(to), data, note_text)
         yield from self._try_step(address, mine)
 
-    def _frame(self, rows: list[Row]) -> pd.DataFrame:
+    def _frame(self, rows: list[CellRow]) -> pd.DataFrame:
         addresses, above = self._work.addresses, self._level + 1
         at = [addresses.key(row.address, above) if above < addresses.levels else 0 for row in rows]
         numbers = {"at": np.array(at, np.int32), "address": np.array([row.address for row in rows], np.int32)}
         return pd.DataFrame({**numbers, "data": [row.data for row in rows], "note": [row.note for row in rows]})
 
-    def _try_step(self, address: int, mine: list[bytes]) -> list[Row]:
+    def _try_step(self, address: int, mine: list[bytes]) -> list[CellRow]:
         """Steps a cell, and changes Spark's state all at once or not at all.
 
         All that a step changes is at hand before the first of it is written. Whatever fails after that fails the task,
@@ -206,7 +206,7 @@ class CellStep:
         """Returns what the next step needs besides the machine."""
         return {"clock": self.clock.saved(), "tables": self._has_tables}
 
-    def run(self, packets: list[bytes]) -> Iterator[Row]:
+    def run(self, packets: list[bytes]) -> Iterator[CellRow]:
         schemas = [input_.schema for input_ in self._inputs]
         received = [opened(data, schemas, self._live.dictionary) for data in packets]
         self._read_time(received)
@@ -219,7 +219,7 @@ class CellStep:
         blocks = self._live.machine.blocks(arrived, self.clock.until, arrivals)
         yield from self._results(blocks) if self._fragment is self._work.plan.last else self._exchanged(blocks)
         sweep(self._live.dictionary, [self._live.machine])
-        yield Row(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, self._is_clock))
+        yield CellRow(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, self._is_clock))
 
     @property
     def _is_clock(self) -> bool:
@@ -227,7 +227,7 @@ class CellStep:
 
     def _read_time(self, received: list[Packet]) -> None:
         self.clock.read([marker for packet in received for marker in packet.segments], self._work.delays)
-        if any(packet.kind is Kind.CLOSE for packet in received):
+        if any(packet.kind is PacketKind.CLOSE for packet in received):
             self.clock.close(self._work.horizon, self._work.own)
 
     def _arrivals(self, received: list[Packet]) -> Ints:
@@ -237,7 +237,7 @@ class CellStep:
         """
         arrived = []
         for packet in received:
-            if packet.kind is Kind.INSTANTS:
+            if packet.kind is PacketKind.INSTANTS:
                 assert packet.segment is not None
                 assert packet.deltas is not None
                 late = packet.deltas.ts < self.clock.earliest[packet.segment]
@@ -248,7 +248,7 @@ class CellStep:
 
     def _arrived(self, received: list[Packet], number: int) -> Deltas:
         """Returns the rows that arrived for an input, in the order of arrival, without late ones."""
-        mine = [packet for packet in received if packet.kind is Kind.ROWS and packet.input == number]
+        mine = [packet for packet in received if packet.kind is PacketKind.ROWS and packet.input == number]
         mine.sort(key=lambda packet: (packet.segment or packet.sender, packet.sequence))
         parts = []
         for packet in mine:
@@ -260,7 +260,7 @@ class CellStep:
                 parts.append(packet.deltas if on_time.all() else packet.deltas.take(on_time))
         return one_after_the_other(parts) if parts else no_deltas(len(self._inputs[number].schema))
 
-    def _exchanged(self, blocks: Iterable[Deltas]) -> Iterator[Row]:
+    def _exchanged(self, blocks: Iterable[Deltas]) -> Iterator[CellRow]:
         """Yields the packets for other fragments; those of one receiver are numbered in the order of time."""
         schema, dictionary = self._fragment.root.schema, self._live.dictionary
         numbers: Counter[tuple[int, int]] = Counter()
@@ -271,20 +271,20 @@ class CellStep:
                     first = numbers[to, exchange.input]
                     for packet in rows_packets(rows, schema, dictionary, exchange.input, self._address, first=first):
                         numbers[to, exchange.input] += 1
-                        yield Row(to, packet)
+                        yield CellRow(to, packet)
 
-    def _results(self, blocks: Iterable[Deltas]) -> Iterator[Row]:
+    def _results(self, blocks: Iterable[Deltas]) -> Iterator[CellRow]:
         dictionary, folder = self._live.dictionary, self._work.out
         if folder is None:
             for block in blocks:
                 for packet in rows_packets(block, self._fragment.root.schema, dictionary, 0, self._address):
-                    yield Row(OUT, packet)
+                    yield CellRow(OUT, packet)
             return
         tables = (result_table(block, self._work.schema, dictionary) for block in blocks if len(block))
         first = next(tables, None)
         # One cell writes a file even of nothing, so that the folder always says which columns there are.
         if first is not None or self._is_clock:
             schema = result_schema(self._work.schema)
-            yield Row(
+            yield CellRow(
                 OUT, write_results(chain([first] if first else [], tables), schema, folder, file_name(self._cell))
             )

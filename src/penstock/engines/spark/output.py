@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.algebra.relations import Schema
-from penstock.engines.sinks import STAMP, Columns, csv_fields, json_lines
+from penstock.engines.sinks import STAMP, OutputColumns, csv_fields, json_lines
 from penstock.engines.texts import NULL_TEXT
 from penstock.errors import PenstockError
 
@@ -48,7 +48,7 @@ def writer(result: DataFrame, schema: Schema, out: str, zone: str) -> DataStream
 
 @dataclass(frozen=True)
 class _CsvFields:
-    columns: Columns
+    columns: OutputColumns
     zone: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -63,7 +63,7 @@ class _CsvFields:
 
 @dataclass(frozen=True)
 class _JsonLines:
-    columns: Columns
+    columns: OutputColumns
     zone: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -30,7 +30,7 @@ from penstock.synopsis.memory import Ints
 PACKET_BYTES = 384 << 10
 
 
-class Kind(Enum):
+class PacketKind(Enum):
     #: Rows of an input.
     ROWS = "rows"
     #: What a source's task has read: the segments, and how far each brings its stream.
@@ -55,7 +55,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    kind: Kind
+    kind: PacketKind
     input: int = -1
     #: Its origin: a segment of a stream, or the address of a cell.
     segment: Segment | None = None
@@ -75,7 +75,7 @@ def rows_packets(
         end = start + most
         part = Deltas(deltas.ts[start:end], deltas.weight[start:end], deltas.rows[start:end])
         rows, values = _with_own_codes(part.rows, schema, dictionary)
-        header: dict[str, Any] = {"kind": Kind.ROWS.value, "input": input_, "sequence": first + number}
+        header: dict[str, Any] = {"kind": PacketKind.ROWS.value, "input": input_, "sequence": first + number}
         header |= {"columns": len(schema), "rows": len(part), "origin": _origin(origin)}
         numbers = [part.ts, part.weight, *rows.T]
         yield _packed(header | {"values": values} if values else header, numbers)
@@ -83,7 +83,7 @@ def rows_packets(
 
 def marker_packet(segments: list[tuple[Segment, Progress]]) -> bytes:
     read = [[*_origin(s), p.newest, p.rows, p.late_rows, p.bad_rows, p.first] for s, p in segments]
-    return _packed({"kind": Kind.MARKER.value, "segments": read}, [])
+    return _packed({"kind": PacketKind.MARKER.value, "segments": read}, [])
 
 
 def instants_packet(ts: Ints, segment: Segment) -> bytes:
@@ -91,29 +91,29 @@ def instants_packet(ts: Ints, segment: Segment) -> bytes:
     in_order = ts if bool((ts[1:] >= ts[:-1]).all()) else np.sort(ts)
     starts = np.concatenate(([0], np.flatnonzero(in_order[1:] != in_order[:-1]) + 1))
     instants, counts = in_order[starts], np.diff(starts, append=len(ts))
-    header: dict[str, Any] = {"kind": Kind.INSTANTS.value, "origin": _origin(segment), "rows": len(instants)}
+    header: dict[str, Any] = {"kind": PacketKind.INSTANTS.value, "origin": _origin(segment), "rows": len(instants)}
     return _packed(header | {"first": int(instants[0])}, [np.diff(instants, prepend=instants[:1]), counts])
 
 
 def close_packet() -> bytes:
-    return _packed({"kind": Kind.CLOSE.value}, [])
+    return _packed({"kind": PacketKind.CLOSE.value}, [])
 
 
 def opened(data: bytes, schemas: list[Schema], dictionary: Dictionary) -> Packet:
     """Returns the packet; its rows have codes of this dictionary. `schemas` are those of the inputs."""
     (length,) = struct.unpack_from("<q", data)
     header = json.loads(data[8 : 8 + length])
-    kind = Kind(header["kind"])
+    kind = PacketKind(header["kind"])
     match kind:
-        case Kind.ROWS:
+        case PacketKind.ROWS:
             deltas = _opened_rows(header, data[8 + length :], schemas[header["input"]], dictionary)
             origin = header["origin"]
             segment, sender = (None, origin) if isinstance(origin, int) else (Segment(*origin), -1)
             return Packet(kind, header["input"], segment, sender, header["sequence"], deltas=deltas)
-        case Kind.INSTANTS:
+        case PacketKind.INSTANTS:
             deltas = _opened_instants(header, data[8 + length :])
             return Packet(kind, segment=Segment(*header["origin"]), deltas=deltas)
-        case Kind.MARKER:
+        case PacketKind.MARKER:
             return Packet(kind, segments=tuple((Segment(*s[:3]), Progress(*s[3:])) for s in header["segments"]))
     return Packet(kind)
 

@@ -36,7 +36,7 @@ from penstock.engines.spark.source import PACKETS, packed_control, packed_files,
 from penstock.engines.spark.state_directory import StateDirectory, new_run
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
-from penstock.engines.spark.written import Results, SparkLog, clear_drafts, folder_of_cells, local_folder
+from penstock.engines.spark.written import SparkLog, WrittenResults, clear_drafts, folder_of_cells, local_folder
 from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -187,7 +187,7 @@ class RunningQuery:
         if self._work.out is None:
             return writer(self._result, self._work.schema, self._out, self._work.zone)
         log = SparkLog(self._spark, self._work.out)
-        results = Results(self._work.out, log, self._work.streams, self._callbacks)
+        results = WrittenResults(self._work.out, log, self._work.streams, self._callbacks)
         return self._result.writeStream.foreachBatch(results.run)
 
     @property

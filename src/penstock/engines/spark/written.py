@@ -113,7 +113,7 @@ class LoggedFile(NamedTuple):
     modified: int
 
 
-class Results:
+class WrittenResults:
     """The results of a query in a folder, to which each micro-batch adds its own once."""
 
     def __init__(self, folder: str, log: Log, streams: Definitions = (), callbacks: Callbacks | None = None) -> None:

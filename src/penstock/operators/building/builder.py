@@ -20,7 +20,7 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
-from penstock.closing.group_closers import Ending
+from penstock.closing.group_closers import GroupEnding
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.kernels import counting
 from penstock.operators.bag import Bag
@@ -32,7 +32,7 @@ from penstock.operators.building.nodes import (
     DeltaNode,
     Step,
     StoreAndEvents,
-    Stored,
+    StoredRelation,
     at_once,
     in_one_block,
     measured,
@@ -152,7 +152,7 @@ class Builder:
                 return build_aggregate(self, relation)[1]
             case Distinct(below):
                 return build_counting(self, counting.DISTINCT, (below,))[1]
-            case Ending():
+            case GroupEnding():
                 return build_ending(self, relation)
             case SetOp(SetOperator.UNION, True, left, right):
                 return self._union_all(left, right)
@@ -160,14 +160,14 @@ class Builder:
                 return build_counting(self, FUNCTIONS[op, all_], (left, right))[1]
         raise AssertionError(f"no operator for {relation}")
 
-    def events(self, relation: Relation) -> Stored:
+    def events(self, relation: Relation) -> StoredRelation:
         """The relation with its rows stored."""
         is_inner = self.gauges.is_building(relation)
         with self.gauges.building(relation) as gauge:
             stored = build_window(self, relation) if isinstance(relation, Scan) else self._bag(relation)
         return stored if is_inner else replace(stored, events=measured(stored.events, gauge))
 
-    def narrowed(self, node: BlockNode, stored: Stored, schema: Schema) -> BlockNode:
+    def narrowed(self, node: BlockNode, stored: StoredRelation, schema: Schema) -> BlockNode:
         """Rows of a store, without the columns that only others read."""
         if stored.schema == schema:
             return node
@@ -180,7 +180,7 @@ class Builder:
 
         return step_project
 
-    def _bag(self, relation: Relation) -> Stored:
+    def _bag(self, relation: Relation) -> StoredRelation:
         deltas = self.deltas(relation)
         bag = Bag(self.scope("bag"), row_width(len(relation.schema)))
         self.keeps(bag.store, relation.schema)
@@ -189,7 +189,7 @@ class Builder:
         def step_bag(step: Step) -> Events:
             return one_after_the_other([bag.step(block) for block in whole_instants(deltas(step))])
 
-        return Stored(relation.schema, bag.store, step_bag)
+        return StoredRelation(relation.schema, bag.store, step_bag)
 
     def scope(self, what: str) -> Scope:
         """Memory for the operator that is being built."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
-from penstock.closing.group_closers import Ending, EndingValues, Seen
+from penstock.closing.group_closers import EndingValues, GroupEnding, WithFirstRow
 from penstock.closing.join_variables import is_monotone
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.kernels import counting
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
 
 
-def build_ending(build: Builder, node: Ending) -> BlockNode:
+def build_ending(build: Builder, node: GroupEnding) -> BlockNode:
     """Groups of which nothing is kept once they have ended."""
     with build.gauges.building(node.input) as gauge:
         operator, groups = _grouping(build, node.input)
@@ -51,7 +51,7 @@ def build_ending(build: Builder, node: Ending) -> BlockNode:
     evidence = [build.rows(scan) for scan in node.evidence]
     keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
     endings = Endings(build.scope("endings"), node, keys, build.dictionary)
-    has_seen = any(isinstance(closer, Seen) for closer in node.all_closers())
+    has_seen = any(isinstance(closer, WithFirstRow) for closer in node.all_closers())
     build.code_owners += endings.code_owners
     build.gauges.top.counts.append(endings.__len__)
     values = [_build_values(build, operator, each) for each in node.values]

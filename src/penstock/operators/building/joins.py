@@ -23,7 +23,7 @@ from penstock.operators.building.nodes import (
     DeltaNode,
     EventNode,
     Step,
-    Stored,
+    StoredRelation,
     at_once,
     in_one_block,
     once,
@@ -140,7 +140,7 @@ def _purging(
     operator: PurgingJoin,
     node: PhysicalJoin,
     inputs: Mapping[int, _PurgeableInput],
-    parts: Sequence[Stored],
+    parts: Sequence[StoredRelation],
 ) -> BlockNode:
     evidence = [build.rows(scan) for scan in node.evidence]
 
@@ -194,10 +194,10 @@ def build_totals(build: Builder, node: PhysicalJoin, summed: Sequence[Summed]) -
 
 def _bucket_inputs(
     build: Builder, join: PhysicalJoin
-) -> tuple[list[DeltaNode | EventNode], list[Stored], list[ConstantSynopsis | None]]:
+) -> tuple[list[DeltaNode | EventNode], list[StoredRelation], list[ConstantSynopsis | None]]:
     """What inputs give in a step, where their rows or samples are, and the synopses of those that have buckets."""
     nodes: list[DeltaNode | EventNode] = []
-    parts: list[Stored] = []
+    parts: list[StoredRelation] = []
     synopses: list[ConstantSynopsis | None] = []
     for number, (operand, kept) in enumerate(zip(join.operands, join.buckets, strict=True)):
         if kept is None:
@@ -215,12 +215,12 @@ def _bucket_inputs(
         build.stores.append(synopsis.store)
         build.purges_within_step |= kept.space is not None
         synopses.append(synopsis)
-        parts.append(Stored(schema, synopsis.store, _no_events))
+        parts.append(StoredRelation(schema, synopsis.store, _no_events))
     return nodes, parts, synopses
 
 
 def _with_intervals(
-    build: Builder, node: DeltaNode, schema: Schema, kept: Buckets, parts: Sequence[Stored]
+    build: Builder, node: DeltaNode, schema: Schema, kept: Buckets, parts: Sequence[StoredRelation]
 ) -> DeltaNode:
     """Rows with the columns that are found in tables. `parts` will hold these when the first row comes."""
     if not kept.intervals:
@@ -251,7 +251,7 @@ class _PurgeableInput:
             self.arrivals = build_arrivals(build, scan)
             self.window = build_purgeable(build, scan)
             build.stores.append(self.window.store)
-        self.stored = Stored(scan.schema, self.window.store, _no_events)
+        self.stored = StoredRelation(scan.schema, self.window.store, _no_events)
 
 
 def _grows(join: PhysicalJoin) -> bool:
@@ -305,7 +305,9 @@ def _stateless_semi_join(build: Builder, relation: PhysicalJoin, stateless: int)
     return lambda step: matched(rows, changes(step), table.events(step), operator)
 
 
-def _stateless_inputs(build: Builder, node: PhysicalJoin, stateless: int) -> tuple[DeltaNode, list[Stored], RowStore]:
+def _stateless_inputs(
+    build: Builder, node: PhysicalJoin, stateless: int
+) -> tuple[DeltaNode, list[StoredRelation], RowStore]:
     """The changes of the stateless input, where each input's rows are, and the store of its rows for one step."""
     own = node.operands[stateless]
     # No operator has to find these rows again, so they are not among what is persisted.
@@ -315,7 +317,7 @@ def _stateless_inputs(build: Builder, node: PhysicalJoin, stateless: int) -> tup
     for number, below in enumerate(node.operands):
         if number == stateless:
             changes.append(at_once(build.deltas(below)))
-        parts.append(Stored(own.schema, store, _no_events) if number == stateless else build.events(below))
+        parts.append(StoredRelation(own.schema, store, _no_events) if number == stateless else build.events(below))
     build.purges_within_step = True
     return changes[0], parts, store
 
@@ -324,7 +326,7 @@ def _core(
     build: Builder,
     join: PhysicalJoin,
     columns: Schema,
-    parts: Sequence[Stored],
+    parts: Sequence[StoredRelation],
     *,
     insert_only: bool = False,
     indexed: Iterable[tuple[int, tuple[int, ...]]] = (),
@@ -345,7 +347,7 @@ def _core(
     return core
 
 
-def _column_sum(parts: Sequence[Stored], join: PhysicalJoin, aggregation: Aggregation) -> ColumnSum:
+def _column_sum(parts: Sequence[StoredRelation], join: PhysicalJoin, aggregation: Aggregation) -> ColumnSum:
     """What a join adds up of a column for an aggregate above."""
     column = aggregation.argument
     assert isinstance(column, Column)

@@ -33,7 +33,7 @@ Out = TypeVar("Out", Deltas, Events)
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRelation:
     """A relation with its rows stored. The store may have columns that only others read."""
 
     schema: Schema

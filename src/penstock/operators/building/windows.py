@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import PartitionRows
-from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, Stored, measured, once
+from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, StoredRelation, measured, once
 from penstock.operators.windows.purgeable import purgeable_window
 from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
@@ -36,14 +36,14 @@ def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
     return lambda step: guards.step(step.inputs[number], [step.inputs[guard.evidence] for guard in own])
 
 
-def build_window(build: Builder, scan: Scan) -> Stored:
+def build_window(build: Builder, scan: Scan) -> StoredRelation:
     """Windows that hold the same rows are one synopsis, for all who read them (thesis 2.3.1)."""
     route = build.routes[build.leaf(scan)]
     shared = None if build.shared is None else build.shared.sharing.of(scan)
     if build.shared is not None and shared is not None:
         store, events = _built_once(build, shared.contents, partial(_stub, build, shared, build.shared))
-        return Stored(shared.names(scan), store, events)
-    return Stored(scan.schema, *_built_once(build, same_rows(route), lambda: _new_window(build, scan)))
+        return StoredRelation(shared.names(scan), store, events)
+    return StoredRelation(scan.schema, *_built_once(build, same_rows(route), lambda: _new_window(build, scan)))
 
 
 def _built_once(build: Builder, contents: Hashable, make: Callable[[], StoreAndEvents]) -> StoreAndEvents:

@@ -34,9 +34,9 @@ def _no_digits() -> Ints:
 
 #: Groups, entries of multisets, each with the heads of its buckets; nodes, pool, the pool of partial sums, touched
 #: groups, registers.
-Tables = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]
+GroupTables = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]
 #: Times, weights, and rows with unfinished results at their end.
-Results = tuple[Ints, Ints, Ints]
+GroupResults = tuple[Ints, Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class AggregateOperator:
     def _ranks(self) -> Ints:
         return _plain(self._dictionary.ranks()) if self._has_ranks() else np.zeros(0, np.int64)
 
-    def _finished(self, results: Results, count: int) -> Deltas:
+    def _finished(self, results: GroupResults, count: int) -> Deltas:
         """Results with all their codes; where a change of sums is none of the rounded result, the pair goes."""
         ts, weight, rows = (part[:count] for part in results)
         outputs = self._keys + len(self._specs)
@@ -305,7 +305,7 @@ class AggregateOperator:
     def _registers(self) -> Ints:
         return self._array("registers", aggregation.REGISTER_COUNT)
 
-    def _tables(self, spilt: Ints = NOTHING_SPILT) -> Tables:
+    def _tables(self, spilt: Ints = NOTHING_SPILT) -> GroupTables:
         groups, entries = self._table("groups"), self._table("entries")
         return (
             groups,
@@ -475,7 +475,7 @@ def _word_range(type_: Type) -> tuple[int, int]:
     return BIGINT_RANGE
 
 
-def _room_for_results(deltas: int, width: int) -> Results:
+def _room_for_results(deltas: int, width: int) -> GroupResults:
     """A delta touches one group at one instant, which then gives at most two rows. Pages are had when written."""
     rows = 2 * deltas
     return np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty((rows, width), np.int64)

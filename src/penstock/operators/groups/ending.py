@@ -12,7 +12,15 @@ from typing import Protocol
 
 import numpy as np
 
-from penstock.closing.group_closers import AfterInput, AfterJoin, AfterPunctuation, Ending, InTime, NeverNull, Seen
+from penstock.closing.group_closers import (
+    AfterInput,
+    AfterJoin,
+    AfterPunctuation,
+    GroupEnding,
+    GroupInTime,
+    NeverNull,
+    WithFirstRow,
+)
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByPunctuation
 from penstock.kernels.sets import among
@@ -41,7 +49,7 @@ FEW_GROUPS = 1024
 
 
 class Endings:
-    def __init__(self, memory: Scope, node: Ending, keys: int, dictionary: Dictionary) -> None:
+    def __init__(self, memory: Scope, node: GroupEnding, keys: int, dictionary: Dictionary) -> None:
         self._node, self._keys, self._dictionary = node, keys, dictionary
         #: How many groups were left when they were last looked through.
         self._left = memory.array("left", 1)
@@ -51,13 +59,13 @@ class Endings:
             for number, end in enumerate((*node.all_closers(), *node.after_join))
             if isinstance(end, AfterJoin) or (isinstance(end, AfterPunctuation) and end == end.told)
         }
-        times = [end for end in node.all_closers() if isinstance(end, InTime)]
+        times = [end for end in node.all_closers() if isinstance(end, GroupInTime)]
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
         #: The keys of a row that comes at the watermark, when groups were last looked through.
         self._reached = memory.array("reached", len(times))[: len(times)]
         self._follows = any(isinstance(end, AfterInput) for end in node.all_closers())
         #: Whether a group may close when nothing else happens than that it comes, or time goes on a little.
-        self._is_always_due = any(isinstance(end, AfterInput | Seen) for end in node.all_closers())
+        self._is_always_due = any(isinstance(end, AfterInput | WithFirstRow) for end in node.all_closers())
         self._rules = _rules_by_evidence(node)
         #: By the ends by punctuations: values for which the join below gives no more results.
         self._done = {
@@ -147,7 +155,7 @@ class Endings:
                 if isinstance(closer, AfterInput):
                     source = own[closer.source]
                     closed = np.minimum(closed, np.where(source == NEVER, NEVER, source + closer.reach))
-                elif isinstance(closer, Seen) and seen:
+                elif isinstance(closer, WithFirstRow) and seen:
                     closed = np.zeros(len(keys), np.int64)
                 elif isinstance(closer, NeverNull):
                     closed = np.where(self._has_null(keys, closer.keys), 0, closed)
@@ -159,7 +167,7 @@ class Endings:
         """When an input was closed by its own times or punctuations."""
         closed = np.full(len(keys), NEVER, np.int64)
         for closer in self._node.closers[number]:
-            if isinstance(closer, InTime) and closer.key in known:
+            if isinstance(closer, GroupInTime) and closer.key in known:
                 closed = np.minimum(closed, self._passed(closer, keys, until))
             elif isinstance(closer, AfterPunctuation) and set(closer.keys) <= set(known):
                 noted = self._noted(closer.told, keys)
@@ -178,7 +186,7 @@ class Endings:
                 null |= is_null(keys, key, self._keys)
         return null
 
-    def _passed(self, end: InTime, keys: Ints, until: int) -> Ints:
+    def _passed(self, end: GroupInTime, keys: Ints, until: int) -> Ints:
         """The last instant that has each key's value, if it is before `until`."""
         values = keys[:, end.key]
         over = (values < self._value(end, np.array([until]))[0]) & ~is_null(keys, end.key, self._keys)
@@ -190,7 +198,7 @@ class Endings:
             found[over] = until - 1
         return found
 
-    def _last_instants(self, end: InTime, values: Ints, until: int) -> Ints:
+    def _last_instants(self, end: GroupInTime, values: Ints, until: int) -> Ints:
         """By bisection, since the value never falls as time goes on."""
         low, high = np.zeros(len(values), np.int64), np.full(len(values), until, np.int64)
         while np.any(high - low > 1):
@@ -199,7 +207,7 @@ class Endings:
             high, low = np.where(is_later, middle, high), np.where(is_later, low, middle)
         return low
 
-    def _value(self, end: InTime, instants: Ints) -> Ints:
+    def _value(self, end: GroupInTime, instants: Ints) -> Ints:
         """The least key of rows that come at some instants, or later."""
         rows = np.zeros((len(instants), row_width(1)), np.int64)
         rows[:, 0] = end.unit.least(np.minimum(instants, _LAST // end.unit.divisor))
@@ -221,7 +229,7 @@ def _with_keys(some: Ints, places: Sequence[int], keys: int) -> Ints:
     return rows
 
 
-def _rules_by_evidence(node: Ending) -> dict[AfterPunctuation | AfterJoin, list[int]]:
+def _rules_by_evidence(node: GroupEnding) -> dict[AfterPunctuation | AfterJoin, list[int]]:
     """Of each end by punctuations the rules of the join below that read the same ones."""
     join = node.input.inputs[0] if len(node.input.inputs) == 1 else None
     read = [

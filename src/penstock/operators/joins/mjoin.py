@@ -33,7 +33,7 @@ from penstock.operators.blocks import Blocks, whole_instants
 from penstock.plan.probe_paths import BLOCK, Paths, Probe, located
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.events import Events, Some, one_after_the_other
-from penstock.synopsis.indexed_inputs import Columns, IndexedInputs, JoinInput, positions
+from penstock.synopsis.indexed_inputs import IndexColumns, IndexedInputs, JoinInput, positions
 from penstock.synopsis.memory import Int32s, Ints, Scope
 from penstock.synopsis.store import BySlot
 
@@ -377,7 +377,7 @@ def _sum_lines(sums: Sequence[ColumnSum]) -> tuple[Ints, int]:
     return _matrix(lines, 6), width
 
 
-def _probed(probes: Sequence[Sequence[Probe]]) -> set[Columns]:
+def _probed(probes: Sequence[Sequence[Probe]]) -> set[IndexColumns]:
     """By which columns of which inputs rows are found along paths."""
     return {(probe.target, probe.columns) for path in probes for probe in path}
 

@@ -32,7 +32,7 @@ from penstock.algebra.expressions import (
 )
 from penstock.algebra.relations import Schema
 from penstock.operators.scalars import casts, logic, numbers, strings, times
-from penstock.operators.scalars.vectors import Batch, Evaluate, Rule, constant
+from penstock.operators.scalars.vectors import Batch, Evaluate, VectorRule, constant
 from penstock.synopsis.codes import Nulls
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
@@ -81,7 +81,7 @@ def _compile(expr: Expr, schema: Schema) -> Evaluate:
     return lambda batch: rule(batch, [part(batch) for part in parts])
 
 
-def _rule(expr: Expr) -> Rule:
+def _rule(expr: Expr) -> VectorRule:
     match expr:
         case Compare():
             return logic.comparison(expr.op, expr.left.type)
@@ -110,7 +110,7 @@ def _rule(expr: Expr) -> Rule:
     raise AssertionError(f"no expression: {expr!r}")
 
 
-_FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], Rule]] = {
+_FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], VectorRule]] = {
     **logic.FUNCTIONS,
     **numbers.FUNCTIONS,
     **strings.FUNCTIONS,
@@ -118,7 +118,7 @@ _FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], Rule]] = {
 }
 
 
-def _call(expr: Call) -> Rule:
+def _call(expr: Call) -> VectorRule:
     if expr.function == "DATE_TRUNC":
         return _truncation(expr)
     if expr.function in times.SHOWN:
@@ -126,7 +126,7 @@ def _call(expr: Call) -> Rule:
     return _FUNCTIONS[expr.function](tuple(arg.type for arg in expr.args), expr.type)
 
 
-def _truncation(expr: Call) -> Rule:
+def _truncation(expr: Call) -> VectorRule:
     """The unit is a literal, so it is known here; of a NULL one any will do."""
     unit = expr.args[0]
     assert isinstance(unit, Literal) and (unit.value is None or isinstance(unit.value, str))

@@ -19,7 +19,7 @@ from penstock.operators.scalars.numbers import (
     fit_exact,
     unscaled_from_double,
 )
-from penstock.operators.scalars.vectors import Rule, over_distinct, per_distinct, strict, total, vector_of
+from penstock.operators.scalars.vectors import VectorRule, over_distinct, per_distinct, strict, total, vector_of
 from penstock.types import BIGINT_RANGE, INT_RANGE, Kind, Type
 
 Writer = Callable[[list[Any]], list[str | None]]
@@ -33,7 +33,7 @@ _WORDS = {
 }
 
 
-def cast(source: Type, target: Type, zone: str = DEFAULT) -> Rule:
+def cast(source: Type, target: Type, zone: str = DEFAULT) -> VectorRule:
     if source == target:
         return total(lambda data: data)
     if source.kind is Kind.NULL:
@@ -48,7 +48,7 @@ def cast(source: Type, target: Type, zone: str = DEFAULT) -> Rule:
     return _CASTS[source.kind, target.kind](source, target)
 
 
-def _of_times(source: Type, target: Type, zone: str) -> Rule:
+def _of_times(source: Type, target: Type, zone: str) -> VectorRule:
     """Casts between a TIMESTAMP and what the clocks of a time zone show."""
     match source.kind, target.kind:
         case Kind.TIMESTAMP, Kind.DATE:
@@ -60,34 +60,34 @@ def _of_times(source: Type, target: Type, zone: str) -> Rule:
     return over_distinct(lambda texts: times.read_timestamps(texts, zone), (source,), target)
 
 
-def _from_double(source: Type, target: Type) -> Rule:
+def _from_double(source: Type, target: Type) -> VectorRule:
     return strict(lambda data: fit_double(np.trunc(data), target))
 
 
-def _from_decimal(source: Type, target: Type) -> Rule:
+def _from_decimal(source: Type, target: Type) -> VectorRule:
     unit = power_of_ten(_scale(source))
     return strict(lambda data: fit_exact(quotient_and_remainder(data, unit)[0], target))
 
 
-def _to_decimal(source: Type, target: Type) -> Rule:
+def _to_decimal(source: Type, target: Type) -> VectorRule:
     scale = _scale(source)
     return strict(lambda data: fit_decimal(data, scale, target))
 
 
-def _to_double(source: Type, target: Type) -> Rule:
+def _to_double(source: Type, target: Type) -> VectorRule:
     scale = _scale(source)
     return total(lambda data: double_from_unscaled(data, scale))
 
 
-def _to_boolean(source: Type, target: Type) -> Rule:
+def _to_boolean(source: Type, target: Type) -> VectorRule:
     return total(lambda data: data != 0)
 
 
-def _to_integer(source: Type, target: Type) -> Rule:
+def _to_integer(source: Type, target: Type) -> VectorRule:
     return strict(lambda data: fit_exact(data.astype(np.int64, copy=False), target))
 
 
-_CASTS: dict[tuple[Kind, Kind], Callable[[Type, Type], Rule]] = {
+_CASTS: dict[tuple[Kind, Kind], Callable[[Type, Type], VectorRule]] = {
     (Kind.BOOLEAN, Kind.INT): _to_integer,
     (Kind.BOOLEAN, Kind.BIGINT): _to_integer,
     (Kind.INT, Kind.BOOLEAN): _to_boolean,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from penstock.algebra.expressions import Comparator
-from penstock.operators.scalars.vectors import Batch, Data, Mask, Rule, Vector, distinct, either, total
+from penstock.operators.scalars.vectors import Batch, Data, Mask, Vector, VectorRule, distinct, either, total
 from penstock.synopsis.codes import double_codes
 from penstock.types import Kind, Type
 
@@ -43,7 +43,7 @@ def is_true(vector: Vector) -> Mask:
     return vector.data if vector.nulls is None else vector.data & ~vector.nulls
 
 
-def comparison(op: Comparator, type_: Type) -> Rule:
+def comparison(op: Comparator, type_: Type) -> VectorRule:
     if op is Comparator.SAME:
         return lambda batch, args: _same(*(arg._replace(data=_identities(arg.data, type_)) for arg in args))
     compare = _COMPARISONS[op]
@@ -57,7 +57,7 @@ def comparison(op: Comparator, type_: Type) -> Rule:
     return ordered
 
 
-def membership(type_: Type) -> Rule:
+def membership(type_: Type) -> VectorRule:
     """IN: as `arg = option OR ...`, but constant options are sought all at once."""
 
     def rule(batch: Batch, args: Sequence[Vector]) -> Vector:
@@ -73,7 +73,7 @@ def membership(type_: Type) -> Rule:
     return rule
 
 
-def case(branches: int) -> Rule:
+def case(branches: int) -> VectorRule:
     """The parts are conditions, as many values, and the value where no condition is true."""
 
     def rule(batch: Batch, args: Sequence[Vector]) -> Vector:
@@ -85,7 +85,7 @@ def case(branches: int) -> Rule:
     return rule
 
 
-def _coalesce(arguments: Sequence[Type], result: Type) -> Rule:
+def _coalesce(arguments: Sequence[Type], result: Type) -> VectorRule:
     def rule(batch: Batch, args: Sequence[Vector]) -> Vector:
         chosen = args[-1]
         for arg in args[-2::-1]:
@@ -95,10 +95,10 @@ def _coalesce(arguments: Sequence[Type], result: Type) -> Rule:
     return rule
 
 
-def _best(better: Callable[[Data, Data], Mask]) -> Callable[[Sequence[Type], Type], Rule]:
+def _best(better: Callable[[Data, Data], Mask]) -> Callable[[Sequence[Type], Type], VectorRule]:
     """GREATEST and LEAST, which pass over NULLs."""
 
-    def make(arguments: Sequence[Type], result: Type) -> Rule:
+    def make(arguments: Sequence[Type], result: Type) -> VectorRule:
         def rule(batch: Batch, args: Sequence[Vector]) -> Vector:
             chosen, *others = args
             best, *orders = _orders(batch, args, result)
@@ -116,7 +116,7 @@ def _best(better: Callable[[Data, Data], Mask]) -> Callable[[Sequence[Type], Typ
 
 
 #: What makes the rule of a call from the types of its arguments and of its result.
-FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], Rule]] = {
+FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], VectorRule]] = {
     "GREATEST": _best(np.greater),
     "LEAST": _best(np.less),
     "COALESCE": _coalesce,

@@ -20,7 +20,7 @@ from penstock.operators.scalars.integers import (
     rescaled,
     rounded_quotient,
 )
-from penstock.operators.scalars.vectors import Data, Mask, Rule, Vector, either, strict, total
+from penstock.operators.scalars.vectors import Data, Mask, Vector, VectorRule, either, strict, total
 from penstock.synopsis.codes import Nulls
 from penstock.synopsis.memory import Ints
 from penstock.types import BIGINT_RANGE, INT_RANGE, Kind, Type
@@ -34,14 +34,14 @@ _EXACT_POWERS = 10.0 ** np.arange(23)
 _AMPLE = Context(prec=2000, rounding=ROUND_HALF_UP)
 
 
-def arithmetic(op: Operator, left: Type, right: Type, result: Type) -> Rule:
+def arithmetic(op: Operator, left: Type, right: Type, result: Type) -> VectorRule:
     function = _ARITHMETIC.get(result.kind, _integer_arithmetic)(op, left, right, result)
     if op in (Operator.DIVIDE, Operator.MODULO):
         return strict(_but_by_zero(function))
     return strict(function)
 
 
-def negation(type_: Type) -> Rule:
+def negation(type_: Type) -> VectorRule:
     if type_.kind is Kind.DOUBLE:
         return total(np.negative)
     if type_.kind is Kind.DECIMAL:
@@ -164,7 +164,7 @@ def _but_by_zero(function: Callable[..., Vector]) -> Callable[..., Vector]:
     return divided
 
 
-def _abs(arguments: Sequence[Type], result: Type) -> Rule:
+def _abs(arguments: Sequence[Type], result: Type) -> VectorRule:
     if result.is_integer:
         negate = negation(result)
         return lambda batch, args: _where_negative(args[0], negate(batch, args))
@@ -179,10 +179,10 @@ def _where_negative(vector: Vector, opposite: Vector) -> Vector:
     return Vector(np.where(negative, opposite.data, vector.data), either(vector.nulls, lost))
 
 
-def _whole(up: bool) -> Callable[[Sequence[Type], Type], Rule]:
+def _whole(up: bool) -> Callable[[Sequence[Type], Type], VectorRule]:
     """CEIL and FLOOR."""
 
-    def rule(arguments: Sequence[Type], result: Type) -> Rule:
+    def rule(arguments: Sequence[Type], result: Type) -> VectorRule:
         if result.kind is Kind.DECIMAL:
             scale = arguments[0].scale
             assert scale is not None
@@ -280,12 +280,12 @@ def _endless(base: float, exponent: float) -> float:
     return math.copysign(math.inf, base) if math.fmod(exponent, 2.0) in (1.0, -1.0) else math.inf
 
 
-def _always(rule: Rule) -> Callable[[Sequence[Type], Type], Rule]:
+def _always(rule: VectorRule) -> Callable[[Sequence[Type], Type], VectorRule]:
     return lambda arguments, result: rule
 
 
 #: What makes the rule of a call from the types of its arguments and of its result.
-FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], Rule]] = {
+FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], VectorRule]] = {
     "ABS": _abs,
     "CEIL": _whole(up=True),
     "FLOOR": _whole(up=False),

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.operators.scalars.vectors import Rule, per_distinct
+from penstock.operators.scalars.vectors import VectorRule, per_distinct
 from penstock.types import BOOLEAN, STRING, Type
 
 
-def like(pattern: str, escape: str) -> Rule:
+def like(pattern: str, escape: str) -> VectorRule:
     matches = re.compile(_regex(pattern, escape), re.DOTALL).fullmatch
     return per_distinct(lambda text: matches(text) is not None, (STRING,), BOOLEAN)
 
@@ -42,12 +42,12 @@ def _replace(text: str, search: str, replacement: str) -> str:
     return text if search == "" else text.replace(search, replacement)
 
 
-def _calls(function: Callable[..., Any]) -> Callable[[Sequence[Type], Type], Rule]:
+def _calls(function: Callable[..., Any]) -> Callable[[Sequence[Type], Type], VectorRule]:
     return lambda arguments, result: per_distinct(function, arguments, result)
 
 
 #: What makes the rule of a call from the types of its arguments and of its result.
-FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], Rule]] = {
+FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], VectorRule]] = {
     "UPPER": _calls(str.upper),
     "LOWER": _calls(str.lower),
     "TRIM": _calls(lambda text: text.strip(" ")),

@@ -15,7 +15,7 @@ from penstock.algebra.zones import DEFAULT
 from penstock.operators.scalars.clocks import Clocks, clocks_of
 from penstock.operators.scalars.integers import CHECKED
 from penstock.operators.scalars.numbers import fit_integer
-from penstock.operators.scalars.vectors import Rule, Vector, strict, total
+from penstock.operators.scalars.vectors import Vector, VectorRule, strict, total
 from penstock.synopsis.memory import Ints
 from penstock.types import BIGINT_RANGE, DAY, HOUR, MILLISECOND, MINUTE, SECOND, TIMESTAMP, UNITS, Kind, Type
 
@@ -31,7 +31,7 @@ _LONG_MONTHS = (1, 3, 5, 7, 8, 10, 12)
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
-def truncation(unit: str, zone: str = DEFAULT) -> Rule:
+def truncation(unit: str, zone: str = DEFAULT) -> VectorRule:
     """DATE_TRUNC to a unit."""
     if zone != DEFAULT and unit not in ("MICROSECOND", "MILLISECOND", "SECOND"):
         return strict(lambda times: _truncated(times, unit, clocks_of(zone)))
@@ -177,10 +177,10 @@ def _times(counts: Ints, unit: int) -> Vector:
     return fit_integer(*CHECKED[Operator.MULTIPLY](counts, np.array([unit])), TIMESTAMP)
 
 
-def _of_days(function: Callable[[Ints], Ints]) -> Callable[[Type, str], Rule]:
+def _of_days(function: Callable[[Ints], Ints]) -> Callable[[Type, str], VectorRule]:
     """The rule of a function of the day, of a TIMESTAMP or a DATE."""
 
-    def make(argument: Type, zone: str) -> Rule:
+    def make(argument: Type, zone: str) -> VectorRule:
         if argument.kind is Kind.DATE:
             return total(function)
         return total(lambda times: function(to_days(times, zone)))
@@ -188,10 +188,10 @@ def _of_days(function: Callable[[Ints], Ints]) -> Callable[[Type, str], Rule]:
     return make
 
 
-def _of_clock(function: Callable[[Ints], Ints]) -> Callable[[Type, str], Rule]:
+def _of_clock(function: Callable[[Ints], Ints]) -> Callable[[Type, str], VectorRule]:
     """The rule of a function of the second of the day."""
 
-    def make(argument: Type, zone: str) -> Rule:
+    def make(argument: Type, zone: str) -> VectorRule:
         if zone == DEFAULT:
             return total(lambda times: function(times // SECOND % _DAY_SECONDS))
         return total(lambda times: function(clocks_of(zone).shown(times // SECOND) % _DAY_SECONDS))
@@ -199,12 +199,12 @@ def _of_clock(function: Callable[[Ints], Ints]) -> Callable[[Type, str], Rule]:
     return make
 
 
-def _always(rule: Rule) -> Callable[[Sequence[Type], Type], Rule]:
+def _always(rule: VectorRule) -> Callable[[Sequence[Type], Type], VectorRule]:
     return lambda arguments, result: rule
 
 
 #: What makes the rule of a call from the types of its arguments and of its result.
-FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], Rule]] = {
+FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], VectorRule]] = {
     "UNIX_MICROS": _always(total(lambda times: times)),
     "UNIX_MILLIS": _always(total(lambda times: times // MILLISECOND)),
     "UNIX_SECONDS": _always(total(lambda times: times // SECOND)),
@@ -214,7 +214,7 @@ FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], Rule]] = {
 }
 
 #: What makes the rule of a call from the type of its argument and its time zone.
-SHOWN: dict[str, Callable[[Type, str], Rule]] = {
+SHOWN: dict[str, Callable[[Type, str], VectorRule]] = {
     "YEAR": _of_days(lambda days: _month(days) // 12 + 1970),
     "MONTH": _of_days(lambda days: _month(days) % 12 + 1),
     "DAY": _of_days(lambda days: days - _first_day(_month(days)) + 1),

@@ -44,7 +44,7 @@ class Vector(NamedTuple):
 #: What computes a vector from a batch: a compiled expression.
 Evaluate = Callable[["Batch"], Vector]
 #: What an expression does with the vectors of its parts.
-Rule = Callable[["Batch", Sequence[Vector]], Vector]
+VectorRule = Callable[["Batch", Sequence[Vector]], Vector]
 
 _DTYPES: dict[Kind, type] = {Kind.BOOLEAN: np.bool_, Kind.DOUBLE: np.float64}
 
@@ -154,7 +154,7 @@ def either(*masks: Nulls) -> Nulls:
     return union
 
 
-def strict(function: Callable[..., Vector]) -> Rule:
+def strict(function: Callable[..., Vector]) -> VectorRule:
     """The rule of a function that is NULL where an argument is. It takes data, and may find more NULLs by itself."""
 
     def rule(batch: Batch, args: Sequence[Vector]) -> Vector:
@@ -164,17 +164,17 @@ def strict(function: Callable[..., Vector]) -> Rule:
     return rule
 
 
-def total(function: Callable[..., Data]) -> Rule:
+def total(function: Callable[..., Data]) -> VectorRule:
     """The rule of a strict function that has a result for all arguments."""
     return strict(lambda *data: Vector(function(*data)))
 
 
-def per_distinct(function: Callable[..., Any], arguments: Sequence[Type], result: Type) -> Rule:
+def per_distinct(function: Callable[..., Any], arguments: Sequence[Type], result: Type) -> VectorRule:
     """The rule of a strict function of Python values, called once for each combination of arguments that occurs."""
     return over_distinct(lambda *columns: list(map(function, *columns)), arguments, result)
 
 
-def over_distinct(function: Callable[..., list[Any]], arguments: Sequence[Type], result: Type) -> Rule:
+def over_distinct(function: Callable[..., list[Any]], arguments: Sequence[Type], result: Type) -> VectorRule:
     """The same of a function of lists of Python values."""
 
     def rule(batch: Batch, args: Sequence[Vector]) -> Vector:

@@ -2,19 +2,18 @@
 
 The theory of Arasu, Babcock, Babu, McAlister and Widom over values of its own. Ask `judge`.
 
->>> from penstock.register.arithmetic import Attribute, Bounded, Comparison, Op, Query, Unbounded, judge
->>> a, b, d = Attribute("S", "a"), Attribute("S", "b"), Attribute("T", "d")
+>>> a, b, d = ComparedAttribute("S", "a"), ComparedAttribute("S", "b"), ComparedAttribute("T", "d")
 >>> conditions = [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20), Comparison(b, Op.LT, d)]
 
 With DISTINCT, the smallest `b` for each of nine values of `a`, and the greatest `d`, will do.
 
->>> verdict = judge(Query.over("ST", conditions, [a], distinct=True))
+>>> verdict = judge(ConjunctiveQuery.over("ST", conditions, [a], distinct=True))
 >>> [(synopsis.stream, synopsis.kept.value, synopsis.size) for synopsis in verdict.synopses]
 [('S', 'skyline', 9), ('T', 'skyline', 1)]
 
 Without it, every `b` counts.
 
->>> query = Query.over("ST", conditions, [a], distinct=False)
+>>> query = ConjunctiveQuery.over("ST", conditions, [a], distinct=False)
 >>> verdict = judge(query)
 >>> verdict.failure.reason.value, [str(c) for c in verdict.failure.conditions]
 ('joined', ['S.b < T.d'])
@@ -32,56 +31,56 @@ from __future__ import annotations
 
 from penstock.register.arithmetic.judge import judge
 from penstock.register.arithmetic.judgement import (
-    Bounded,
+    BoundedMemory,
+    BoundSide,
+    BoxEdge,
+    BoxHole,
     Corner,
-    Edge,
     Failure,
     Family,
-    Hole,
+    FamilyRow,
     Kept,
+    LinearMemoryWitness,
     Missing,
     Reason,
-    Row,
-    Side,
     Synopsis,
-    Unbounded,
-    Witness,
+    UnboundedMemory,
 )
 from penstock.register.arithmetic.query import (
-    Attribute,
+    ComparedAttribute,
     Comparison,
-    Condition,
-    Constant,
+    ConjunctiveQuery,
+    ConstantValue,
     Domain,
     Op,
     Opaque,
-    Query,
-    Stream,
+    QueryCondition,
+    StreamOccurrence,
 )
 
 __all__ = [
-    "Attribute",
-    "Bounded",
+    "BoundSide",
+    "BoundedMemory",
+    "BoxEdge",
+    "BoxHole",
+    "ComparedAttribute",
     "Comparison",
-    "Condition",
-    "Constant",
+    "ConjunctiveQuery",
+    "ConstantValue",
     "Corner",
     "Domain",
-    "Edge",
     "Failure",
     "Family",
-    "Hole",
+    "FamilyRow",
     "Kept",
+    "LinearMemoryWitness",
     "Missing",
     "Op",
     "Opaque",
-    "Query",
+    "QueryCondition",
     "Reason",
-    "Row",
-    "Side",
-    "Stream",
+    "StreamOccurrence",
     "Synopsis",
-    "Unbounded",
-    "Witness",
+    "UnboundedMemory",
     "judge",
 ]

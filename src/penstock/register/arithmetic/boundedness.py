@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.register.arithmetic.closure import Apart, Closure
-from penstock.register.arithmetic.judgement import Failure, Missing, Reason, Side
-from penstock.register.arithmetic.query import Opaque, Query
-from penstock.register.arithmetic.references import Reference, avoided, read_values, references, steps_within
+from penstock.register.arithmetic.judgement import BoundSide, Failure, Missing, Reason
+from penstock.register.arithmetic.query import ConjunctiveQuery, Opaque
+from penstock.register.arithmetic.references import JoinReference, avoided, read_values, references, steps_within
 
 
 class Pattern(Enum):
-    """How the rows that no plan may forget, and their partners, are arranged."""
+    """The rows that no plan may forget, and their partners, are arranged in one of these patterns."""
 
     #: Rows differ in a projected value.
     VALUES = "values"
@@ -32,17 +32,17 @@ class Pattern(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A condition that fails, with what a witness is made of."""
+class FailedCondition:
+    """A condition of theorem 4.2 or 5.2 fails; its cause is what a witness is built from."""
 
     failure: Failure
     pattern: Pattern
     #: VALUES: the attribute. HOLES: the `<>`. STAIRS and MATCHES: one reference or two.
-    cause: int | Apart | tuple[Reference, ...]
+    cause: int | Apart | tuple[JoinReference, ...]
 
 
-def with_duplicates(query: Query, closure: Closure) -> Iterator[Finding]:
-    """Each condition of theorem 4.2 that fails. C2 is not told from C3: an equality is two inequalities."""
+def with_duplicates(query: ConjunctiveQuery, closure: Closure) -> Iterator[FailedCondition]:
+    """Find each condition of theorem 4.2 that fails. C2 is not told from C3: an equality is two inequalities."""
     if len(query.streams) == 1:
         return
     yield from infinite_projections(query, closure)
@@ -56,16 +56,16 @@ def with_duplicates(query: Query, closure: Closure) -> Iterator[Finding]:
     yield from infinite_opaques(query, closure)
 
 
-def infinite_projections(query: Query, closure: Closure) -> Iterator[Finding]:
-    """C1: lemma A.2."""
+def infinite_projections(query: ConjunctiveQuery, closure: Closure) -> Iterator[FailedCondition]:
+    """Find projected attributes with infinitely many values: C1, by lemma A.2."""
     for attribute in dict.fromkeys(query.projected):
         node = closure.node(attribute)
         if closure.values(node) is None:
             failure = Failure(Reason.PROJECTED, attribute.stream, (), missing_bounds(closure, node))
-            yield Finding(failure, Pattern.VALUES, node)
+            yield FailedCondition(failure, Pattern.VALUES, node)
 
 
-def infinite_opaques(query: Query, closure: Closure) -> Iterator[Finding]:
+def infinite_opaques(query: ConjunctiveQuery, closure: Closure) -> Iterator[FailedCondition]:
     """A join of which nothing is known must be answered from the values themselves."""
     for condition in query.conditions:
         if isinstance(condition, Opaque) and len(condition.streams) > 1:
@@ -73,11 +73,13 @@ def infinite_opaques(query: Query, closure: Closure) -> Iterator[Finding]:
                 node = closure.node(attribute)
                 if closure.values(node) is None:
                     missing = missing_bounds(closure, node)
-                    yield Finding(Failure(Reason.OPAQUE, attribute.stream, (condition,), missing), Pattern.VALUES, node)
+                    yield FailedCondition(
+                        Failure(Reason.OPAQUE, attribute.stream, (condition,), missing), Pattern.VALUES, node
+                    )
 
 
 def meeting_values(closure: Closure, apart: Apart) -> int | None:
-    """In how many values the two sides of a `<>` can meet; None if infinitely many."""
+    """Count the values in which the two sides of a `<>` can meet; None if they are infinitely many."""
     uppers = (closure.above(apart.left), _shifted(closure.above(apart.right), apart.value))
     lowers = (closure.below(apart.left), _shifted(closure.below(apart.right), -apart.value))
     above = min((limit for limit in uppers if limit is not None), default=None)
@@ -95,29 +97,31 @@ def _shifted(limit: int | None, by: int) -> int | None:
 
 
 def missing_bounds(closure: Closure, *nodes: int) -> tuple[Missing, ...]:
-    """The sides on which attributes have no bound; both sides of a dense one that is not equal to a constant."""
+    """List the sides on which attributes have no bound; a dense one that is not equal to a constant lacks both."""
     found = []
     for node in nodes:
         attribute = closure.attributes[node - 1]
         pinned = closure.is_dense(node) and closure.values(node) is None
         if pinned or closure.above(node) is None:
-            found.append(Missing(attribute, Side.ABOVE))
+            found.append(Missing(attribute, BoundSide.ABOVE))
         if pinned or closure.below(node) is None:
-            found.append(Missing(attribute, Side.BELOW))
+            found.append(Missing(attribute, BoundSide.BELOW))
     return tuple(found)
 
 
-def _joined(closure: Closure, stream: str, reference: Reference) -> Finding:
+def _joined(closure: Closure, stream: str, reference: JoinReference) -> FailedCondition:
     missing = tuple(
         bound
-        for node, side in ((reference.high, Side.ABOVE), (reference.low, Side.BELOW))
+        for node, side in ((reference.high, BoundSide.ABOVE), (reference.low, BoundSide.BELOW))
         for bound in missing_bounds(closure, node)
         if bound.side is side or closure.is_dense(node)
     )
-    return Finding(Failure(Reason.JOINED, stream, (reference.comparison,), missing), Pattern.STAIRS, (reference,))
+    return FailedCondition(
+        Failure(Reason.JOINED, stream, (reference.comparison,), missing), Pattern.STAIRS, (reference,)
+    )
 
 
-def _held_apart(closure: Closure, stream: str, own: int, apart: Apart) -> Finding:
+def _held_apart(closure: Closure, stream: str, own: int, apart: Apart) -> FailedCondition:
     other = apart.right if own == apart.left else apart.left
     missing = missing_bounds(closure, own, other)
-    return Finding(Failure(Reason.JOINED, stream, (apart.comparison,), missing), Pattern.HOLES, apart)
+    return FailedCondition(Failure(Reason.JOINED, stream, (apart.comparison,), missing), Pattern.HOLES, apart)

@@ -1,4 +1,4 @@
-"""All that a conjunction of comparisons implies: a difference-bound matrix, closed by shortest paths.
+"""A difference-bound matrix, closed by shortest paths, holds all that a conjunction of comparisons implies.
 
 Every comparison but `<>` is a limit on a difference, `u - v <= c` or `u - v < c`; a constant is a difference from a
 node that stands for 0. The closed matrix has the least limit that holds for each pair (section 3, *transitive
@@ -18,7 +18,14 @@ from fractions import Fraction
 from math import ceil, floor, lcm
 
 from penstock.effort import kept, spend
-from penstock.register.arithmetic.query import Attribute, Comparison, Constant, Domain, Op, Query
+from penstock.register.arithmetic.query import (
+    ComparedAttribute,
+    Comparison,
+    ConjunctiveQuery,
+    ConstantValue,
+    Domain,
+    Op,
+)
 
 #: One, in infinitesimals: more than any path has strict steps.
 WHOLE = 1 << 32
@@ -31,7 +38,7 @@ Matrix = list[list[Limit]]
 #: To compare two limits takes so much less than to visit an expression.
 _COMPARED_IN_A_STEP = 16
 
-#: The node that stands for 0.
+#: This node stands for 0.
 ZERO = 0
 
 
@@ -47,7 +54,7 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class Upper:
-    """`left - right <= limit`, or `<`, as a comparison says it."""
+    """A comparison says `left - right <= limit`, or `<`."""
 
     left: int
     right: int
@@ -57,9 +64,9 @@ class Upper:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """What the comparisons of a satisfiable query imply. Nodes are numbers: 0, then the attributes in their order."""
+    """The comparisons of a satisfiable query imply these limits. Nodes are 0, then the attributes in their order."""
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[ComparedAttribute, ...]
     #: `matrix[u][v]` limits u - v.
     matrix: Matrix
     uppers: tuple[Upper, ...]
@@ -69,25 +76,26 @@ class Closure:
     #: How many infinitesimals 1 is.
     one: int
     #: Constants that have no order, by the number that stands for them.
-    codes: tuple[Constant, ...]
+    codes: tuple[ConstantValue, ...]
 
-    def node(self, attribute: Attribute) -> int:
+    def node(self, attribute: ComparedAttribute) -> int:
         return self.attributes.index(attribute) + 1
 
     def above(self, node: int) -> Limit:
-        """The greatest value."""
+        """No value is greater than this."""
         return self.matrix[node][ZERO]
 
     def below(self, node: int) -> Limit:
-        """The least value, negated."""
+        """No value is less than this, negated."""
         return self.matrix[ZERO][node]
 
     def values(self, node: int) -> int | None:
-        """How many values the attribute can have (section 6: it is bounded if they are finitely many).
+        """Count the values that the attribute can have (section 6: it is bounded if they are finitely many).
 
-        >>> from penstock.register.arithmetic.query import Attribute, Comparison, Op, Query
-        >>> a = Attribute("S", "a")
-        >>> closure = close(Query.over("S", [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20)], [a], distinct=True))
+        >>> from penstock.register.arithmetic.query import ComparedAttribute, Comparison, Op, ConjunctiveQuery
+        >>> a = ComparedAttribute("S", "a")
+        >>> teens = [Comparison(10, Op.LT, a), Comparison(a, Op.LT, 20)]
+        >>> closure = close(ConjunctiveQuery.over("S", teens, [a], distinct=True))
         >>> closure.values(closure.node(a))
         9
         """
@@ -100,15 +108,15 @@ class Closure:
         return self.steps[node] == 1
 
     def number(self, value: int) -> Fraction:
-        """A value as the query writes it."""
+        """Give a value as the query writes it."""
         return Fraction(value, self.one)
 
     def limits(self) -> list[tuple[int, int, int]]:
-        """What is written, as limits of differences."""
+        """Give the comparisons of the query as limits of differences."""
         return [(upper.left, upper.right, upper.limit) for upper in self.uppers]
 
     def implies(self, comparison: Comparison) -> bool:
-        """Whether a comparison of the query's attributes follows from the query's own."""
+        """Say whether a comparison of the query's attributes follows from the query's own."""
         reader = kept("reader", (self,), self._reader)
         if comparison.op is Op.NE:
             apart = reader.apart(comparison)
@@ -128,8 +136,8 @@ class Closure:
         return bool(said & {(apart.left, apart.right, apart.value), (apart.right, apart.left, -apart.value)})
 
 
-def close(query: Query) -> Closure | None:
-    """The closure of a query's comparisons, or None if they contradict each other."""
+def close(query: ConjunctiveQuery) -> Closure | None:
+    """Close a query's comparisons; None if they contradict each other."""
     attributes = query.attributes
     nodes = {attribute: number for number, attribute in enumerate(attributes, 1)}
     codes = _codes(query.comparisons)
@@ -148,7 +156,7 @@ def close(query: Query) -> Closure | None:
 
 
 def closed(size: int, limits: Iterable[tuple[int, int, int]]) -> Matrix | None:
-    """The closed matrix of limits `(left, right, limit)`, with each strict step counted; None for a contradiction.
+    """Close the matrix of limits `(left, right, limit)`, counting each strict step; None for a contradiction.
 
     `x < y AND y < z` leaves room for a value between x and z; as one strict limit, it would be forgotten. So this is
     what to find values with.
@@ -181,13 +189,13 @@ def tighten(matrix: Matrix, left: int, right: int, limit: int) -> bool:
 
 
 def strictness_once(limit: int) -> int:
-    """A sum of limits as one limit: it is strict or not, however many of its parts are."""
+    """Make one limit of a sum of limits: it is strict or not, however many of its parts are."""
     whole = -(-limit // WHOLE) * WHOLE
     return whole - (limit != whole)
 
 
 def _shortest_paths(matrix: Matrix) -> bool:
-    """Floyd and Warshall's algorithm, in place; False if there is a negative cycle, that is, a contradiction."""
+    """Run Floyd and Warshall's algorithm in place; False if there is a negative cycle, that is, a contradiction."""
     for middle in [*range(1, len(matrix)), ZERO]:  # by way of 0 all is related, so it comes last
         onward = matrix[middle]
         ends = [(v, limit) for v, limit in enumerate(onward) if limit is not None]
@@ -207,7 +215,7 @@ def _shorten(row: list[Limit], start: int, ends: Sequence[tuple[int, int]]) -> N
 
 
 def _cut_ends(matrix: Matrix, aparts: Sequence[Apart], steps: Sequence[int]) -> list[Upper] | None:
-    """The limits that `<>` sets: `x <= 5 AND x <> 5` is `x < 5`. None for a contradiction."""
+    """Add the limits that `<>` sets: `x <= 5 AND x <> 5` is `x < 5`. None for a contradiction."""
     ends: list[Upper] = []
     waiting = True
     while waiting:
@@ -233,17 +241,17 @@ def _once(aparts: Iterable[Apart]) -> list[Apart]:
 
 
 def _is_inside(matrix: Matrix, apart: Apart) -> bool:
-    """Whether a `<>` makes a hole in a range; one that lies outside says nothing."""
+    """Say whether a `<>` makes a hole in a range; one that lies outside says nothing."""
     above, below = matrix[apart.left][apart.right], matrix[apart.right][apart.left]
     return (above is None or above > apart.value) and (below is None or below > -apart.value)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Turns comparisons into limits."""
+    """A reader turns comparisons into limits."""
 
-    nodes: dict[Attribute, int]
-    codes: dict[Constant, int]
+    nodes: dict[ComparedAttribute, int]
+    codes: dict[ConstantValue, int]
     one: int
     steps: tuple[int, ...]
 
@@ -263,7 +271,7 @@ class _Reader:
         return []
 
     def apart(self, comparison: Comparison) -> Apart | None:
-        """What `<>` says, unless it is true of all integers: `x <> y + 1/2`."""
+        """Read a `<>`, unless it is true of all integers: `x <> y + 1/2`."""
         left, right, value = self._difference(comparison)
         possible = comparison.op is Op.NE and value % min(self.steps[left], self.steps[right]) == 0
         return Apart(left, right, floor(value), comparison) if possible else None
@@ -274,42 +282,42 @@ class _Reader:
         right, at_right = self._side(comparison.right, comparison.attributes[0].domain)
         return left, right, (at_right - at_left + Fraction(comparison.offset)) * self.one
 
-    def _side(self, side: Attribute | Constant, domain: Domain) -> tuple[int, Fraction]:
-        if isinstance(side, Attribute):
+    def _side(self, side: ComparedAttribute | ConstantValue, domain: Domain) -> tuple[int, Fraction]:
+        if isinstance(side, ComparedAttribute):
             return self.nodes[side], Fraction(0)
         return ZERO, Fraction(self.codes[side]) if domain is Domain.OTHER else number(side)
 
 
-def number(constant: Constant) -> Fraction:
-    """An ordered constant, exactly."""
+def number(constant: ConstantValue) -> Fraction:
+    """Give an ordered constant exactly."""
     if isinstance(constant, int | float | Fraction | Decimal):
         return Fraction(constant)
     raise ValueError(f"{constant!r} is not a number")
 
 
-def _codes(comparisons: Iterable[Comparison]) -> tuple[Constant, ...]:
-    """Constants without an order, which are given one: only whether they are equal will ever matter."""
+def _codes(comparisons: Iterable[Comparison]) -> tuple[ConstantValue, ...]:
+    """Number the constants that have no order: only whether they are equal will ever matter."""
     found = {
         side: None
         for comparison in comparisons
         if comparison.attributes[0].domain is Domain.OTHER
         for side in (comparison.left, comparison.right)
-        if not isinstance(side, Attribute)
+        if not isinstance(side, ComparedAttribute)
     }
     return tuple(found)
 
 
-def _unit(query: Query, attributes: Iterable[Attribute]) -> int:
-    """The denominator that makes all constants, offsets and steps whole."""
+def _unit(query: ConjunctiveQuery, attributes: Iterable[ComparedAttribute]) -> int:
+    """Find the denominator that makes all constants, offsets and steps whole."""
     numbers = [Fraction(1, 10**attribute.scale) for attribute in attributes]
     for comparison in query.comparisons:
         numbers.append(Fraction(comparison.offset))
         if comparison.attributes[0].domain is not Domain.OTHER:
             sides = (comparison.left, comparison.right)
-            numbers.extend(number(side) for side in sides if not isinstance(side, Attribute))
+            numbers.extend(number(side) for side in sides if not isinstance(side, ComparedAttribute))
     return lcm(*(value.denominator for value in numbers))
 
 
-def _steps(attributes: Iterable[Attribute], unit: int) -> tuple[int, ...]:
+def _steps(attributes: Iterable[ComparedAttribute], unit: int) -> tuple[int, ...]:
     of_zero = [unit * WHOLE]
     return tuple(of_zero + [unit * WHOLE // 10**a.scale if a.domain is Domain.INTEGER else 1 for a in attributes])

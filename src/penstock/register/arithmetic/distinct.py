@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.register.arithmetic.boundedness import (
-    Finding,
+    FailedCondition,
     Pattern,
     infinite_opaques,
     infinite_projections,
@@ -19,12 +19,12 @@ from penstock.register.arithmetic.boundedness import (
 )
 from penstock.register.arithmetic.closure import Closure
 from penstock.register.arithmetic.judgement import Failure, Reason
-from penstock.register.arithmetic.query import Query
-from penstock.register.arithmetic.references import Reference, pairs_without_end, references
+from penstock.register.arithmetic.query import ConjunctiveQuery
+from penstock.register.arithmetic.references import JoinReference, pairs_without_end, references
 
 
-def without_duplicates(query: Query, closure: Closure) -> Iterator[Finding]:
-    """Each condition of theorem 5.2 that fails. `<>` between streams is harmless: two rows leave one hole at most."""
+def without_duplicates(query: ConjunctiveQuery, closure: Closure) -> Iterator[FailedCondition]:
+    """Find what fails of theorem 5.2. `<>` between streams is harmless: two rows leave one hole at most."""
     yield from infinite_projections(query, closure)
     for stream in query.streams:
         pair = pairs_without_end(closure, references(closure, stream.name))
@@ -34,8 +34,8 @@ def without_duplicates(query: Query, closure: Closure) -> Iterator[Finding]:
         yield from infinite_opaques(query, closure)
 
 
-def _entangled(closure: Closure, stream: str, pair: tuple[Reference, Reference]) -> Finding:
+def _entangled(closure: Closure, stream: str, pair: tuple[JoinReference, JoinReference]) -> FailedCondition:
     conditions = tuple(dict.fromkeys(reference.comparison for reference in pair))
     nodes = dict.fromkeys(node for reference in pair for node in (reference.own, reference.other))
     reason = Reason.JOINED if len(conditions) == 1 else Reason.ENTANGLED  # one that is two references is an equality
-    return Finding(Failure(reason, stream, conditions, missing_bounds(closure, *nodes)), Pattern.MATCHES, pair)
+    return FailedCondition(Failure(reason, stream, conditions, missing_bounds(closure, *nodes)), Pattern.MATCHES, pair)

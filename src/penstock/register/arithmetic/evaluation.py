@@ -1,4 +1,4 @@
-"""What a query answers, straight from its definition: every combination of rows that satisfies the conditions."""
+"""A query answers with every combination of rows that satisfies its conditions, by definition."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ from fractions import Fraction
 from itertools import product
 
 from penstock.register.arithmetic.closure import number
-from penstock.register.arithmetic.judgement import Row
-from penstock.register.arithmetic.query import Attribute, Comparison, Constant, Domain, Op, Query
+from penstock.register.arithmetic.judgement import FamilyRow
+from penstock.register.arithmetic.query import (
+    ComparedAttribute,
+    Comparison,
+    ConjunctiveQuery,
+    ConstantValue,
+    Domain,
+    Op,
+)
 
-Answers = Counter[tuple[Constant, ...]]
+Answers = Counter[tuple[ConstantValue, ...]]
 
 
-def holds(comparison: Comparison, values: Mapping[Attribute, Constant]) -> bool:
+def holds(comparison: Comparison, values: Mapping[ComparedAttribute, ConstantValue]) -> bool:
     left, right = (
-        values[side] if isinstance(side, Attribute) else side for side in (comparison.left, comparison.right)
+        values[side] if isinstance(side, ComparedAttribute) else side for side in (comparison.left, comparison.right)
     )
     if comparison.attributes[0].domain is Domain.OTHER:
         return (left == right) is (comparison.op is Op.EQ)
@@ -32,13 +39,13 @@ def holds(comparison: Comparison, values: Mapping[Attribute, Constant]) -> bool:
             return difference != 0
 
 
-def _exact(value: Constant) -> int | Fraction:
+def _exact(value: ConstantValue) -> int | Fraction:
     return value if isinstance(value, int | Fraction) else number(value)
 
 
-def answers(query: Query, rows: Iterable[Row]) -> Answers:
-    """All answers after some rows, with how often each occurs. Opaque conditions are taken to hold."""
-    kept: dict[str, list[Row]] = {stream.base: [] for stream in query.streams}
+def answers(query: ConjunctiveQuery, rows: Iterable[FamilyRow]) -> Answers:
+    """Count each answer after some rows. Opaque conditions are taken to hold."""
+    kept: dict[str, list[FamilyRow]] = {stream.base: [] for stream in query.streams}
     for row in rows:
         if row.stream in kept:
             kept[row.stream].append(row)
@@ -51,21 +58,23 @@ def answers(query: Query, rows: Iterable[Row]) -> Answers:
     return found
 
 
-def new_answers(query: Query, before: Sequence[Row], after: Sequence[Row]) -> Answers:
-    """What a plan must send out when rows arrive after others."""
+def new_answers(query: ConjunctiveQuery, before: Sequence[FamilyRow], after: Sequence[FamilyRow]) -> Answers:
+    """Count the new answers that a plan must give when rows arrive after others."""
     then, now = answers(query, before), answers(query, [*before, *after])
     if query.distinct:
         return Answers(dict.fromkeys(now.keys() - then.keys(), 1))
     return now - then
 
 
-def tells_apart(query: Query, befores: Iterable[Sequence[Row]], afters: Iterable[Sequence[Row]]) -> bool:
-    """Whether for any two of some beginnings, some continuation leads to different new answers."""
+def tells_apart(
+    query: ConjunctiveQuery, befores: Iterable[Sequence[FamilyRow]], afters: Iterable[Sequence[FamilyRow]]
+) -> bool:
+    """Say whether for any two of some beginnings, some continuation leads to different new answers."""
     groups = [list(befores)]
     for after in afters:
         if all(len(group) == 1 for group in groups):
             return True
-        split: dict[tuple[int, frozenset[tuple[tuple[Constant, ...], int]]], list[Sequence[Row]]] = {}
+        split: dict[tuple[int, frozenset[tuple[tuple[ConstantValue, ...], int]]], list[Sequence[FamilyRow]]] = {}
         for index, group in enumerate(groups):
             for before in group:
                 sent = frozenset(new_answers(query, before, after).items()) if len(group) > 1 else frozenset()

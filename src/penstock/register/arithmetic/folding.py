@@ -14,21 +14,22 @@ from dataclasses import dataclass, replace
 from penstock.effort import once, spend
 from penstock.register.arithmetic.closure import Closure, close
 from penstock.register.arithmetic.induced import induced
-from penstock.register.arithmetic.query import Attribute, Comparison, Condition, Opaque, Query
+from penstock.register.arithmetic.query import ComparedAttribute, Comparison, ConjunctiveQuery, Opaque, QueryCondition
 
-#: How many assignments the search for a homomorphism looks at, and how many all searches for one query.
+#: A search for a homomorphism tries so many assignments, and all searches for one query so many.
 PATIENCE, PATIENCE_IN_ALL = 10_000, 20_000
 
 Homomorphism = dict[str, str]
 
 
-def fold(query: Query) -> tuple[Query, tuple[tuple[str, str], ...]]:
-    """A query with the same answers and as few occurrences as can be found, and what stands for those left out.
+def fold(query: ConjunctiveQuery) -> tuple[ConjunctiveQuery, tuple[tuple[str, str], ...]]:
+    """Leave out occurrences as long as the answers stay the same; say which occurrence stands for each of them.
 
-    >>> one, two = Attribute("S1", "a"), Attribute("S2", "a")
-    >>> from penstock.register.arithmetic.query import Op, Stream
-    >>> streams = (Stream("S1", "S"), Stream("S2", "S"))
-    >>> small, stands = fold(Query(streams, (Comparison(one, Op.EQ, two), Comparison(one, Op.EQ, 7)), (one,), True))
+    >>> one, two = ComparedAttribute("S1", "a"), ComparedAttribute("S2", "a")
+    >>> from penstock.register.arithmetic.query import Op, StreamOccurrence
+    >>> streams = (StreamOccurrence("S1", "S"), StreamOccurrence("S2", "S"))
+    >>> conditions = Comparison(one, Op.EQ, two), Comparison(one, Op.EQ, 7)
+    >>> small, stands = fold(ConjunctiveQuery(streams, conditions, (one,), True))
     >>> [stream.name for stream in small.streams], stands, [str(condition) for condition in small.conditions]
     (['S1'], (('S2', 'S1'),), ['S1.a = 7'])
     """
@@ -42,8 +43,8 @@ def fold(query: Query) -> tuple[Query, tuple[tuple[str, str], ...]]:
 
 
 @once
-def homomorphism(query: Query) -> Homomorphism | None:
-    """What stands for each occurrence, where some need not be there; what stands for others stands for itself."""
+def homomorphism(query: ConjunctiveQuery) -> Homomorphism | None:
+    """Map each occurrence to the one that stands for it, where some are redundant; an image stands for itself."""
     closure = close(query) if query.distinct and query.joins_itself else None
     compared = frozenset(attribute for comparison in query.comparisons for attribute in comparison.attributes)
     found: Homomorphism = {stream.name: stream.name for stream in query.streams}
@@ -56,7 +57,7 @@ def homomorphism(query: Query) -> Homomorphism | None:
 
 
 def _settled(found: Homomorphism) -> Homomorphism:
-    """The power of a homomorphism that leaves all in its image as they are. Some power of any map does."""
+    """Take the power of a homomorphism that leaves its image as it is. Some power of any map does."""
     power = found
     while any(power[by] != by for by in power.values()):
         power = {name: found[by] for name, by in power.items()}
@@ -65,15 +66,15 @@ def _settled(found: Homomorphism) -> Homomorphism:
 
 @dataclass(slots=True)
 class _Patience:
-    """How many assignments were looked at in vain. A query that is not folded, though it could be, is judged as is."""
+    """The search stops after so many assignments. A query that could be folded and is not is judged as it is."""
 
     tried: int = 0
 
 
 def _without_some(
-    query: Query, closure: Closure, compared: frozenset[Attribute], patience: _Patience
+    query: ConjunctiveQuery, closure: Closure, compared: frozenset[ComparedAttribute], patience: _Patience
 ) -> Homomorphism | None:
-    """A homomorphism that maps nothing to some occurrence."""
+    """Find a homomorphism that maps nothing to some occurrence."""
     for stream in reversed(query.streams):
         if sum(other.base == stream.base for other in query.streams) > 1:
             search = _Search(query, closure, compared, stream.name)
@@ -87,14 +88,16 @@ def _without_some(
 
 
 class _Search:
-    def __init__(self, query: Query, closure: Closure, compared: frozenset[Attribute], avoided: str) -> None:
+    def __init__(
+        self, query: ConjunctiveQuery, closure: Closure, compared: frozenset[ComparedAttribute], avoided: str
+    ) -> None:
         self.query, self.closure, self.compared, self.avoided = query, closure, compared, avoided
         self.tried = 0
-        self._conditions: dict[str, list[Condition]] = {}
+        self._conditions: dict[str, list[QueryCondition]] = {}
         for condition in query.conditions:
             for name in condition.streams:
                 self._conditions.setdefault(name, []).append(condition)
-        self._compared: dict[str, list[Attribute]] = {}
+        self._compared: dict[str, list[ComparedAttribute]] = {}
         for attribute in compared:
             self._compared.setdefault(attribute.stream, []).append(attribute)
         self._said = frozenset(query.conditions)
@@ -115,7 +118,7 @@ class _Search:
         return None
 
     def _is_implied(self, found: Homomorphism, latest: str) -> bool:
-        """Whether what is mapped so far follows from the query, as far as the latest occurrence is concerned."""
+        """Say whether the conditions on the latest occurrence, as mapped so far, follow from the query."""
         conditions = [c for c in self._conditions.get(latest, ()) if c.streams <= found.keys()]
         spend(5 + len(conditions))
         projected = [attribute for attribute in self.query.projected if attribute.stream == latest]
@@ -127,36 +130,37 @@ class _Search:
             and all(_moved(attribute, found) in self.compared for attribute in valued)
         )
 
-    def _follows(self, condition: Condition) -> bool:
+    def _follows(self, condition: QueryCondition) -> bool:
         return condition in self._said or (isinstance(condition, Comparison) and self.closure.implies(condition))
 
 
-def _moved(attribute: Attribute, found: Homomorphism) -> Attribute:
+def _moved(attribute: ComparedAttribute, found: Homomorphism) -> ComparedAttribute:
     return replace(attribute, stream=found[attribute.stream])
 
 
-def _mapped(condition: Condition, found: Homomorphism) -> Condition:
+def _mapped(condition: QueryCondition, found: Homomorphism) -> QueryCondition:
     if isinstance(condition, Opaque):
         return Opaque(frozenset(_moved(attribute, found) for attribute in condition.attributes))
     left, right = (
-        _moved(side, found) if isinstance(side, Attribute) else side for side in (condition.left, condition.right)
+        _moved(side, found) if isinstance(side, ComparedAttribute) else side
+        for side in (condition.left, condition.right)
     )
     return replace(condition, left=left, right=right)
 
 
-def _same(closure: Closure, one: Attribute, other: Attribute) -> bool:
+def _same(closure: Closure, one: ComparedAttribute, other: ComparedAttribute) -> bool:
     return one == other or _difference(closure, one, other) == (0, 0)
 
 
-def _difference(closure: Closure, one: Attribute, other: Attribute) -> tuple[int | None, int | None]:
+def _difference(closure: Closure, one: ComparedAttribute, other: ComparedAttribute) -> tuple[int | None, int | None]:
     u, v = closure.node(one), closure.node(other)
     return closure.matrix[u][v], closure.matrix[v][u]
 
 
-def _image(query: Query, closure: Closure, found: Homomorphism) -> Query:
-    """The occurrences that are mapped to, with all that the query says of them, directly or not."""
+def _image(query: ConjunctiveQuery, closure: Closure, found: Homomorphism) -> ConjunctiveQuery:
+    """Restrict the query to the image of a homomorphism, with all that it implies of these occurrences."""
     left = set(found.values())
     streams = tuple(stream for stream in query.streams if stream.name in left)
     said = tuple(condition for condition in query.conditions if condition.streams <= left)
     projected = tuple(_moved(attribute, found) for attribute in query.projected)
-    return Query(streams, (*said, *induced(closure, left)), projected, query.distinct)
+    return ConjunctiveQuery(streams, (*said, *induced(closure, left)), projected, query.distinct)

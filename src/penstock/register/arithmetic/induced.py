@@ -1,4 +1,4 @@
-"""What a query says of some of its streams, though it says it of others: the paper's IND, by all that is implied.
+"""A query implies comparisons of some of its streams by what it says of others: the paper's IND.
 
 `S.a = T.d AND T.d < 20` bounds S.a. A synopsis needs to know: it keeps no row that can never join.
 """
@@ -13,12 +13,12 @@ from penstock.register.arithmetic.query import Comparison, Domain, Op
 
 
 def induced(closure: Closure, streams: Collection[str]) -> Iterator[Comparison]:
-    """Comparisons of attributes of these streams, and with constants, that do not follow from those that are written.
+    """Find implied comparisons of attributes of these streams that do not follow from those that are written.
 
     >>> from penstock.register.arithmetic.closure import close
-    >>> from penstock.register.arithmetic.query import Attribute, Query
-    >>> a, d = Attribute("S", "a"), Attribute("T", "d")
-    >>> query = Query.over("ST", [Comparison(a, Op.LE, d), Comparison(d, Op.LT, 20)], [a], distinct=False)
+    >>> from penstock.register.arithmetic.query import ComparedAttribute, ConjunctiveQuery
+    >>> a, d = ComparedAttribute("S", "a"), ComparedAttribute("T", "d")
+    >>> query = ConjunctiveQuery.over("ST", [Comparison(a, Op.LE, d), Comparison(d, Op.LT, 20)], [a], distinct=False)
     >>> print(*induced(close(query), ["S"]))
     S.a <= 19
     """
@@ -39,7 +39,7 @@ def induced(closure: Closure, streams: Collection[str]) -> Iterator[Comparison]:
 
 
 def _comparison(closure: Closure, left: int, right: int, limit: int) -> Comparison | None:
-    """`left - right <= limit` as a comparison, unless it relates two domains: then constants say it already."""
+    """Write `left - right <= limit` as a comparison, unless it relates two domains: then constants say it already."""
     one, other = (None if node == ZERO else closure.attributes[node - 1] for node in (left, right))
     domains = {attribute.domain for attribute in (one, other) if attribute is not None}
     whole = -(-limit // WHOLE) * WHOLE

@@ -1,31 +1,31 @@
-"""The question of this package, from the closure to the verdict."""
+"""The judge takes a query from its closure to the verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.register.arithmetic.boundedness import Finding, with_duplicates
+from penstock.register.arithmetic.boundedness import FailedCondition, with_duplicates
 from penstock.register.arithmetic.closure import Closure, close
 from penstock.register.arithmetic.distinct import without_duplicates
 from penstock.register.arithmetic.folding import fold
-from penstock.register.arithmetic.judgement import Bounded, Unbounded
-from penstock.register.arithmetic.query import Query
+from penstock.register.arithmetic.judgement import BoundedMemory, UnboundedMemory
+from penstock.register.arithmetic.query import ConjunctiveQuery
 from penstock.register.arithmetic.synopsis import synopses
 from penstock.register.arithmetic.witness import witness
 
 
-def judge(query: Query) -> Bounded | Unbounded:
-    """Whether a constant number of entries is enough for a query, whatever its streams bring."""
+def judge(query: ConjunctiveQuery) -> BoundedMemory | UnboundedMemory:
+    """Decide whether a constant number of entries is enough for a query, whatever arrives."""
     small, folded = fold(query)
     closure = close(small)
     if closure is None:
-        return Bounded((), contradiction=True)
+        return BoundedMemory((), contradiction=True)
     finding = next(findings(small, closure), None)
     if finding is None:
-        return Bounded(synopses(small, closure), folded=folded)
-    return Unbounded(finding.failure, witness(small, closure, finding, query))
+        return BoundedMemory(synopses(small, closure), folded=folded)
+    return UnboundedMemory(finding.failure, witness(small, closure, finding, query))
 
 
-def findings(query: Query, closure: Closure) -> Iterator[Finding]:
-    """The conditions that fail, of theorem 5.2 for DISTINCT and of theorem 4.2 without."""
+def findings(query: ConjunctiveQuery, closure: Closure) -> Iterator[FailedCondition]:
+    """Find the conditions that fail: of theorem 5.2 for DISTINCT, of theorem 4.2 without."""
     return without_duplicates(query, closure) if query.distinct else with_duplicates(query, closure)

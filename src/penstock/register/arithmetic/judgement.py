@@ -1,4 +1,4 @@
-"""What the theory says of a query: synopses and their sizes, or why there are none and what defeats any plan."""
+"""The theory gives a query synopses and their sizes, or says why there are none and what defeats any plan."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from penstock.register.arithmetic.query import Attribute, Condition, Constant
+from penstock.register.arithmetic.query import ComparedAttribute, ConstantValue, QueryCondition
 
 
-class Side(Enum):
-    """A direction in which an attribute is bounded, or is not, by a constant."""
+class BoundSide(Enum):
+    """A constant bounds an attribute from above or from below."""
 
     ABOVE = "above"
     BELOW = "below"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Edge:
-    """Where a box ends; `strict` if its end does not belong to it, which of integers is never said."""
+class BoxEdge:
+    """A box ends here; `strict` if the end does not belong to it, which never holds of integers."""
 
     value: Fraction
     strict: bool = False
@@ -27,31 +27,31 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """One side of the box of rows that a row joins: the tightest limit that it sets to another stream's attribute.
+    """A row joins a box of rows. One side of the box is the tightest limit that it sets to another stream's attribute.
 
     `side` BELOW: `of` is at least the greatest of `attribute + edge`, and of `limit`. ABOVE: at most the least of them.
     """
 
-    of: Attribute
-    side: Side
-    terms: tuple[tuple[Attribute, Edge], ...]
+    of: ComparedAttribute
+    side: BoundSide
+    terms: tuple[tuple[ComparedAttribute, BoxEdge], ...]
     #: What the constants say of `of`, if anything: beyond it the row's own values make no difference.
-    limit: Edge | None
+    limit: BoxEdge | None
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
-    """A value that another stream's attribute must not have: `attribute + shift`, if it lies from `low` to `high`."""
+class BoxHole:
+    """Another stream's attribute must not be `attribute + shift`, if that lies from `low` to `high`."""
 
-    of: Attribute
-    attribute: Attribute
+    of: ComparedAttribute
+    attribute: ComparedAttribute
     shift: Fraction
-    low: Edge | None
-    high: Edge | None
+    low: BoxEdge | None
+    high: BoxEdge | None
 
 
 class Kept(Enum):
-    """What a synopsis keeps per group of rows with equal `values`."""
+    """A synopsis keeps one of these per group of rows with equal `values`."""
 
     #: Nothing: a filter.
     NOTHING = "nothing"
@@ -63,23 +63,23 @@ class Kept(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Synopsis:
-    """What must be kept of one stream, and the most entries that it takes, whatever arrives."""
+    """A plan must keep this of one stream; it takes at most `size` entries, whatever arrives."""
 
     stream: str
     #: What rows must satisfy to be kept at all: the query's filters, and what joins imply of the stream by itself.
-    filters: tuple[Condition, ...]
+    filters: tuple[QueryCondition, ...]
     kept: Kept
     #: Attributes whose values are kept.
-    values: tuple[Attribute, ...]
+    values: tuple[ComparedAttribute, ...]
     #: The sides of the box.
     corners: tuple[Corner, ...]
     #: What `<>` leaves out of the box.
-    holes: tuple[Hole, ...]
+    holes: tuple[BoxHole, ...]
     size: int
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class BoundedMemory:
     """The query runs in constant memory, with these synopses."""
 
     synopses: tuple[Synopsis, ...]
@@ -90,7 +90,7 @@ class Bounded:
 
     @property
     def size(self) -> int:
-        """Entries in all synopses together."""
+        """All synopses together have so many entries."""
         return sum(synopsis.size for synopsis in self.synopses)
 
 
@@ -98,12 +98,12 @@ class Bounded:
 class Missing:
     """A bound that would help. A dense attribute needs to be equal to a constant: it misses both sides."""
 
-    attribute: Attribute
-    side: Side
+    attribute: ComparedAttribute
+    side: BoundSide
 
 
 class Reason(Enum):
-    """Which condition of theorems 4.2 and 5.2 fails."""
+    """One of the conditions of theorems 4.2 and 5.2 fails."""
 
     #: C1: a projected attribute takes infinitely many values.
     PROJECTED = "projected"
@@ -117,35 +117,35 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why memory has no bound: rows of `stream` must be kept because of these conditions and these missing bounds."""
+    """Memory has no bound: rows of `stream` must be kept because of these conditions and missing bounds."""
 
     reason: Reason
     stream: str
     #: PROJECTED: none. JOINED and OPAQUE: the join. ENTANGLED: the two comparisons.
-    conditions: tuple[Condition, ...]
+    conditions: tuple[QueryCondition, ...]
     missing: tuple[Missing, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a (base) stream: a value for each attribute that the query mentions."""
+class FamilyRow:
+    """A row of a (base) stream has a value for each attribute that the query mentions."""
 
     stream: str
-    values: Mapping[str, Constant]
+    values: Mapping[str, ConstantValue]
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """N rows of one stream. After each of their 2^N subsets, any plan must be in a state of its own."""
+    """A family is N rows of one stream. After each of their 2^N subsets, any plan must be in a state of its own."""
 
-    items: tuple[Row, ...]
+    items: tuple[FamilyRow, ...]
     #: Given two sets of items, by index, rows that lead to new answers after one set but not after the other.
-    separating: Callable[[frozenset[int], frozenset[int]], tuple[Row, ...]]
+    separating: Callable[[frozenset[int], frozenset[int]], tuple[FamilyRow, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
-    """Input streams of any length that defeat every plan."""
+class LinearMemoryWitness:
+    """Families of any size defeat every plan."""
 
     #: The (base) stream whose rows no plan may forget.
     stream: str
@@ -153,8 +153,8 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Unbounded:
+class UnboundedMemory:
     """No bound was found. A witness proves that there is none; self-joins and opaque conditions may lack one."""
 
     failure: Failure
-    witness: Witness | None
+    witness: LinearMemoryWitness | None

@@ -1,4 +1,4 @@
-"""The queries that the theory of bounded memory speaks of: a conjunction of comparisons over unbounded streams.
+"""The theory of bounded memory speaks of queries that are a conjunction of comparisons over unbounded streams.
 
 Select-project-join queries of Arasu, Babcock, Babu, McAlister and Widom, *Characterizing Memory Requirements for
 Queries over Continuous Data Streams*, section 2.2, with `<=`, `<>` and differences (`S.a <= T.b + 5`) added. Nothing
@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 
 class Domain(Enum):
-    """Which values an attribute has, as far as comparisons can tell."""
+    """An attribute has values of one of these kinds, as far as comparisons can tell."""
 
     #: Between two values lie finitely many others: integers, timestamps in microseconds, dates in days, and decimals,
     #: whose `scale` says how many digits stand after the point.
@@ -27,8 +27,8 @@ class Domain(Enum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Attribute:
-    """An attribute of one occurrence of a stream."""
+class ComparedAttribute:
+    """An occurrence of a stream has this attribute."""
 
     stream: str
     name: str
@@ -44,7 +44,7 @@ class Attribute:
 
 
 class Op(Enum):
-    """The comparisons; `>` and `>=` are these with their sides exchanged."""
+    """These are all comparisons; `>` and `>=` are two of them with their sides exchanged."""
 
     LT = "<"
     LE = "<="
@@ -53,21 +53,21 @@ class Op(Enum):
 
 
 #: A constant: a number for an attribute that has an order, anything for one that has none.
-Constant: TypeAlias = Hashable
+ConstantValue: TypeAlias = Hashable
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """`left op right + offset`, where at least one side is an attribute.
 
-    >>> a, b = Attribute("S", "a"), Attribute("T", "b")
+    >>> a, b = ComparedAttribute("S", "a"), ComparedAttribute("T", "b")
     >>> print(Comparison(a, Op.LE, b, 5))
     S.a <= T.b + 5
     """
 
-    left: Attribute | Constant
+    left: ComparedAttribute | ConstantValue
     op: Op
-    right: Attribute | Constant
+    right: ComparedAttribute | ConstantValue
     offset: int | Fraction = 0
 
     def __post_init__(self) -> None:
@@ -80,8 +80,8 @@ class Comparison:
             raise ValueError(f"{self} orders values that have no order; say Opaque")
 
     @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        return tuple(side for side in (self.left, self.right) if isinstance(side, Attribute))
+    def attributes(self) -> tuple[ComparedAttribute, ...]:
+        return tuple(side for side in (self.left, self.right) if isinstance(side, ComparedAttribute))
 
     @property
     def streams(self) -> frozenset[str]:
@@ -99,7 +99,7 @@ class Opaque:
     A bounded verdict is right whatever it says; an unbounded one that rests on it is not proved.
     """
 
-    attributes: frozenset[Attribute]
+    attributes: frozenset[ComparedAttribute]
 
     @property
     def streams(self) -> frozenset[str]:
@@ -109,31 +109,31 @@ class Opaque:
         return f"a condition on {', '.join(map(str, sorted(self.attributes)))}"
 
 
-Condition: TypeAlias = Comparison | Opaque
+QueryCondition: TypeAlias = Comparison | Opaque
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
-    """An occurrence of a stream: its own name, and that of the stream, which may occur more than once (a self-join)."""
+class StreamOccurrence:
+    """An occurrence has a name of its own, and that of the stream, which may occur more than once (a self-join)."""
 
     name: str
     base: str
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ConjunctiveQuery:
     """`SELECT [DISTINCT] projected FROM streams WHERE conditions`, every stream over all its rows so far."""
 
-    streams: tuple[Stream, ...]
-    conditions: tuple[Condition, ...]
-    projected: tuple[Attribute, ...]
+    streams: tuple[StreamOccurrence, ...]
+    conditions: tuple[QueryCondition, ...]
+    projected: tuple[ComparedAttribute, ...]
     distinct: bool
 
     def __post_init__(self) -> None:
         names = [stream.name for stream in self.streams]
         if len(set(names)) < len(names):
             raise ValueError("two occurrences have one name")
-        known: dict[tuple[str, str], Attribute] = {}
+        known: dict[tuple[str, str], ComparedAttribute] = {}
         for attribute in self.mentioned():
             if attribute.stream not in names:
                 raise ValueError(f"{attribute} is of no stream of the query")
@@ -142,23 +142,28 @@ class Query:
 
     @staticmethod
     def over(
-        streams: Iterable[str], conditions: Iterable[Condition], projected: Iterable[Attribute], distinct: bool
-    ) -> Query:
-        """A query in which no stream occurs twice."""
-        return Query(tuple(Stream(name, name) for name in streams), tuple(conditions), tuple(projected), distinct)
+        streams: Iterable[str],
+        conditions: Iterable[QueryCondition],
+        projected: Iterable[ComparedAttribute],
+        distinct: bool,
+    ) -> ConjunctiveQuery:
+        """Build a query in which no stream occurs twice."""
+        return ConjunctiveQuery(
+            tuple(StreamOccurrence(name, name) for name in streams), tuple(conditions), tuple(projected), distinct
+        )
 
-    def mentioned(self) -> Iterable[Attribute]:
+    def mentioned(self) -> Iterable[ComparedAttribute]:
         for condition in self.conditions:
             yield from condition.attributes
         yield from self.projected
 
     @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """Those that the query mentions. Every occurrence of a stream has all that any of them has."""
+    def attributes(self) -> tuple[ComparedAttribute, ...]:
+        """The query mentions these attributes. Every occurrence of a stream has all that any of them has."""
         bases = {stream.name: stream.base for stream in self.streams}
         kinds = {(bases[a.stream], a.name): (a.domain, a.scale) for a in self.mentioned()}
         return tuple(
-            Attribute(stream.name, name, *kind)
+            ComparedAttribute(stream.name, name, *kind)
             for stream in self.streams
             for (base, name), kind in sorted(kinds.items(), key=lambda item: item[0])
             if base == stream.base

@@ -1,4 +1,4 @@
-"""Where a join looks at a row: the references of a stream to others, the paper's MinRef and MaxRef (definition 4.2).
+"""A join compares a row by the references of its stream to others, the paper's MinRef and MaxRef (definition 4.2).
 
 A row of a stream joins a *box*: for each reference, the other attribute is at least, or at most, so far from the
 row's own. A family of rows in which each has a partner that joins no other row of the family is what memory must hold
@@ -17,7 +17,7 @@ from penstock.register.arithmetic.query import Comparison
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class JoinReference:
     """`high - low <= limit`, where just one of the two is of the stream in question, its `own`."""
 
     high: int
@@ -36,40 +36,40 @@ class Reference:
         return self.own == self.high
 
 
-def references(closure: Closure, stream: str, fixed: frozenset[int] = frozenset()) -> list[Reference]:
-    """The references of a stream to other streams, but for those of `fixed` attributes.
+def references(closure: Closure, stream: str, fixed: frozenset[int] = frozenset()) -> list[JoinReference]:
+    """Find the references of a stream to other streams, but for those of `fixed` attributes.
 
     The closure's limit is taken: a pair of rows that exceeds it is as little an answer as one that exceeds the
     comparison's own.
     """
-    found: dict[tuple[int, int], Reference] = {}
+    found: dict[tuple[int, int], JoinReference] = {}
     spend(1 + len(closure.uppers))
     for upper in closure.uppers:
         own = own_node(closure, stream, upper.left, upper.right)
         limit = closure.matrix[upper.left][upper.right]
         if own is not None and own not in fixed and limit is not None:
             found.setdefault(
-                (upper.left, upper.right), Reference(upper.left, upper.right, own, limit, upper.comparison)
+                (upper.left, upper.right), JoinReference(upper.left, upper.right, own, limit, upper.comparison)
             )
     return list(found.values())
 
 
 def avoided(closure: Closure, stream: str, fixed: frozenset[int] = frozenset()) -> list[tuple[int, Apart]]:
-    """The `<>` of a stream to other streams, each with the stream's own attribute."""
+    """Find the `<>` of a stream to other streams, each with the stream's own attribute."""
     pairs = [(own_node(closure, stream, apart.left, apart.right), apart) for apart in closure.aparts]
     return [(own, apart) for own, apart in pairs if own is not None and own not in fixed]
 
 
 def own_node(closure: Closure, stream: str, left: int, right: int) -> int | None:
-    """The one of two nodes that is of the stream, if the other is of another stream."""
+    """Pick the one of two nodes that is of the stream, if the other is of another stream."""
     if ZERO in (left, right):
         return None
     mine = [closure.attributes[node - 1].stream == stream for node in (left, right)]
     return None if mine[0] == mine[1] else left if mine[0] else right
 
 
-def slack(closure: Closure, reference: Reference) -> Limit:
-    """How far the constants alone let the two values come too close, or None if any distance.
+def slack(closure: Closure, reference: JoinReference) -> Limit:
+    """Measure how far the constants alone let the two values come too close; None if any distance.
 
     If it is not positive, constants imply the comparison: it is *redundant* (definition 3.1, which forgets that an
     attribute may be equal to a constant; that case is in here).
@@ -78,24 +78,24 @@ def slack(closure: Closure, reference: Reference) -> Limit:
     return None if above is None or below is None else above + below - reference.limit
 
 
-def read_values(closure: Closure, reference: Reference) -> int | None:
-    """How many limits the own attribute can set to the other beyond the constant one; None if infinitely many."""
+def read_values(closure: Closure, reference: JoinReference) -> int | None:
+    """Count the limits that the own attribute can set to the other beyond the constant one; None if infinitely many."""
     return steps_within(slack(closure, reference), step(closure, reference))
 
 
 def steps_within(room: Limit, size: int) -> int | None:
-    """How many steps fit in a room; None for infinitesimal steps in a room that is not itself infinitesimal."""
+    """Count the steps that fit in a range; None for infinitesimal steps in a range that is not itself infinitesimal."""
     if room is None or (size < WHOLE // 2 <= room):
         return None
     return max(room, 0) // size
 
 
-def step(closure: Closure, reference: Reference) -> int:
+def step(closure: Closure, reference: JoinReference) -> int:
     return min(closure.steps[reference.high], closure.steps[reference.low])
 
 
-def family(closure: Closure, first: Reference, second: Reference) -> int | None:
-    """The size of the largest family whose rows exclude each other by these two references; None if there is none.
+def family(closure: Closure, first: JoinReference, second: JoinReference) -> int | None:
+    """Give the size of the largest family whose rows exclude each other by these two references; None if there is none.
 
     Number the family so that a row and the partner of a later row break the first reference, and a row and the
     partner of an earlier row the second: any family that uses just two references can be so numbered. Its members are
@@ -117,7 +117,9 @@ def family(closure: Closure, first: Reference, second: Reference) -> int | None:
     return 1 + min(known) if known else None
 
 
-def _one_way(closure: Closure, pair: tuple[Reference, Reference], across: tuple[Limit, Limit]) -> list[int | None]:
+def _one_way(
+    closure: Closure, pair: tuple[JoinReference, JoinReference], across: tuple[Limit, Limit]
+) -> list[int | None]:
     """With one reference of each kind all steps go to earlier members, so a round trip passes through 0."""
     (first, second), (there, back) = pair, across
     sizes = sorted((step(closure, first), step(closure, second)))
@@ -144,8 +146,8 @@ def _sum(*limits: Limit) -> Limit:
     return None if None in limits else sum(limit for limit in limits if limit is not None)
 
 
-def largest_family(closure: Closure, found: Sequence[Reference], apart: int) -> int | None:
-    """A size that no family of rows exceeds, with these references and so many `<>`; None if there is no such size.
+def largest_family(closure: Closure, found: Sequence[JoinReference], apart: int) -> int | None:
+    """Give a size that no family of rows exceeds, with these references and so many `<>`; None if there is none.
 
     That two rows exclude each other by a given pair of references is a strict partial order. In each of these orders
     give a row the length of the longest chain that ends in it: two rows of a family differ in some order, so there
@@ -171,8 +173,8 @@ def largest_family(closure: Closure, found: Sequence[Reference], apart: int) -> 
     return size
 
 
-def pairs_without_end(closure: Closure, found: Sequence[Reference]) -> tuple[Reference, Reference] | None:
-    """Two references that let a family grow without end, if there are any."""
+def pairs_without_end(closure: Closure, found: Sequence[JoinReference]) -> tuple[JoinReference, JoinReference] | None:
+    """Find two references that let a family grow without end, if there are any."""
     endless = [reference for reference in found if read_values(closure, reference) is None]
     for number, first in enumerate(endless):
         for second in endless[number + 1 :]:

@@ -11,14 +11,14 @@ from itertools import count, islice
 
 from penstock.register.arithmetic.closure import ZERO, Apart, Limit, Matrix
 
-#: How many values the search tries in all.
+#: The search tries so many values in all.
 PATIENCE = 5_000
 
 Solution = dict[int, int]
 
 
 def solve(matrix: Matrix, aparts: Sequence[Apart], steps: Sequence[int], one: int) -> Solution | None:
-    """A value for each node of a closed matrix in which strict steps are counted, or None if none was found."""
+    """Find a value for each node of a closed matrix in which strict steps are counted; None if none was found."""
     search = _Search(matrix, aparts, steps, one)
     return search.value if search.run(0) else None
 
@@ -73,7 +73,7 @@ def _near_zero(low: Limit, high: Limit) -> int:
 
 
 def _plain(low: Limit, high: Limit, one: int) -> int:
-    """A dense value: a whole number if there is one."""
+    """Choose a dense value: a whole number if there is one."""
     near = _near_zero(low, high)
     for whole in (-(-near // one) * one, near // one * one):
         if (low is None or low <= whole) and (high is None or whole <= high):
@@ -86,7 +86,7 @@ def _stride(low: Limit, high: Limit, one: int) -> int:
 
 
 def _around(start: int, low: Limit, high: Limit, stride: int) -> Iterator[int]:
-    """From a value to both sides, as far as they go."""
+    """Try values from one to both sides, as far as they go."""
     yield start
     for reach in count(stride, stride):
         up = high is None or start + reach <= high

@@ -1,4 +1,4 @@
-"""The synopses of a query that is bounded, and how many entries they take at most.
+"""A query that is bounded has synopses, which take a limited number of entries.
 
 A row of a stream stands for its projected values and the box of rows that it joins. With duplicates a synopsis counts
 rows per values and box; without, it keeps rows whose box is not covered, per values. The paper's buckets, one per
@@ -14,10 +14,10 @@ from math import prod
 
 from penstock.register.arithmetic.closure import WHOLE, Apart, Closure, Limit
 from penstock.register.arithmetic.induced import induced
-from penstock.register.arithmetic.judgement import Corner, Edge, Hole, Kept, Side, Synopsis
-from penstock.register.arithmetic.query import Condition, Opaque, Query, Stream
+from penstock.register.arithmetic.judgement import BoundSide, BoxEdge, BoxHole, Corner, Kept, Synopsis
+from penstock.register.arithmetic.query import ConjunctiveQuery, Opaque, QueryCondition, StreamOccurrence
 from penstock.register.arithmetic.references import (
-    Reference,
+    JoinReference,
     avoided,
     largest_family,
     read_values,
@@ -26,15 +26,15 @@ from penstock.register.arithmetic.references import (
 )
 
 
-def synopses(query: Query, closure: Closure) -> tuple[Synopsis, ...]:
-    """What to keep of each stream of a query that is bounded."""
+def synopses(query: ConjunctiveQuery, closure: Closure) -> tuple[Synopsis, ...]:
+    """Derive the synopsis of each stream of a query that is bounded."""
     return tuple(synopsis(query, closure, stream) for stream in query.streams)
 
 
-def synopsis(query: Query, closure: Closure, stream: Stream) -> Synopsis:
-    """What to keep of a stream that is bounded, if only by itself."""
+def synopsis(query: ConjunctiveQuery, closure: Closure, stream: StreamOccurrence) -> Synopsis:
+    """Derive the synopsis of a stream that is bounded, if only by itself."""
     written = (condition for condition in query.conditions if condition.streams == {stream.name})
-    filters: tuple[Condition, ...] = (*written, *induced(closure, [stream.name]))
+    filters: tuple[QueryCondition, ...] = (*written, *induced(closure, [stream.name]))
     if len(query.streams) == 1 and not query.distinct:
         return Synopsis(stream.name, filters, Kept.NOTHING, (), (), (), 0)
     values = _values(query, closure, stream)
@@ -57,15 +57,15 @@ def synopsis(query: Query, closure: Closure, stream: Stream) -> Synopsis:
     )
 
 
-def _values(query: Query, closure: Closure, stream: Stream) -> list[int]:
-    """Attributes whose values are kept: what is projected, and what joins look at that nothing is known of."""
+def _values(query: ConjunctiveQuery, closure: Closure, stream: StreamOccurrence) -> list[int]:
+    """Values are kept of projected attributes, and of those in opaque join conditions."""
     looked_at = [c.attributes for c in query.conditions if isinstance(c, Opaque) and len(c.streams) > 1]
     kept = [*query.projected, *sorted(attribute for attributes in looked_at for attribute in attributes)]
     return [closure.node(attribute) for attribute in dict.fromkeys(kept) if attribute.stream == stream.name]
 
 
 def _equal(closure: Closure, one: int, other: int) -> bool:
-    """Whether the two attributes differ by a constant."""
+    """Say whether the two attributes differ by a constant."""
     there, back = closure.matrix[one][other], closure.matrix[other][one]
     return there is not None and back is not None and there + back == 0
 
@@ -76,7 +76,7 @@ def _with_equals(closure: Closure, values: Sequence[int]) -> frozenset[int]:
 
 
 def _unequal(closure: Closure, nodes: Iterable[int]) -> list[int]:
-    """One node for each class of nodes that differ by constants."""
+    """Pick one node for each class of nodes that differ by constants."""
     found: list[int] = []
     for node in nodes:
         if not any(_equal(closure, node, other) for other in found):
@@ -84,8 +84,8 @@ def _unequal(closure: Closure, nodes: Iterable[int]) -> list[int]:
     return found
 
 
-def _boxes(closure: Closure, found: Sequence[Reference], holes: Sequence[tuple[int, Apart]]) -> int | None:
-    """How many boxes the rows of a stream can have at most; None if infinitely many."""
+def _boxes(closure: Closure, found: Sequence[JoinReference], holes: Sequence[tuple[int, Apart]]) -> int | None:
+    """Count the boxes that the rows of a stream can have at most; None if infinitely many."""
     read: dict[int, list[tuple[Limit, Limit]]] = {}
     for reference in found:
         read.setdefault(reference.own, []).append(_read(closure, reference))
@@ -102,8 +102,8 @@ def _boxes(closure: Closure, found: Sequence[Reference], holes: Sequence[tuple[i
     return total
 
 
-def _read(closure: Closure, reference: Reference) -> tuple[Limit, Limit]:
-    """The least and the greatest own value that limits the other attribute more than constants do."""
+def _read(closure: Closure, reference: JoinReference) -> tuple[Limit, Limit]:
+    """Find the least and the greatest own value that limits the other attribute more than constants do."""
     size = step(closure, reference)
     if reference.is_lower:
         below = closure.below(reference.low)
@@ -113,7 +113,7 @@ def _read(closure: Closure, reference: Reference) -> tuple[Limit, Limit]:
 
 
 def _met(closure: Closure, own: int, apart: Apart) -> tuple[Limit, Limit]:
-    """The least and the greatest own value that the other side of `<>` can have."""
+    """Find the least and the greatest own value that the other side of `<>` can have."""
     other, shift = (apart.right, apart.value) if own == apart.left else (apart.left, -apart.value)
     below, above = closure.below(other), closure.above(other)
     return None if below is None else shift - below, None if above is None else above + shift
@@ -126,7 +126,7 @@ def _moved(closure: Closure, interval: tuple[Limit, Limit], node: int, onto: int
 
 
 def _kinds(closure: Closure, node: int, ranges: Iterable[tuple[Limit, Limit]]) -> int | None:
-    """How many kinds of values there are if only those inside of ranges are told apart: each of them, and each gap."""
+    """Count the kinds of values if only those inside of ranges are distinguished: each of them, and each gap."""
     size, least, most = closure.steps[node], _negated(closure.below(node)), closure.above(node)
     inside = []
     for low, high in ranges:
@@ -160,13 +160,15 @@ def _negated(limit: Limit) -> Limit:
     return None if limit is None else -limit
 
 
-def _corners(closure: Closure, found: Sequence[Reference]) -> Iterable[Corner]:
-    sides: dict[tuple[int, Side], list[Reference]] = {}
+def _corners(closure: Closure, found: Sequence[JoinReference]) -> Iterable[Corner]:
+    sides: dict[tuple[int, BoundSide], list[JoinReference]] = {}
     for reference in found:
-        sides.setdefault((reference.other, Side.BELOW if reference.is_lower else Side.ABOVE), []).append(reference)
+        sides.setdefault((reference.other, BoundSide.BELOW if reference.is_lower else BoundSide.ABOVE), []).append(
+            reference
+        )
     for (other, side), those in sides.items():
-        sign = -1 if side is Side.BELOW else 1
-        limit = closure.below(other) if side is Side.BELOW else closure.above(other)
+        sign = -1 if side is BoundSide.BELOW else 1
+        limit = closure.below(other) if side is BoundSide.BELOW else closure.above(other)
         yield Corner(
             closure.attributes[other - 1],
             side,
@@ -175,15 +177,15 @@ def _corners(closure: Closure, found: Sequence[Reference]) -> Iterable[Corner]:
         )
 
 
-def _edge(closure: Closure, limit: int, sign: int) -> Edge:
+def _edge(closure: Closure, limit: int, sign: int) -> BoxEdge:
     whole = -(-limit // WHOLE) * WHOLE
-    return Edge(sign * closure.number(whole), strict=limit != whole)
+    return BoxEdge(sign * closure.number(whole), strict=limit != whole)
 
 
-def _hole(closure: Closure, own: int, apart: Apart) -> Hole:
+def _hole(closure: Closure, own: int, apart: Apart) -> BoxHole:
     other, shift = (apart.right, -apart.value) if own == apart.left else (apart.left, apart.value)
     below, above = closure.below(other), closure.above(other)
-    return Hole(
+    return BoxHole(
         closure.attributes[other - 1],
         closure.attributes[own - 1],
         closure.number(shift),

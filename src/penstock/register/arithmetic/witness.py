@@ -1,4 +1,4 @@
-"""Streams that defeat every plan: N rows after each subset of which a plan must be in a state of its own (appendix A).
+"""A witness defeats every plan: N rows after each subset of which a plan must be in a state of its own (appendix A).
 
 The proof of lemma A.1 stretches one solution until its attributes lie far apart. Here a family is a solution of the
 query's closure taken N times, with links between neighbours, which is a system of differences again. Over integers
@@ -14,12 +14,12 @@ from functools import partial
 from itertools import combinations
 from random import Random
 
-from penstock.register.arithmetic.boundedness import Finding, Pattern
+from penstock.register.arithmetic.boundedness import FailedCondition, Pattern
 from penstock.register.arithmetic.closure import WHOLE, ZERO, Apart, Closure, Matrix, closed
 from penstock.register.arithmetic.evaluation import tells_apart
-from penstock.register.arithmetic.judgement import Family, Row, Witness
-from penstock.register.arithmetic.query import Constant, Domain, Opaque, Query
-from penstock.register.arithmetic.references import Reference, step
+from penstock.register.arithmetic.judgement import Family, FamilyRow, LinearMemoryWitness
+from penstock.register.arithmetic.query import ConjunctiveQuery, ConstantValue, Domain, Opaque
+from penstock.register.arithmetic.references import JoinReference, step
 from penstock.register.arithmetic.solution import Solution, solve
 
 #: A witness whose making is not certain is tried out on so many rows, if there are not more combinations than this.
@@ -29,8 +29,10 @@ TRIED_ON, COMBINATIONS = 3, 2_000
 ATTEMPTS = 32
 
 
-def witness(query: Query, closure: Closure, finding: Finding, written: Query) -> Witness | None:
-    """The streams that a condition which fails leads to, or None if they prove nothing.
+def witness(
+    query: ConjunctiveQuery, closure: Closure, finding: FailedCondition, written: ConjunctiveQuery
+) -> LinearMemoryWitness | None:
+    """Build the witness of a condition that fails; None if it proves nothing.
 
     `written` is the query before it was folded: its rows may have attributes whose values no longer matter.
     """
@@ -40,7 +42,7 @@ def witness(query: Query, closure: Closure, finding: Finding, written: Query) ->
     base = next(stream.base for stream in query.streams if stream.name == finding.failure.stream)
     if (closure.aparts or query.joins_itself or _mixes_scales(closure)) and not maker.is_right():
         return None
-    return Witness(base, maker.family)
+    return LinearMemoryWitness(base, maker.family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +58,19 @@ class _Link:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A family, with all continuations that it may have to offer."""
+    """A family has been found, with all continuations that it may need."""
 
-    items: tuple[Row, ...]
-    continuations: tuple[tuple[Row, ...], ...]
-    separating: Callable[[frozenset[int], frozenset[int]], tuple[Row, ...]]
+    items: tuple[FamilyRow, ...]
+    continuations: tuple[tuple[FamilyRow, ...], ...]
+    separating: Callable[[frozenset[int], frozenset[int]], tuple[FamilyRow, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    query: Query
+    query: ConjunctiveQuery
     closure: Closure
-    finding: Finding
-    written: Query
+    finding: FailedCondition
+    written: ConjunctiveQuery
 
     def family(self, size: int) -> Family:
         found = self._family(size)
@@ -77,7 +79,7 @@ class _Maker:
         return Family(found.items, found.separating)
 
     def is_right(self) -> bool:
-        """Try the family out: do its sets lead to different answers?"""
+        """Try the family out: its sets must lead to different answers."""
         if self.query.joins_itself and (2 * TRIED_ON) ** len(self.query.streams) > COMBINATIONS:
             return False
         found = self._family(TRIED_ON)
@@ -97,7 +99,7 @@ class _Maker:
         rows = [{name: self._row(member, name) for name in self._names} for member in members]
         items = tuple(row[stream] for row in rows[:size])
         if len(self.query.streams) == 1:
-            partners: list[tuple[Row, ...]] = [(row[stream],) for row in rows]
+            partners: list[tuple[FamilyRow, ...]] = [(row[stream],) for row in rows]
         else:
             partners = [tuple(row for name, row in each.items() if name != stream) for each in rows]
         if self.query.joins_itself:
@@ -109,7 +111,7 @@ class _Maker:
     def _names(self) -> list[str]:
         return [stream.name for stream in self.query.streams]
 
-    def _row(self, member: Solution, name: str) -> Row:
+    def _row(self, member: Solution, name: str) -> FamilyRow:
         base = next(stream.base for stream in self.query.streams if stream.name == name)
         same = {stream.name for stream in self.written.streams if stream.base == base}
         free = {a.name: "any" if a.domain is Domain.OTHER else 0 for a in self.written.attributes if a.stream in same}
@@ -118,10 +120,10 @@ class _Maker:
             for node, attribute in enumerate(self.closure.attributes, 1)
             if attribute.stream == name
         }
-        return Row(base, {**free, **values})
+        return FamilyRow(base, {**free, **values})
 
     def _members(self, size: int) -> list[Solution] | None:
-        """As many solutions of the query as asked for, linked as the pattern says. The last one is a spare."""
+        """Solve the query as many times as asked for, linked as the pattern says. The last solution is a spare."""
         closure, aparts = self.closure, list(self.closure.aparts)
         matrix = closed(len(closure.matrix), [*closure.limits(), *self._extra()])
         if self.finding.pattern is Pattern.HOLES and matrix is not None:
@@ -141,7 +143,7 @@ class _Maker:
         return members
 
     def _extra(self) -> list[tuple[int, int, int]]:
-        """For holes: that both sides of the `<>` are equal."""
+        """For holes, both sides of the `<>` are equal."""
         cause = self.finding.cause
         if not isinstance(cause, Apart):
             return []
@@ -155,7 +157,7 @@ class _Maker:
             return [_Link(cause.left, 1, cause.left, 0, -self.closure.steps[cause.left])]
         return [self._link(reference, number) for number, reference in enumerate(cause)]
 
-    def _link(self, reference: Reference, own_at: int) -> _Link:
+    def _link(self, reference: JoinReference, own_at: int) -> _Link:
         """The own attribute of one member and the other of its neighbour break the reference."""
         other_at = 1 - own_at
         limit = -reference.limit - step(self.closure, reference)
@@ -206,7 +208,7 @@ def _spread(
 
 
 def _is_broken(apart: Apart, matrix: Matrix) -> bool:
-    """Whether both sides of a `<>` are equal in all solutions of a closed matrix."""
+    """Say whether both sides of a `<>` are equal in all solutions of a closed matrix."""
     return matrix[apart.left][apart.right] == apart.value and matrix[apart.right][apart.left] == -apart.value
 
 
@@ -258,9 +260,9 @@ def _follow(copies: Sequence[Solution], number: int, links: Sequence[_Link]) -> 
 
 
 def _pick(
-    pattern: Pattern, partners: Sequence[tuple[Row, ...]], one: frozenset[int], other: frozenset[int]
-) -> tuple[Row, ...]:
-    """The partner that tells two sets of items apart; the spare, which joins all, if for holes they differ in size."""
+    pattern: Pattern, partners: Sequence[tuple[FamilyRow, ...]], one: frozenset[int], other: frozenset[int]
+) -> tuple[FamilyRow, ...]:
+    """Pick the partner that separates two sets of items; for holes, the spare, which joins all, separates sizes."""
     differing = one ^ other
     if not differing:
         raise ValueError("the sets are equal")
@@ -270,13 +272,13 @@ def _pick(
 
 
 def _search(
-    query: Query,
-    items: Sequence[Row],
-    tried: Sequence[tuple[Row, ...]],
+    query: ConjunctiveQuery,
+    items: Sequence[FamilyRow],
+    tried: Sequence[tuple[FamilyRow, ...]],
     one: frozenset[int],
     other: frozenset[int],
-) -> tuple[Row, ...]:
-    """In a self-join the rows of a continuation join each other, too: look for one that tells the sets apart."""
+) -> tuple[FamilyRow, ...]:
+    """Search a continuation that separates the sets: in a self-join its rows join each other, too."""
     befores = [[items[number] for number in sorted(numbers)] for numbers in (one, other)]
     for rows in tried:
         if tells_apart(query, befores, [rows]):
@@ -284,7 +286,7 @@ def _search(
     raise ValueError("no rows tell these sets apart")
 
 
-def _separates(query: Query, family: _Found, one: Sequence[int], other: Sequence[int]) -> bool:
+def _separates(query: ConjunctiveQuery, family: _Found, one: Sequence[int], other: Sequence[int]) -> bool:
     rows = family.separating(frozenset(one), frozenset(other))
     return tells_apart(query, [[family.items[number] for number in numbers] for numbers in (one, other)], [rows])
 
@@ -293,8 +295,8 @@ def _mixes_scales(closure: Closure) -> bool:
     return len({a.scale for a in closure.attributes if a.domain is Domain.INTEGER}) > 1
 
 
-def decode(closure: Closure, node: int, value: int) -> Constant:
-    """A value as a user writes it. A value without an order that is no constant of the query gets a name of its own."""
+def decode(closure: Closure, node: int, value: int) -> ConstantValue:
+    """Give a value as a user writes it. One without an order that is no constant of the query gets a new name."""
     number = closure.number(value)
     if closure.attributes[node - 1].domain is not Domain.OTHER:
         return int(number) if number.denominator == 1 else number

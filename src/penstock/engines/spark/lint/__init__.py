@@ -27,7 +27,7 @@ from penstock.engines.spark.lint.remedies import Remedies
 from penstock.engines.spark.lint.trees import analysed_plan
 from penstock.errors import PenstockError
 from penstock.register import State, Theory, Verdict
-from penstock.register.states import Holder
+from penstock.register.states import StatefulOperator
 from penstock.register.windows import states
 
 #: What Spark's operators do: they keep windows of time, and drop what a watermark has passed.
@@ -55,7 +55,11 @@ def kept_by_spark(query: Query, catalog: Catalog) -> tuple[State, ...]:
 
 
 def _is_join(state: State) -> bool:
-    return state.holder in (Holder.JOIN, Holder.SEMI_JOIN) and state.is_safe and state.by is Theory.PUNCTUATION
+    return (
+        state.holder in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN)
+        and state.is_safe
+        and state.by is Theory.PUNCTUATION
+    )
 
 
 def _uncleaned(state: State) -> State:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.algebra.expressions import Column, Expr, columns, conjuncts
 from penstock.algebra.functions import AggregateFunction, aggregate_type
-from penstock.algebra.predicates import Equality, classify
+from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
@@ -37,7 +37,7 @@ from penstock.algebra.relations import (
 from penstock.catalog import Attribute, Catalog, StreamDef, TableDef
 from penstock.closing.finite import count
 from penstock.engines.spark.lint.expressions import bucket, event_window, expression, type_of
-from penstock.engines.spark.lint.trees import Tree, tree
+from penstock.engines.spark.lint.trees import PlanNode, tree
 from penstock.errors import PenstockError
 from penstock.types import BIGINT, TIMESTAMP, Type
 
@@ -73,7 +73,7 @@ _FUNCTIONS = {
 _COLLECTING = {"CollectList", "CollectSet", "Percentile", "Mode", "ListAgg", "HistogramNumeric"}
 
 
-def read_plan(plan: Tree, name: str) -> tuple[Query, Catalog]:
+def read_plan(plan: PlanNode, name: str) -> tuple[Query, Catalog]:
     """Returns the query that a plan computes, and the sources that it reads."""
     extras: dict[str, dict[str, Type]] = {}
     for _ in plan.walk():
@@ -97,7 +97,7 @@ def _sharing_watermarks(query: Query, catalog: Catalog) -> tuple[Query, Catalog]
     bare = {stream.occurrence for stream in streams(query.relation) if stream.timestamp.name == ARRIVAL}
     for node in walk_relations(query.relation):
         for view in map(classify, node.on if isinstance(node, Join | SemiJoin) else ()):
-            if isinstance(view, Equality):
+            if isinstance(view, ColumnEquality):
                 for time, key in ((view.left, view.right), (view.right, view.left)):
                     definition = delays.get(time)
                     if time.name != ARRIVAL and isinstance(definition, StreamDef) and key.scope in bare:
@@ -126,7 +126,7 @@ class _NewColumn(Exception):
 
 @dataclass
 class _Reader:
-    plan: Tree
+    plan: PlanNode
     #: By source, columns that stand for what we cannot compute.
     extras: dict[str, dict[str, Type]]
     catalog: Catalog = field(default_factory=Catalog)
@@ -136,7 +136,7 @@ class _Reader:
     windows: dict[int, int] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
 
-    def read(self, node: Tree) -> Relation:
+    def read(self, node: PlanNode) -> Relation:
         if not _is_streaming(node):
             return self._table(node)
         if not node.children:
@@ -163,7 +163,7 @@ class _Reader:
         message = f"the query has {node.kind}, whose state is the user's own and cannot be judged"
         raise PenstockError(message, "check the parts before and after it")
 
-    def _source(self, node: Tree, attributes: list[Tree]) -> Relation:
+    def _source(self, node: PlanNode, attributes: list[PlanNode]) -> Relation:
         """Returns a stream: all that its source gives, and what stands for computed columns."""
         watermark = _watermark(self.plan, node)
         alias = _alias(self.plan, node) or str(node.fields.get("sourceName") or "stream")
@@ -182,7 +182,7 @@ class _Reader:
         self.catalog = self.catalog.having(StreamDef(occurrence, declared, timed.name, delay))
         return Window(Stream(occurrence, occurrence, tuple(schema), timed), Unbounded())
 
-    def _table(self, node: Tree) -> Relation:
+    def _table(self, node: PlanNode) -> Relation:
         attributes = _outputs(node)
         occurrence = self._fresh(_alias(self.plan, node) or "table")
         own = {attribute.identity: attribute for attribute in attributes}
@@ -192,27 +192,27 @@ class _Reader:
         self.catalog = self.catalog.having(TableDef(occurrence, tuple(Attribute(c.name, c.type) for c in schema)))
         return Table(occurrence, occurrence, schema)
 
-    def _mapped(self, node: Tree) -> Relation:
+    def _mapped(self, node: PlanNode) -> Relation:
         """Returns the source that stands for the output of a user's program."""
         leaves = [leaf for leaf in node.walk() if not leaf.children]
         if len(leaves) != 1:
             raise PenstockError(f"{node.kind} over a join cannot be judged", "check the parts before and after it")
         return self._source(node, _attributes(node) or list(node.expressions("generatorOutput")))
 
-    def _project(self, node: Tree) -> Relation:
+    def _project(self, node: PlanNode) -> Relation:
         """Columns that are passed on keep their names; others are computed where they are used."""
         below = self.read(node.children[0])
         listed = node.expressions("projectList")
         if node.kind == "Expand":
             first = map(tree, node.fields["projections"][0])
             pairs = zip(node.expressions("output"), first, strict=True)
-            listed = tuple(Tree("Alias", out.fields, (expr,)) for out, expr in pairs)
+            listed = tuple(PlanNode("Alias", out.fields, (expr,)) for out, expr in pairs)
         for entry in listed:
             if entry.kind == "Alias":
                 self._compute(entry, below)
         return below
 
-    def _compute(self, entry: Tree, below: Relation) -> None:
+    def _compute(self, entry: PlanNode, below: Relation) -> None:
         window = event_window(entry)
         if window is not None and window[0].identity in self.columns:
             self.columns[entry.identity] = self.columns[window[0].identity]
@@ -224,7 +224,7 @@ class _Reader:
         else:
             self.columns[entry.identity] = self._unknown(entry, below)
 
-    def _unknown(self, entry: Tree, below: Relation) -> Column:
+    def _unknown(self, entry: PlanNode, below: Relation) -> Column:
         """Returns a column that may hold anything, of a source that the expression reads."""
         numbers = [part.identity for part in entry.walk() if part.kind == "AttributeReference"]
         read = [self.columns[number].scope for number in numbers if number in self.columns]
@@ -240,19 +240,19 @@ class _Reader:
             raise _NewColumn
         return Column(stream.occurrence, name, type_)
 
-    def _filter(self, node: Tree) -> Relation:
+    def _filter(self, node: PlanNode) -> Relation:
         below = self.read(node.children[0])
         predicates = self._predicates(node, below)
         return Select(below, predicates) if predicates else below
 
-    def _predicates(self, node: Tree, *below: Relation) -> tuple[Expr, ...]:
+    def _predicates(self, node: PlanNode, *below: Relation) -> tuple[Expr, ...]:
         """Returns the conjuncts of a condition that we have, over columns that are there."""
         schema = {column for relation in below for column in relation.schema}
         found = [expression(condition, self.columns) for condition in node.expressions("condition")]
         known = [part for expr in found if expr is not None for part in conjuncts(expr)]
         return tuple(part for part in known if columns(part) and columns(part) <= schema)
 
-    def _join(self, node: Tree) -> Relation:
+    def _join(self, node: PlanNode) -> Relation:
         left = self.read(node.children[0])
         given = {a.identity: self.columns[a.identity] for a in _outputs(node.children[0]) if a.identity in self.columns}
         right = self.read(node.children[1])
@@ -263,7 +263,7 @@ class _Reader:
             return SemiJoin(left, right, on)
         return Join((left, right), on)  # an outer join keeps what an inner one keeps
 
-    def _aggregate(self, node: Tree) -> Relation:
+    def _aggregate(self, node: PlanNode) -> Relation:
         below = self.read(node.children[0])
         scope = self._fresh("agg")
         grouping = node.expressions("groupingExpressions")
@@ -280,7 +280,7 @@ class _Reader:
                 self.columns[entry.identity] = aggregations[0].column if aggregations else keys[0].column
         return Aggregate(below, tuple(keys), aggregations)
 
-    def _key(self, key: Tree, below: Relation) -> Expr:
+    def _key(self, key: PlanNode, below: Relation) -> Expr:
         """Returns a key: a column, a window of time, finite values, or anything else, which Spark never purges."""
         if key.kind == "AttributeReference" and key.identity in self.windows:
             return bucket(self.columns[key.identity], self.windows[key.identity])
@@ -290,10 +290,10 @@ class _Reader:
         if found is not None and columns(found) <= frozenset(below.schema) and count(found, {}) is not None:
             return found
         read = [str(part.fields["name"]) for part in key.walk() if part.kind == "AttributeReference"]
-        named = Tree("Alias", {"name": f"{key.kind}({', '.join(read)})", "exprId": {"id": 0}}, (key,))
+        named = PlanNode("Alias", {"name": f"{key.kind}({', '.join(read)})", "exprId": {"id": 0}}, (key,))
         return self._unknown(named, below)
 
-    def _aggregations(self, node: Tree, scope: str) -> Iterator[Aggregation]:
+    def _aggregations(self, node: PlanNode, scope: str) -> Iterator[Aggregation]:
         listed = [part for entry in node.expressions("aggregateExpressions") for part in entry.walk()]
         calls = [part for part in listed if part.kind == "AggregateExpression"]
         for number, call in enumerate(calls):
@@ -307,7 +307,7 @@ class _Reader:
             assert type_ is not None
             yield Aggregation(Column(scope, f"aggregate {number}", type_), wanted, argument, distinct)
 
-    def _deduplicate(self, node: Tree) -> Relation:
+    def _deduplicate(self, node: PlanNode) -> Relation:
         """Returns one row per key, as groups whose other columns are any value; within the watermark per time, too."""
         below = self.read(node.children[0])
         keys = [self.columns[key.identity] for key in node.expressions("keys")]
@@ -322,7 +322,7 @@ class _Reader:
         self.columns = {number: renamed.get(column, column) for number, column in self.columns.items()}
         return Aggregate(below, outputs, kept)
 
-    def _union(self, node: Tree) -> Relation:
+    def _union(self, node: PlanNode) -> Relation:
         sides = []
         for child in node.children:
             relation = self.read(child)
@@ -355,16 +355,16 @@ class _Reader:
         return name
 
 
-def _is_streaming(node: Tree) -> bool:
+def _is_streaming(node: PlanNode) -> bool:
     leaves = (part for part in node.walk() if not part.children)
     return any("Streaming" in leaf.kind or leaf.fields.get("isStreaming") is True for leaf in leaves)
 
 
-def _attributes(node: Tree) -> list[Tree]:
+def _attributes(node: PlanNode) -> list[PlanNode]:
     return list(node.expressions("output"))
 
 
-def _outputs(node: Tree) -> list[Tree]:
+def _outputs(node: PlanNode) -> list[PlanNode]:
     """Returns the named expressions of a node."""
     match node.kind:
         case "Project":
@@ -378,7 +378,7 @@ def _outputs(node: Tree) -> list[Tree]:
     return _outputs(node.children[0]) if node.children else []
 
 
-def _watermark(plan: Tree, leaf: Tree) -> tuple[int, int] | None:
+def _watermark(plan: PlanNode, leaf: PlanNode) -> tuple[int, int] | None:
     """Returns the attribute of a source that has a watermark above it, and the delay of the outermost watermark."""
     renamed, _ = _renamed(plan, leaf)
     found = None
@@ -390,7 +390,7 @@ def _watermark(plan: Tree, leaf: Tree) -> tuple[int, int] | None:
     return found
 
 
-def _renamed(plan: Tree, leaf: Tree) -> tuple[dict[int, int], dict[int, str]]:
+def _renamed(plan: PlanNode, leaf: PlanNode) -> tuple[dict[int, int], dict[int, str]]:
     """Returns the attributes that are those of a source under another name, and the last name of each of these."""
     sources = {attribute.identity: attribute.identity for attribute in _attributes(leaf)}
     names: dict[int, str] = {}
@@ -404,7 +404,7 @@ def _renamed(plan: Tree, leaf: Tree) -> tuple[dict[int, int], dict[int, str]]:
     return sources, names
 
 
-def _own_path(plan: Tree, leaf: Tree) -> Iterator[Tree]:
+def _own_path(plan: PlanNode, leaf: PlanNode) -> Iterator[PlanNode]:
     """Yields the nodes from a leaf up to the first that holds state."""
     for node in reversed(_path(plan, leaf)):
         if len(node.children) > 1 or node.kind == "Aggregate":
@@ -412,7 +412,7 @@ def _own_path(plan: Tree, leaf: Tree) -> Iterator[Tree]:
         yield node
 
 
-def _path(plan: Tree, leaf: Tree) -> list[Tree]:
+def _path(plan: PlanNode, leaf: PlanNode) -> list[PlanNode]:
     """Returns the nodes from the top of the plan down to a leaf."""
     if plan is leaf:
         return [plan]
@@ -423,7 +423,7 @@ def _path(plan: Tree, leaf: Tree) -> list[Tree]:
     return []
 
 
-def _alias(plan: Tree, leaf: Tree) -> str | None:
+def _alias(plan: PlanNode, leaf: PlanNode) -> str | None:
     """Returns the name that the user gave to a source: the outermost alias that is about it alone."""
     found = None
     for node in _own_path(plan, leaf):
@@ -432,7 +432,7 @@ def _alias(plan: Tree, leaf: Tree) -> str | None:
     return found
 
 
-def _distinct_names(attributes: dict[int, Tree], renamed: dict[int, str]) -> dict[int, str]:
+def _distinct_names(attributes: dict[int, PlanNode], renamed: dict[int, str]) -> dict[int, str]:
     names: dict[int, str] = {}
     for number, attribute in attributes.items():
         name = renamed.get(number, str(attribute.fields["name"]))
@@ -440,7 +440,7 @@ def _distinct_names(attributes: dict[int, Tree], renamed: dict[int, str]) -> dic
     return names
 
 
-def _result_type(entry: Tree) -> Type:
+def _result_type(entry: PlanNode) -> Type:
     """Returns the type of an attribute, or of what an alias names."""
     typed = next((node for node in (entry, *entry.children) if "dataType" in node.fields), None)
     return type_of(typed.fields["dataType"] if typed is not None else "string")

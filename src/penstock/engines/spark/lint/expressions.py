@@ -29,7 +29,7 @@ from penstock.algebra.expressions import (
     Or,
     can_cast,
 )
-from penstock.engines.spark.lint.trees import Tree
+from penstock.engines.spark.lint.trees import PlanNode
 from penstock.types import (
     BIGINT,
     BINARY,
@@ -91,7 +91,7 @@ def type_of(data_type: Any) -> Type:
     return INTERVAL if data_type.startswith("interval") else _TYPES.get(data_type, STRING)
 
 
-def expression(node: Tree, columns: Mapping[int, Column]) -> Expr | None:
+def expression(node: PlanNode, columns: Mapping[int, Column]) -> Expr | None:
     """Returns the expression in our algebra, over the columns that Spark's attributes stand for."""
     try:
         return _expression(node, columns)
@@ -99,7 +99,7 @@ def expression(node: Tree, columns: Mapping[int, Column]) -> Expr | None:
         return None
 
 
-def _expression(node: Tree, columns: Mapping[int, Column]) -> Expr | None:
+def _expression(node: PlanNode, columns: Mapping[int, Column]) -> Expr | None:
     if node.kind == "AttributeReference":
         return columns.get(node.identity)
     if node.kind == "Literal":
@@ -117,7 +117,7 @@ def _expression(node: Tree, columns: Mapping[int, Column]) -> Expr | None:
     return _built(node, tuple(known))
 
 
-def _built(node: Tree, parts: tuple[Expr, ...]) -> Expr | None:
+def _built(node: PlanNode, parts: tuple[Expr, ...]) -> Expr | None:
     match node.kind:
         case "Or":
             return Or(parts)
@@ -171,22 +171,22 @@ def _literal(value: Any, type_: Type) -> Literal | None:
     return None
 
 
-def _inlined(node: Tree) -> Tree:
+def _inlined(node: PlanNode) -> PlanNode:
     """Inlines the name that BETWEEN gives to its first argument: WITH x AS expression."""
     body, *definitions = node.children
     if len(definitions) != 1:
-        return Tree("Unknown", {}, ())
+        return PlanNode("Unknown", {}, ())
     (value,) = definitions[0].children
 
-    def put(part: Tree) -> Tree:
+    def put(part: PlanNode) -> PlanNode:
         if part.kind == "CommonExpressionRef":
             return value
-        return Tree(part.kind, part.fields, tuple(map(put, part.children)))
+        return PlanNode(part.kind, part.fields, tuple(map(put, part.children)))
 
     return put(body)
 
 
-def event_window(node: Tree) -> tuple[Tree, int] | None:
+def event_window(node: PlanNode) -> tuple[PlanNode, int] | None:
     """Returns the time column and the length of a `window(...)`: Spark spells it out as a struct of start and end.
 
     Of a `session_window` it is the gap after which a session is over.
@@ -200,7 +200,7 @@ def event_window(node: Tree) -> tuple[Tree, int] | None:
     return times[0], max((int(number.fields["value"]) for number in numbers), default=_gap(inner))
 
 
-def _gap(node: Tree) -> int:
+def _gap(node: PlanNode) -> int:
     texts = [str(p.fields["value"]) for p in node.walk() if p.kind == "Literal" and p.fields["dataType"] == "string"]
     found = next((match for text in texts if (match := _GAP.fullmatch(text))), None)
     return int(found[1]) * _UNITS[found[2]] if found else 1

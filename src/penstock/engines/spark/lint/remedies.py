@@ -23,7 +23,7 @@ from penstock.engines.spark.lint.analysed import ARRIVAL, with_watermark
 from penstock.engines.spark.lint.expressions import bucket
 from penstock.register.advice import Advice, Search, Steps
 from penstock.register.states import State
-from penstock.register.steps import Action, Step
+from penstock.register.steps import Action, AdviceStep
 from penstock.types import BIGINT, HOUR, INTERVAL, MINUTE, TIMESTAMP
 
 _DELAY = 10 * MINUTE
@@ -51,7 +51,7 @@ class _Changed:
     def is_safe(self, steps: Steps) -> bool:
         return all(state.is_safe for state in self.kept(*Action(steps).apply(self.query, self.catalog)))
 
-    def lacking(self, steps: Steps, pool: Steps) -> Iterable[frozenset[Step]]:
+    def lacking(self, steps: Steps, pool: Steps) -> Iterable[frozenset[AdviceStep]]:
         """Returns nothing: the remedies are tried one by one."""
         return ()
 
@@ -80,7 +80,7 @@ class AddWatermark:
 
 
 @dataclass(frozen=True, slots=True)
-class AddTimeRange:
+class AddTimeCondition:
     """A range of times in the condition of a join."""
 
     left: Column
@@ -138,7 +138,7 @@ def _between(left: Column, right: Column) -> Iterator[Expr]:
     yield Compare(Comparator.LE, right, Arithmetic(Operator.ADD, left, hour))
 
 
-def _candidates(relation: Relation) -> Iterator[Step]:
+def _candidates(relation: Relation) -> Iterator[AdviceStep]:
     times = {stream.occurrence: _time(stream) for stream in streams(relation)}
     for stream in streams(relation):
         time = times[stream.occurrence]
@@ -148,7 +148,7 @@ def _candidates(relation: Relation) -> Iterator[Step]:
         below = [column for column in times.values() if column is not None]
         if isinstance(node, Join | SemiJoin):
             left, right = ([c for c in below if c in side.schema] for side in node.inputs)
-            yield from (AddTimeRange(a, b) for a in left for b in right)
+            yield from (AddTimeCondition(a, b) for a in left for b in right)
         if isinstance(node, Aggregate):
             yield from (AddTimeKey(node.schema[0].scope, c) for c in below if c in node.input.schema)
 

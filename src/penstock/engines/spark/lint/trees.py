@@ -16,19 +16,19 @@ from penstock.types import DAY, HOUR, MILLISECOND, MINUTE, SECOND
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class PlanNode:
     """A node of a plan or of an expression; `kind` is the last part of its class."""
 
     kind: str
     fields: Mapping[str, Any]
-    children: tuple[Tree, ...]
+    children: tuple[PlanNode, ...]
 
-    def walk(self) -> Iterator[Tree]:
+    def walk(self) -> Iterator[PlanNode]:
         yield self
         for child in self.children:
             yield from child.walk()
 
-    def expressions(self, field: str) -> tuple[Tree, ...]:
+    def expressions(self, field: str) -> tuple[PlanNode, ...]:
         """Returns the expressions of a field: one, or a list of them."""
         value = self.fields.get(field) or []
         if value and isinstance(value[0], dict):
@@ -41,7 +41,7 @@ class Tree:
         return int(self.fields["exprId"]["id"])
 
 
-def analysed_plan(df: Any) -> Tree:
+def analysed_plan(df: Any) -> PlanNode:
     """Returns the analysed plan of a DataFrame; each watermark has its delay in microseconds."""
     plan = df._jdf.queryExecution().analyzed()
     delays = iter([_microseconds(node.delay().toString()) for node in _nodes(plan) if _name(node) == _WATERMARK])
@@ -51,7 +51,7 @@ def analysed_plan(df: Any) -> Tree:
 _WATERMARK = "EventTimeWatermark"
 
 
-def tree(nodes: list[dict[str, Any]]) -> Tree:
+def tree(nodes: list[dict[str, Any]]) -> PlanNode:
     """Returns the tree that a list of nodes stands for.
 
     >>> tree([{"class": "a.Not", "num-children": 1}, {"class": "a.Literal", "num-children": 0, "value": "1"}]).kind
@@ -62,14 +62,14 @@ def tree(nodes: list[dict[str, Any]]) -> Tree:
     return found
 
 
-def _read(nodes: list[dict[str, Any]], place: int) -> tuple[Tree, int]:
+def _read(nodes: list[dict[str, Any]], place: int) -> tuple[PlanNode, int]:
     node = nodes[place]
     place += 1
     children = []
     for _ in range(node["num-children"]):
         child, place = _read(nodes, place)
         children.append(child)
-    return Tree(node["class"].rpartition(".")[2], node, tuple(children)), place
+    return PlanNode(node["class"].rpartition(".")[2], node, tuple(children)), place
 
 
 def _nodes(plan: Any) -> Iterator[Any]:
@@ -84,9 +84,9 @@ def _name(node: Any) -> str:
     return str(node.getClass().getSimpleName())
 
 
-def _with_delays(node: Tree, delays: Iterator[int]) -> Tree:
+def _with_delays(node: PlanNode, delays: Iterator[int]) -> PlanNode:
     fields = {**node.fields, "delay": next(delays)} if node.kind == _WATERMARK else node.fields
-    return Tree(node.kind, fields, tuple(_with_delays(child, delays) for child in node.children))
+    return PlanNode(node.kind, fields, tuple(_with_delays(child, delays) for child in node.children))
 
 
 _UNITS = {"day": DAY, "hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": MILLISECOND, "microsecond": 1}

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
+from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.forward_chaining import reach, rules_of
 from penstock.closing.punctuation.join_classes import ZERO, JoinClasses, join_classes
-from penstock.closing.punctuation.query import Attribute, JoinQuery
+from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Punctuation, Scheme
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a stream, by attribute."""
+class StreamRow:
+    """A row of a stream has a value for each attribute."""
 
     stream: str
     values: tuple[tuple[str, Hashable], ...]
@@ -31,22 +32,24 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class PurgeDefeat:
     """First `kept` and their `partners` arrive, then the `punctuations`; then `futures[i]` still joins `kept[i]`."""
 
-    kept: tuple[Row, ...]
-    partners: tuple[Row, ...]
+    kept: tuple[StreamRow, ...]
+    partners: tuple[StreamRow, ...]
     punctuations: tuple[Punctuation, ...]
-    futures: tuple[tuple[Row, ...], ...]
+    futures: tuple[tuple[StreamRow, ...], ...]
 
 
-def witness(query: JoinQuery, schemes: Iterable[Scheme], stream: str, size: int) -> Witness:
-    """`size` rows of a stream that is not purgeable, none of which may be forgotten.
+def purge_defeat(query: PunctuatedJoin, schemes: Iterable[Scheme], stream: str, size: int) -> PurgeDefeat:
+    """Build `size` rows of a stream that is not purgeable, none of which may be forgotten.
 
-    >>> from penstock.closing.punctuation.query import Equality, Stream
-    >>> item, bid = Stream("item", ("id",)), Stream("bid", ("auction", "bidder"))
-    >>> query = JoinQuery((item, bid), (Equality(Attribute("item", "id"), Attribute("bid", "auction")),))
-    >>> found = witness(query, [Scheme("bid", ("bidder",))], "item", 2)
+    >>> from penstock.closing.join_predicates import JoinEquality
+    >>> from penstock.closing.punctuation.query import PunctuatedStream
+    >>> item, bid = PunctuatedStream("item", ("id",)), PunctuatedStream("bid", ("auction", "bidder"))
+    >>> equal = JoinEquality(JoinAttribute("item", "id"), JoinAttribute("bid", "auction"))
+    >>> query = PunctuatedJoin((item, bid), (equal,))
+    >>> found = purge_defeat(query, [Scheme("bid", ("bidder",))], "item", 2)
     >>> print(*found.kept, *found.punctuations)
     item(id=1) item(id=2) bid(bidder = 1) bid(bidder = 2)
     >>> print(*(row for future in found.futures for row in future))
@@ -64,7 +67,7 @@ def witness(query: JoinQuery, schemes: Iterable[Scheme], stream: str, size: int)
     news = [_new(classes, old, ways, size + index + 2, spread) for index, old in enumerate(olds)]
     here = [name for name in query.names if name in reached.streams and name != stream]
     ahead = [name for name in query.names if name not in reached.streams]
-    return Witness(
+    return PurgeDefeat(
         tuple(_row(query, classes, stream, old) for old in olds),
         tuple(_row(query, classes, name, old) for old in olds for name in here),
         tuple(dict.fromkeys(_punctuation(classes, r.scheme, old, olds) for r in rules.rules for old in olds)),
@@ -73,7 +76,7 @@ def witness(query: JoinQuery, schemes: Iterable[Scheme], stream: str, size: int)
 
 
 def _old(classes: JoinClasses, index: int) -> dict[int, Hashable]:
-    """A value for each class such that all predicates hold; another for each index, but where constants tie it down."""
+    """Choose a value for each class so that all predicates hold: another for each index, unless constants fix it."""
     assert classes.solution is not None
     ordered, tied = classes.ordered, _tied(classes)
     old: dict[int, Hashable] = {}
@@ -89,7 +92,7 @@ def _old(classes: JoinClasses, index: int) -> dict[int, Hashable]:
 
 
 def _tied(classes: JoinClasses) -> set[int]:
-    """Classes that differences connect with the constant 0."""
+    """Differences connect these classes with the constant 0."""
     tied, stack = {ZERO}, [ZERO]
     while stack:
         node = stack.pop()
@@ -116,16 +119,16 @@ def _new(
     return new
 
 
-def _row(query: JoinQuery, classes: JoinClasses, name: str, values: dict[int, Hashable]) -> Row:
+def _row(query: PunctuatedJoin, classes: JoinClasses, name: str, values: dict[int, Hashable]) -> StreamRow:
     stream = next(each for each in query.streams if each.name == name)
-    return Row(name, tuple((each, values[classes.of[Attribute(name, each)]]) for each in stream.attributes))
+    return StreamRow(name, tuple((each, values[classes.of[JoinAttribute(name, each)]]) for each in stream.attributes))
 
 
 def _punctuation(
     classes: JoinClasses, scheme: Scheme, old: dict[int, Hashable], olds: list[dict[int, Hashable]]
 ) -> Punctuation:
-    values = tuple(old[classes.of[Attribute(scheme.stream, name)]] for name in scheme.attributes)
+    values = tuple(old[classes.of[JoinAttribute(scheme.stream, name)]] for name in scheme.attributes)
     if scheme.order is None:
         return Punctuation(scheme, values)
-    orders = [each[classes.of[Attribute(scheme.stream, scheme.order)]] for each in olds]
+    orders = [each[classes.of[JoinAttribute(scheme.stream, scheme.order)]] for each in olds]
     return Punctuation(scheme, values, max(order for order in orders if isinstance(order, int)))
