@@ -56,22 +56,9 @@ def _null_is_punctuated(query: Growing, verdict: Verdict) -> bool:
     return query.nulls is not Nulls.NONE and any(_leaning(verdict, _GROUPS, "PUNCTUATED"))
 
 
-def _null_beside_a_key(query: Growing, verdict: Verdict) -> bool:
-    return any(_leaning(verdict, _GROUPS, "UNIQUE"))
-
-
-def _filtered_partitions(query: Growing, verdict: Verdict) -> bool:
-    return any("PARTITION BY k" in text for text in (query.select, *query.views))
-
-
 def _extremes_over_what_tables_give(query: Growing, verdict: Verdict) -> bool:
     computed = re.compile(r"\(SELECT [^()]*(\([^()]*\))?[^()]* FROM t[ )]")
     return any(computed.search(text) and re.search(r"M(IN|AX)\(", text) for text in (query.select, *query.views))
-
-
-def _schemes_that_groups_do_not_need(query: Growing, verdict: Verdict) -> bool:
-    schemes = sum(one.text.startswith("PUNCTUATED") and "LIFESPAN" not in one.text for one in query.chosen)
-    return schemes > 2 and any(_leaning(verdict, _GROUPS)) and any(_leaning(verdict, _JOINS))
 
 
 def _keys_of_a_finite_column(query: Growing, verdict: Verdict) -> bool:
@@ -81,28 +68,11 @@ def _keys_of_a_finite_column(query: Growing, verdict: Verdict) -> bool:
 
 KNOWN = (
     Known(
-        "a NULL in a punctuated column is never closed",
+        "a NULL that comes all the time, and of which no punctuation comes, is never closed",
         _null_is_punctuated,
         "SELECT DISTINCT k, x FROM a",
         ("a: PUNCTUATED BY (k) WHEN ends = 1",),
         Nulls.OPEN,
-    ),
-    Known(
-        "a NULL beside the unique column of a group keeps the group",
-        _null_beside_a_key,
-        "SELECT DISTINCT y, id FROM a",
-        ("a: UNIQUE (id)",),
-    ),
-    Known(
-        "a window keeps partitions that a condition on their columns rules out",
-        _filtered_partitions,
-        "SELECT x FROM a [PARTITION BY k ROWS 3] WHERE k IN (1, 2)",
-    ),
-    Known(
-        "groups over a join keep closed values of a scheme that their end does not need",
-        _schemes_that_groups_do_not_need,
-        "SELECT DISTINCT b.k, b.s FROM c, b WHERE b.s = c.s",
-        ("b: PUNCTUATED BY (k) FROM z (k)", "b: PUNCTUATED BY (s) FROM z (s)", "c: PUNCTUATED BY (s) FROM z (s)"),
     ),
     Known(
         "a self-join that a finite column bounds remembers all keys of a unique column",

@@ -44,7 +44,6 @@ NULLS = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="a punctuation whose value is NULL closes nothing, and the verdict is silent")
 @pytest.mark.parametrize("name", NULLS)
 @each_number_of_cells
 def test_a_null_in_a_punctuated_column_is_closed_or_the_verdict_says_so(name: str, cells: int) -> None:
@@ -152,7 +151,6 @@ def test_strings_that_guards_remember_are_as_many_as_guards_have_room_for(name: 
     assert not growth_of(script, Nulls.NONE, 1)
 
 
-@pytest.mark.xfail(strict=True, reason="guards remember 65,536 closed values, with their strings: no bound shows them")
 @pytest.mark.parametrize("name", STRINGS)
 def test_strings_that_guards_remember_are_part_of_the_bound(name: str) -> None:
     script = bound(declared(*CLOSED), STRINGS[name])

@@ -204,7 +204,8 @@ def test_what_check_calls_safe_can_be_planned() -> None:
     CREATE STREAM fin (ip STRING, flow BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
     CREATE STREAM syn (ip STRING, flow BIGINT, ts TIMESTAMP,
         PUNCTUATED BY (ip, flow) FROM fin (ip, flow)) TIMESTAMP BY ts;
-    CREATE STREAM ack (ip STRING, flow BIGINT, ts TIMESTAMP, PUNCTUATED BY (flow) FROM fin (flow)) TIMESTAMP BY ts;
+    CREATE STREAM ack (ip STRING, flow BIGINT, ts TIMESTAMP,
+        PUNCTUATED BY (ip, flow) FROM fin (ip, flow)) TIMESTAMP BY ts;
     CREATE QUERY q AS SELECT {0}, COUNT(*) AS n FROM syn s, ack a WHERE a.flow = s.flow AND a.ip = s.ip
     GROUP BY {0} EMIT ON CLOSE;
     """

@@ -58,10 +58,14 @@ from penstock.errors import PenstockError
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What groups may end by: what is declared; with `certain` nothing that leans on a k."""
+    """What groups may end by: what is declared; with `certain` nothing that leans on a k.
+
+    With `emits` they show when they close, and must not close later than they could.
+    """
 
     catalog: Catalog
     certain: bool = False
+    emits: bool = False
 
 
 def with_endings(relation: Relation, declared: Declared) -> Relation:
@@ -118,8 +122,54 @@ def _ending_for_good(node: Aggregate | Distinct, declared: Declared) -> Relation
 def _ending_groups(node: Aggregate | Distinct, declared: Declared) -> Ending:
     keys = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
     closers, evidence = _closed(node.input, keys, declared, is_there=True)
+    if not declared.emits:
+        closers, evidence = _without_lasting(closers, evidence, node.input)
     joined = () if closers else tuple(_after_join(node.input, keys))
     return Ending(node, closers, joined, evidence)
+
+
+def _without_lasting(closers: _EachInput, evidence: tuple[Scan, ...], grouped: Relation) -> _Closed:
+    """Without punctuations that would have to be remembered indefinitely, where an input has other closers.
+
+    One is forgotten when all inputs are closed for its values, or the join below is done with them.
+    """
+    read = grouped.evidence if isinstance(grouped, PhysicalJoin) else ()
+    found = [list(own) for own in closers]
+    for own in found:
+        for closer in [each for each in own if isinstance(each, AfterPunctuation)]:
+            others = [each for each in own if each is not closer and not isinstance(each, NeverNull)]
+            is_shared = any(closer.evidence == each.evidence and each.reach for each in _punctuations(closers))
+            is_forgotten = evidence[closer.evidence] in read or _all_close(closers, frozenset(closer.keys))
+            if others and not is_shared and not is_forgotten:
+                own.remove(closer)
+    used = sorted({each.evidence for each in _punctuations(found)})
+    kept = [
+        [replace(c, evidence=used.index(c.evidence)) if isinstance(c, AfterPunctuation) else c for c in own]
+        for own in found
+    ]
+    return tuple(map(tuple, kept)), tuple(evidence[number] for number in used)
+
+
+def _punctuations(closers: Iterable[Iterable[Closer]]) -> Iterator[AfterPunctuation]:
+    return (closer for own in closers for closer in own if isinstance(closer, AfterPunctuation))
+
+
+def _all_close(closers: _EachInput, known: frozenset[int]) -> bool:
+    """Whether these keys alone say when each input is closed, for whoever has them."""
+    closed = {number for number, own in enumerate(closers) if any(_speaks(closer, known) for closer in own)}
+    return all(
+        number in closed or any(isinstance(c, AfterInput) and c.source in closed for c in own)
+        for number, own in enumerate(closers)
+    )
+
+
+def _speaks(closer: Closer, known: frozenset[int]) -> bool:
+    match closer:
+        case InTime(key):
+            return key in known
+        case AfterPunctuation(keys):
+            return known.issuperset(keys)
+    return False
 
 
 def keeps_values(aggregation: Aggregation) -> bool:
@@ -148,7 +198,8 @@ def _ending_sides(node: SetOp, declared: Declared) -> Relation:
 
 
 #: Of each stream what closes it, and the evidence that they read; nothing, if one of them is not closed for sure.
-_Closed = tuple[tuple[tuple[Closer, ...], ...], tuple[Scan, ...]]
+_EachInput = tuple[tuple[Closer, ...], ...]
+_Closed = tuple[_EachInput, tuple[Scan, ...]]
 
 
 def _closed(relation: Relation, keys: tuple[Expr, ...], declared: Declared, *, is_there: bool) -> _Closed:

@@ -135,7 +135,7 @@ class Wanted:
     @property
     def declared(self) -> Declared:
         """What groups may end by. Where rows spill, by no k, unless what is declared says when groups show."""
-        return Declared(self.catalog, certain=self.spill and not self.emits)
+        return Declared(self.catalog, certain=self.spill and not self.emits, emits=self.emits)
 
 
 #: What becomes of a relation in normal form, in this order.

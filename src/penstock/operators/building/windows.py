@@ -80,7 +80,9 @@ def _shared_window(build: Builder, scan: Scan) -> SharedWindow:
 
 def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
     arrivals = build_arrivals(build, scan)
-    window = build_operator(build, scan)
+    number = build.leaf(scan)
+    is_guarded = any(guard.leaf == number for guard in build.guards)
+    window = build_operator(build, scan, counts=is_guarded or bool(build.routes[number].dimensions))
     build.stores.append(window.store)
 
     def step_window(step: Step) -> Events:
@@ -89,10 +91,12 @@ def _new_window(build: Builder, scan: Scan) -> StoreAndEvents:
     return window.store, step_window
 
 
-def build_operator(build: Builder, scan: Scan) -> WindowOperator:
+def build_operator(build: Builder, scan: Scan, *, counts: bool = False) -> WindowOperator:
+    """A window; with `counts` it counts rows that it does not store, even if it has no filter."""
     columns = len(scan.schema)
     by = tuple(scan.schema.index(c) for c in scan.spec.by) if isinstance(scan.spec, PartitionRows) else ()
-    window = window_operator(scan.spec, build.scope("window"), columns, row_width(columns), by)
+    memory, width, counts = build.scope("window"), row_width(columns), counts or bool(scan.where)
+    window = window_operator(scan.spec, memory, columns, width, by, counts=counts)
     build.keeps(window.store, scan.schema)
     return window
 

@@ -144,10 +144,13 @@ class AggregateOperator:
 
     def blocks(self, blocks: Iterable[Deltas], until: int, spilt: Callable[[], Ints] = _no_digits) -> Blocks:
         """The changes of groups, by blocks. `spilt` gives the digits of a block's partial sums."""
+        before: tuple[Deltas, Ints] | None = None
         for block in blocks:
-            yield self.step(block, until, spilt(), goes_on=True)
-            nothing = block.take(slice(0, 0))
-        yield self.step(nothing, until)
+            if before is not None:
+                yield self.step(before[0], until, before[1], goes_on=True)
+            before = block, spilt()
+        assert before is not None
+        yield self.step(before[0], until, before[1])
 
     def step(self, deltas: Deltas, until: int, spilt: Ints = NOTHING_SPILT, *, goes_on: bool = False) -> Deltas:
         """Deltas in the order of time. `spilt` are the digits of partial sums. The last instant may go on."""

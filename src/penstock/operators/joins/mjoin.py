@@ -163,6 +163,7 @@ class JoinCore(IndexedInputs):
         self._counted = frozenset(counted)
         self._sums, self._sums_width = _sum_lines(sums)
         self._room = (np.empty((BLOCK, len(inputs)), np.int64), np.empty(BLOCK, np.int64))
+        self._more_room = (np.empty(BLOCK, np.int64), np.empty((BLOCK, self._sums_width), np.int64))
         self.use(paths)
 
     def use(self, paths: Paths) -> None:
@@ -246,7 +247,7 @@ class JoinCore(IndexedInputs):
         entries = np.zeros((ENTRIES, KEY + most + width), np.int64)
         memo = Memo(entries, np.full(1, -1, np.int64), self._counting_indexes, np.empty((1, most), np.int64))
         slots, by = self._room
-        copies, partials = np.empty(len(by), np.int64), np.empty((len(by), self._sums_width), np.int64)
+        copies, partials = self._more_room
         while True:
             where = (progress, weights, sums, slots, by, copies, partials)
             found = count_along(*probing, self._is_counted, memo, events, *where)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.algebra.relations import PartitionRows, Range, Rows, Unbounded, WindowSpec
-from penstock.operators.windows.windows import RangeWindow, RowsWindow, SlidingWindow, UnboundedWindow
+from penstock.operators.windows.windows import NumberedRows, RangeWindow, SlidingWindow, UnboundedWindow
 from penstock.retention.windows import PurgeableWindow
 from penstock.synopsis.deltas import null_words
 from penstock.synopsis.events import Events
@@ -74,5 +74,5 @@ class PurgeableSliding(_Forgetting, SlidingWindow[HoledQueue]):
     pass
 
 
-class PurgeableRows(_Forgetting, RowsWindow[HoledQueue]):
+class PurgeableRows(_Forgetting, NumberedRows[HoledQueue]):
     """A row that was dropped was counted when it arrived."""

@@ -34,9 +34,18 @@ Q = TypeVar("Q", bound=Queue)
 
 
 def window_operator(
-    spec: WindowSpec, memory: Scope, columns: int, width: int, by: tuple[int, ...] = ()
+    spec: WindowSpec,
+    memory: Scope,
+    columns: int,
+    width: int,
+    by: tuple[int, ...] = (),
+    *,
+    counts: bool = False,
 ) -> WindowOperator:
-    """The operator of a window over rows of so many columns and words; `by` are the columns of its partitions."""
+    """The operator of a window over rows of so many columns and words; `by` are the columns of its partitions.
+
+    With `counts` some rows are only counted.
+    """
     if isinstance(spec, PartitionRows):
         return PartitionWindow(memory, width, columns, by, spec.count)
     store = RowStore(memory, width, null_words(columns) if columns else 0)
@@ -48,7 +57,8 @@ def window_operator(
         case Range(reach):
             return RangeWindow(store, SlotQueue(memory), reach)
         case Rows(count):
-            return RowsWindow(memory, store, SlotQueue(memory), count)
+            queue = SlotQueue(memory)
+            return NumberedRows(memory, store, queue, count) if counts else RowsWindow(store, queue, count)
 
 
 class UnboundedWindow:
@@ -107,13 +117,32 @@ class SlidingWindow(Generic[Q]):
         return in_time(self._ends.array()[goers], goers, starts[comers], comers, starts)
 
 
-class RowsWindow(Generic[Q]):
-    """`[ROWS n]`: a row goes when the n-th one after it comes.
+class RowsWindow:
+    """`[ROWS n]` that keeps all rows: a row goes when the n-th one after it comes, by its place in the queue."""
+
+    def __init__(self, store: RowStore, queue: SlotQueue, count: int) -> None:
+        self.store, self._queue, self._count = store, queue, count
+
+    def step(self, arrived: Deltas, until: int) -> Events:
+        assert arrived.weight.all(), "rows that are only counted need numbers"
+        queue, ts = self._queue, arrived.ts
+        slots = self.store.put(arrived.rows, ts)
+        left, before = queue.left, queue.right
+        queue.push(slots)
+        goers = queue.pop(max(0, queue.right - self._count - left))
+        # The row at position p is pushed out by the one at p + n, which is one of the new ones.
+        pushers = left + np.arange(len(goers)) + self._count - before
+        self.store.release(goers)
+        return in_time(ts[pushers], goers, ts, slots, self.store.starts)
+
+
+class NumberedRows(Generic[Q]):
+    """`[ROWS n]` of which some rows are not kept, or dropped before they leave.
 
     Rows have numbers, in the order in which they arrive, and only those that weigh something are stored:
 
-        number   0   1   2   3   4   5   6        n = 3, rows 1, 3 and 5 are only counted
-        stored   a       b       c       d        when 6 arrives, 3 would leave; b left when 5 did
+        number   0   1   2   3   4   5   6   ──▶ arrivals, of which 1, 3 and 5 fail the filter
+        stored   a       b       c       d        with n = 3 row a leaves when 3 arrives, and b when 5 does
     """
 
     def __init__(self, memory: Scope, store: RowStore, queue: Q, count: int) -> None:
