@@ -79,3 +79,12 @@ def test_what_is_kept_is_what_is_open(select: str) -> None:
     most, log = most_kept(case, 20)
     assert most <= 90
     assert log == embedded(case, query, catalog, 2, 0)
+
+
+@pytest.mark.parametrize("cuts", [0, 1, 2])
+def test_a_row_is_retained_until_the_instant_at_which_its_last_partner_leaves_is_closed(cuts: int) -> None:
+    ddl = "CREATE STREAM r (ts BIGINT, k BIGINT) TIMESTAMP BY ts;"
+    select = "SELECT x.ts AS c FROM r x, r [RANGE 0 MICROSECONDS] y WHERE x.ts = y.ts"
+    case = Case(ddl, f"{select} ALLOW UNBOUNDED", {"r": [(0, 1), (1, 1), (4, 1)]}, None, "")
+    query, catalog = bound(case)
+    assert embedded(case, query, catalog, 1, cuts) == expected(case, query, catalog)

@@ -194,7 +194,8 @@ def have_left(target: int, tables: Tables, rules: Rules, bound: Ints) -> bool:
         earlier = rules.times[t, 1]
         if rules.times[t, 0] == target and bound[earlier] >= 0 and rules.reaches[target] >= 0:
             start = peek(tables.stores[earlier, STARTS] + 8 * bound[earlier])
-            if rules.clocks[TIME] >= start + rules.times[t, 2] + rules.reaches[target]:
+            # The last of them leaves at that instant, which has to be closed.
+            if rules.clocks[TIME] > start + rules.times[t, 2] + rules.reaches[target]:
                 return True
     return False
 
