@@ -29,8 +29,7 @@ def check(what: Any, *, effort: int | None = None) -> list[Verdict]:
     any of these would make it safe:
       1. ALTER STREAM s ADD UNIQUE (a);
       2. ALTER STREAM s ADD PUNCTUATED BY (a);
-      3. ALTER STREAM s ADD CLUSTERED BY (a) WITHIN 1000 ROWS;
-      4. s [RANGE 1 HOUR]
+      3. s [RANGE 1 HOUR]
     """
     with limited(effort):
         return _checked(what)

@@ -21,6 +21,7 @@ from penstock.catalog import (
     Catalog,
     Clustered,
     Inferred,
+    NotNull,
     Ordered,
     Punctuated,
     Rated,
@@ -270,7 +271,7 @@ def _check(catalog: Catalog, data: Data) -> None:
     streams = {stream.name: [_named(stream, row) for row in data[stream.name]] for stream in catalog.streams}
     for stream in catalog.streams:
         for each in stream.constraints:
-            if isinstance(each, Punctuated | Rated) or isinstance(getattr(each, "within", None), Inferred):
+            if isinstance(each, Punctuated | Rated | NotNull) or isinstance(getattr(each, "within", None), Inferred):
                 continue
             if isinstance(each, Reference) and (each.parent not in streams or len(each.columns) > 1):
                 continue

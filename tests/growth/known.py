@@ -61,16 +61,6 @@ def _null_is_punctuated(query: Growing, verdict: Verdict) -> bool:
     return query.nulls is not Nulls.NONE and any(_leaning(verdict, _GROUPS, "PUNCTUATED"))
 
 
-def _extremes_over_what_tables_give(query: Growing, verdict: Verdict) -> bool:
-    computed = re.compile(r"\(SELECT [^()]*(\([^()]*\))?[^()]* FROM t[ )]")
-    return any(computed.search(text) and re.search(r"M(IN|AX)\(", text) for text in (query.select, *query.views))
-
-
-def _keys_of_a_finite_column(query: Growing, verdict: Verdict) -> bool:
-    finite = any(re.search(r"\.k (IN \(\d|BETWEEN \d)", text) for text in (query.select, *query.views))
-    return finite and bool(_declaring(query, "UNIQUE (k)")) and any(_leaning(verdict, _JOINS))
-
-
 KNOWN = (
     Known(
         "a NULL that comes all the time, and of which no punctuation comes, is never closed",
@@ -78,16 +68,5 @@ KNOWN = (
         "SELECT DISTINCT k, x FROM a",
         ("a: PUNCTUATED BY (k) WHEN ends = 1",),
         Nulls.OPEN,
-    ),
-    Known(
-        "a self-join that a finite column bounds remembers all keys of a unique column",
-        _keys_of_a_finite_column,
-        "SELECT l.k FROM p l, p [RANGE 3000 MICROSECONDS] r WHERE r.k = l.k AND l.k IN (3, 7)",
-        ("p: UNIQUE (k)",),
-    ),
-    Known(
-        "MIN and MAX over a join with groups of a table keep all values",
-        _extremes_over_what_tables_give,
-        "SELECT a.y, MAX(a.w) AS m FROM a, (SELECT y, COUNT(*) AS n FROM t GROUP BY y) d WHERE d.y = a.y GROUP BY a.y",
     ),
 )

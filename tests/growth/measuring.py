@@ -18,7 +18,7 @@ import pyarrow as pa
 from penstock.catalog import StreamDef
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.groups import ending
-from penstock.retention import evidence_purge, punctuation_purge
+from penstock.retention import evidence_purge, no_components, punctuation_purge
 from penstock.sql import Script
 from penstock.synopsis import firsts, punctuated, recent
 from penstock.synopsis.dictionary import Dictionary
@@ -28,6 +28,7 @@ from tests.engines.comparing import table
 _SIZES: tuple[tuple[Any, str, Any], ...] = (
     (ending, "FEW_GROUPS", 1 << 30),
     (evidence_purge, "FEW", 8),
+    (no_components, "FEW_KEYS", 8),
     (punctuation_purge, "FEW", 8),
     (firsts, "FEW", 8),
     (punctuated, "ROOM", 16),

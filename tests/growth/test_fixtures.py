@@ -13,18 +13,7 @@ FIXTURES = {fixture.name: fixture for fixture in fixtures()}
 SAFE = [name for name, fixture in FIXTURES.items() if is_promised(verdict_of(fixture.script))]
 
 
-#: Of the shapes in `known.py`.
-GROWING = {
-    "windows: a partitioned window over few values": "partitions that a condition rules out are kept",
-    "push_selections: A selection never passes a window": "partitions that a condition rules out are kept",
-}
-each_safe_fixture = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=GROWING[name])) if name in GROWING else name
-        for name in SAFE
-    ],
-)
+each_safe_fixture = pytest.mark.parametrize("name", SAFE)
 
 
 @each_safe_fixture
@@ -48,7 +37,3 @@ def assert_flat(name: str, cells: int) -> None:
     tables = {definition.name: table(definition, table_data(definition)) for definition in script.catalog.tables}
     grown = growth_over(script, lambda epochs: steps[: epochs // STEP], cells, tables)
     assert not grown, f"in {cells} cells of\n{FIXTURES[name].text}\ngrew: {'; '.join(map(str, grown))}"
-
-
-def test_there_are_fixtures_that_are_known_to_grow() -> None:
-    assert set(GROWING) <= set(SAFE)

@@ -76,6 +76,18 @@ def test_the_answer_is_the_reference_s_of_the_rows_that_are_not_ruled_out(select
         assert embedded(Case(ddl(), select, data, None, ""), query, catalog, cells, cuts) == want
 
 
+@pytest.mark.parametrize("select", [select for select in QUERIES if " b" not in select])
+def test_groups_end_by_punctuations_that_can_never_be_null(select: str) -> None:
+    declared = ddl("PUNCTUATED BY (k) FROM z (k)", " NOT NULL", " NOT NULL")
+    keyed = [row for row in rows(25)["a"] if row[1] is not None]
+    data = {"a": keyed, "b": [], "z": [(e, 100 * e + 60) for e in range(25)]}
+    case = Case(declared, select, data, None, "")
+    query, catalog = bound(case)
+    want = expected(case, query, catalog)
+    for cells, cuts in ((1, 0), (1, 300), (3, 300)):
+        assert embedded(case, query, catalog, cells, cuts) == want
+
+
 def test_a_run_that_stops_at_a_violation_names_the_null() -> None:
     declared = f"{WHEN} ON VIOLATION ERROR"
     data = rows(25)

@@ -113,7 +113,7 @@ def allowed(analysis: Analysis, stream: str, past: Sequence[Event]) -> int:
 def script(query: ConstrainedJoin) -> str:
     """The query in SQL. Each row has an `id`, so that insertions alone can be asked for."""
     sources = ", ".join(f"{one.name}{_window(one)}" for one in query.streams)
-    where = [f"{e.left.stream}.{e.left.attribute} = {e.right.stream}.{e.right.attribute}" for e in query.equalities]
+    where = [f"{e.left.stream}.{e.left.name} = {e.right.stream}.{e.right.name}" for e in query.equalities]
     where += [f"{one.name}.{FILTER} <> 0" for one in query.streams if one.filtered]
     listed = ", ".join(f"{one.name}.id AS {one.name}_id" for one in query.streams)
     shown_ = f"ISTREAM({listed})" if query.output is JoinOutput.INSERTIONS else listed

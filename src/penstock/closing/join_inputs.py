@@ -8,7 +8,7 @@ from itertools import product
 from penstock.algebra.expressions import Column, Comparator, Compare
 from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import unwidened
-from penstock.algebra.relations import Range, Relation, Table, Unbounded, walk_relations
+from penstock.algebra.relations import Range, Unbounded
 from penstock.catalog import Catalog, Constraint, OnViolation, Reference, StreamDef, Unique, Within, WithinTime
 from penstock.closing.bounds import BoundKind
 from penstock.closing.declarations import constraint_text
@@ -159,9 +159,3 @@ def own_equalities(scan: Scan, same: Iterable[Column]) -> list[Compare]:
     spend(1 + len(scan.outputs) // 4)
     exprs = [output.expr for output in scan.outputs if output.column in same]
     return [Compare(Comparator.EQ, exprs[0], other) for other in exprs[1:]]
-
-
-def is_table(relation: Relation) -> bool:
-    """Whether all its rows are there at instant 0, in whatever cell reads it: it is a table, or computed of tables."""
-    leaves = [node for node in walk_relations(relation) if not node.inputs]
-    return all(isinstance(leaf, Table) for leaf in leaves)

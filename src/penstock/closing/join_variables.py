@@ -16,6 +16,7 @@ from penstock.algebra.relations import (
     SetOperator,
     Table,
     Unbounded,
+    walk_relations,
 )
 from penstock.closing.group_closers import GroupEnding
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
@@ -80,9 +81,11 @@ def columns_of(join: PhysicalJoin, number: int, variables: Iterable[int]) -> tup
 
 
 def is_monotone(relation: Relation) -> bool:
-    """Whether rows only ever come: then nothing can go at the instant at which its equal comes."""
+    """Whether rows are only ever inserted: then none is deleted at the instant at which its equal is inserted."""
+    if is_table(relation):
+        return True
     match relation:
-        case Scan(spec=Unbounded()) | Table():
+        case Scan(spec=Unbounded()):
             return True
         case Received():
             return relation.is_monotone
@@ -95,3 +98,9 @@ def is_monotone(relation: Relation) -> bool:
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
             return all(map(is_monotone, relation.inputs))
     return False
+
+
+def is_table(relation: Relation) -> bool:
+    """Whether all its rows are there at instant 0, in whatever cell reads it: it is a table, or computed of tables."""
+    leaves = [node for node in walk_relations(relation) if not node.inputs]
+    return all(isinstance(leaf, Table) for leaf in leaves)

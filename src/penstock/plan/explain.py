@@ -31,7 +31,13 @@ from penstock.plan.probe_paths import BLOCK, Stage, paths_of
 
 def operator_name(relation: Relation, number: int) -> str:
     """What the operator of a relation is called; `number` is its place from the root down."""
-    name = relation.kind.value if isinstance(relation, PhysicalJoin) else type(relation).__name__.lower()
+    match relation:
+        case PhysicalJoin():
+            name = relation.kind.value
+        case GroupEnding():
+            name = "ending"
+        case _:
+            name = type(relation).__name__.lower()
     return f"{name}{number}"
 
 

@@ -17,7 +17,7 @@ from penstock.algebra.relations import (
     Unbounded,
     rewrite_relation,
 )
-from penstock.closing.join_inputs import is_table
+from penstock.closing.join_variables import is_table
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 
 

@@ -10,6 +10,7 @@ from penstock.closing.bounds import BoundKind
 from penstock.closing.chaining import goes
 from penstock.closing.closers.key import key_columns
 from penstock.closing.evidence import refused_by
+from penstock.closing.finite import count, tightened
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
 from penstock.closing.rules import AfterRows, ByCluster, ByKey, ByNo, ByOrder, Closer, InTime, K
 from penstock.effort import spend
@@ -41,11 +42,19 @@ def _awaited(inputs: JoinInputs, key: ByKey, rules: tuple[Closer, ...]) -> tuple
     held = {n for n in range(len(inputs)) if inputs.holds(n, key.variables)} - {key.target}
     spend(len(held) * len(rules))
     untold = tuple(n for n in sorted(held) if not any(_tells(inputs, rule, key.target, n) for rule in rules))
-    is_endless = isinstance(inputs.scans[key.target].spec, Unbounded)
-    grows = is_endless and not goes(inputs.variables, rules, key.target, len(inputs))
+    grows = _is_endless(inputs, key) and not goes(inputs.variables, rules, key.target, len(inputs))
     leaves = isinstance(inputs.scans[key.target].spec, Rows) and not inputs.spill
     stops = leaves or all(any(_stops(rule, n, key) for rule in rules) for n in untold)
     return untold if grows or stops else ()
+
+
+def _is_endless(inputs: JoinInputs, key: ByKey) -> bool:
+    """Whether rows of a key's input arrive without end: no window ends them, nor a filter on finitely many keys."""
+    scan = inputs.scans[key.target]
+    named = {column.name.lower(): column for column in scan.stream.schema}
+    kept = tightened({}, scan.where)
+    own = (named[name.lower()] for name in key_columns(inputs, key))
+    return isinstance(scan.spec, Unbounded) and any(count(column, kept) is None for column in own)
 
 
 def _late(inputs: JoinInputs, key: ByKey, rules: tuple[Closer, ...]) -> tuple[AfterRows, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from penstock.closing.bounds import BoundKind
-from penstock.closing.join_inputs import Closers, Found, JoinInputs, is_table
+from penstock.closing.join_inputs import Closers, Found, JoinInputs
+from penstock.closing.join_variables import is_table
 from penstock.closing.rules import Static
 
 

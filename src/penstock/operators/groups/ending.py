@@ -54,10 +54,9 @@ class Endings:
         #: How many groups were left when they were last looked through.
         self._left = memory.array("left", 1)
         #: By the ends that speak of values: those that do not come again, and since when.
+        ends: list[AfterPunctuation | AfterJoin] = [*_by_punctuations(node), *node.after_join]
         self._closed = {
-            end: Evidence(memory.scope("closed", number), row_width(len(end.keys)))
-            for number, end in enumerate((*node.all_closers(), *node.after_join))
-            if isinstance(end, AfterJoin) or (isinstance(end, AfterPunctuation) and end == end.told)
+            end: Evidence(memory.scope("closed", number), row_width(len(end.keys))) for number, end in enumerate(ends)
         }
         times = [end for end in node.all_closers() if isinstance(end, GroupInTime)]
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
@@ -238,7 +237,11 @@ def _rules_by_evidence(node: GroupEnding) -> dict[AfterPunctuation | AfterJoin, 
         if isinstance(rule, ByPunctuation) and isinstance(join, PhysicalJoin)
     ]
     return {
-        end: [number for number, scan in read if scan == node.evidence[end.evidence]]
-        for end in node.all_closers()
-        if isinstance(end, AfterPunctuation) and end == end.told
+        end: [number for number, scan in read if scan == node.evidence[end.evidence]] for end in _by_punctuations(node)
     }
+
+
+def _by_punctuations(node: GroupEnding) -> dict[AfterPunctuation, None]:
+    """The ends by punctuations as these arrive, each once. Closers wait for one of them, some for longer."""
+    found = (end for end in node.all_closers() if isinstance(end, AfterPunctuation) and end.reach == 0)
+    return dict.fromkeys(end.told for end in found)
