@@ -5,7 +5,6 @@ The random test leaves queries of these shapes out; `test_known.py` holds the le
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -41,8 +40,6 @@ _GROUPS = (
     StatefulOperator.SET_OPERATION,
     StatefulOperator.AGGREGATE_VALUES,
 )
-_JOINS = (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
-_BAND = re.compile(r"\b(\w+)\.ts (?:>=|<=|>|<|BETWEEN) (\w+)\.ts")
 
 
 def _leaning(verdict: Verdict, holders: tuple[StatefulOperator, ...], *words: str) -> Iterator[State]:
@@ -50,11 +47,6 @@ def _leaning(verdict: Verdict, holders: tuple[StatefulOperator, ...], *words: st
     for state in verdict.states:
         if state.holder in holders and all(any(word in lean for lean in state.leans_on) for word in words):
             yield state
-
-
-def _declaring(query: Growing, word: str) -> set[str]:
-    """The streams of which such a thing is declared."""
-    return {one.stream for one in query.chosen if one.text.startswith(word) and "LIFESPAN" not in one.text}
 
 
 def _null_is_punctuated(query: Growing, verdict: Verdict) -> bool:
