@@ -14,23 +14,14 @@ from penstock.closing.rules import ByDeclaration, ByPunctuation, ReferredRow
 
 
 def punctuations(inputs: JoinInputs, _: Found) -> Closers:
-    """One scheme per set of columns, and none whose columns include those of another: that one closes as much.
-
-    Punctuations of a second scheme would find gone what they are dropped with.
-    """
-    seen = [
-        (number, scheme, *read)
-        for number, scheme in schemes(inputs)
-        if scheme.lifespan is None and (read := punctuated(inputs, number, scheme)) is not None
-    ]
-    fewest = [(number, frozenset(variables)) for number, _, variables, _ in seen]
-    taken = set[tuple[int, frozenset[int]]]()
-    for number, scheme, variables, evidence in seen:
-        stops = inputs.text(number, scheme) if scheme.on_violation is OnViolation.ERROR else None
-        own = frozenset(variables)
-        is_needless = (number, own) in taken or any(other == number and some < own for other, some in fewest)
-        if stops is not None or not is_needless:
-            taken.add((number, own))
+    told = set[tuple[int, frozenset[int]]]()
+    for number, scheme in schemes(inputs):
+        if scheme.lifespan is None and (read := punctuated(inputs, number, scheme)) is not None:
+            variables, evidence = read
+            stops = inputs.text(number, scheme) if scheme.on_violation is OnViolation.ERROR else None
+            if (number, frozenset(variables)) in told and stops is None:
+                continue  # one scheme tells it; a second one's punctuations would find those they go with gone
+            told.add((number, frozenset(variables)))
             # With spill nothing that a k says is taken for certain.
             is_sure = scheme.when is not None and not inputs.spill
             referred = tuple(_referred(inputs, number, variables)) if is_sure else ()
