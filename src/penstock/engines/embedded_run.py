@@ -34,7 +34,7 @@ from penstock.plan.fragments import Plan
 from penstock.plan.sharing import sharing
 
 #: Rows that are pushed at least; the cost of a step does not pay for fewer.
-FEW_ROWS = 1 << 13
+FEW_ROWS = 1 << 15
 
 #: Rows that are pushed at most beyond the instant that other streams have closed: a part of the rows that are kept.
 STATE_SHARE = 8
