@@ -10,8 +10,8 @@ on how the rows were cut into batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,10 +23,12 @@ from penstock.algebra.relations import Schema, Stream
 from penstock.catalog import StreamDef
 from penstock.engines.exchange import RoutedBatch
 from penstock.engines.lateness import LAST_INSTANT, Progress, on_time
+from penstock.engines.pruning import Pruning, is_pruned, pruning_together
 from penstock.engines.routing import Router
 from penstock.errors import PenstockError
 from penstock.operators.filters.arrow_columns import ArrowColumns
-from penstock.operators.filters.clauses import split
+from penstock.operators.filters.bounds import Bounds, may_pass
+from penstock.operators.filters.clauses import split, tested_columns
 from penstock.operators.filters.columns import Columns
 from penstock.operators.filters.fused import FusedFilter
 from penstock.operators.scalars import compile_filter, compile_scalar
@@ -90,16 +92,36 @@ class Ingest:
 
         Whether a row is late is judged by `progress`, the stream's own unless another is given.
         """
-        arrays = [_column(batch, attribute.name, self.definition) for attribute in self._attributes]
-        columns = ArrowColumns(arrays, [attribute.type for attribute in self._attributes], self._dictionary)
-        lacking = [null for place in self._needed if (null := columns.nulls(place)) is not None]
-        nulls = np.logical_or.reduce(lacking) if lacking else None
+        if is_pruned(batch):
+            columns = self._columns(batch, self._needed)
+            ts = instants_of(columns.lasting(self._needed.index(self._time))[0], self.definition.unit)
+            return [], ts[self._on_time(ts, columns, range(len(self._needed)), progress)]
+        columns = self._columns(batch, range(len(self._attributes)))
         ts = instants_of(columns.lasting(self._time)[0], self.definition.unit)
-        kept = on_time(ts, nulls, progress or self.progress, self.definition.delay, self._horizon)
+        kept = self._on_time(ts, columns, self._needed, progress)
         if not kept.all():
             ts, columns = ts[kept], columns.filter(kept)
         arrived = _Arrived(ts, columns)
         return [reader.routed(arrived, self._dictionary) for reader in self._readers], ts
+
+    @property
+    def pruning(self) -> Pruning | None:
+        """Returns which rows need not be read whole; None if all have to be."""
+        parts = pruning_together(reader.pruning for reader in self._readers)
+        if parts is None:
+            return None
+        return replace(parts, always=frozenset(self._attributes[place].name for place in self._needed))
+
+    def _columns(self, batch: pa.RecordBatch, places: Sequence[int]) -> ArrowColumns:
+        some = [self._attributes[place] for place in places]
+        arrays = [_column(batch, attribute.name, self.definition) for attribute in some]
+        return ArrowColumns(arrays, [attribute.type for attribute in some], self._dictionary)
+
+    def _on_time(self, ts: Ints, columns: ArrowColumns, needed: Sequence[int], progress: Progress | None) -> Bools:
+        """Returns which rows are neither late nor bad; `needed` are the places of columns that are NOT NULL."""
+        lacking = [null for place in needed if (null := columns.nulls(place)) is not None]
+        nulls = np.logical_or.reduce(lacking) if lacking else None
+        return on_time(ts, nulls, progress or self.progress, self.definition.delay, self._horizon)
 
 
 def instants_of(counted: Ints, unit: TimeUnit) -> Ints:
@@ -202,6 +224,19 @@ class _Reader:
         deltas = Deltas(taken.ts[picked], np.ones(len(picked), np.int64), out[picked])
         return RoutedBatch(self._fragment.number, self._number, cells, deltas)
 
+    @property
+    def pruning(self) -> Pruning | None:
+        """Returns which rows it need not read; None if each is read or counted."""
+        if any(view.counts or not view.clauses for view in self._views):
+            return None
+        tested = {place for view in self._views for place in tested_columns(view.clauses)}
+
+        def may_read(bounds: Mapping[str, Bounds]) -> bool:
+            by_place = {place: bounds[self._all[place]] for place in tested if self._all[place] in bounds}
+            return any(may_pass(view.clauses, by_place) for view in self._views)
+
+        return Pruning(frozenset(), frozenset(self._all[place] for place in tested), may_read)
+
     def _taken(self, arrived: _Arrived, some: Ints | None) -> _Kept:
         """Encodes the columns that are kept, of some rows or, if it is None, of all."""
         if some is not None and len(some) == len(arrived.ts):
@@ -238,6 +273,7 @@ class _Reader:
 
     def compile(self, names: list[str]) -> None:
         """Compiles its expressions for rows of these columns."""
+        self._all = names
         raw = _raw_schema(self._scan.stream, names)
         self._kept_places = [place for place, name in enumerate(names) if name in self._kept]
         kept = tuple(raw[place] for place in self._kept_places)
@@ -258,6 +294,8 @@ class _View:
         assert isinstance(route.leaf, Scan)
         schema = _raw_schema(route.leaf.stream, names)
         self.passing = _filters(route.leaf.where, schema)
+        #: What rows pass at least that pass the filter.
+        self.clauses = split(route.leaf.where, schema)[0]
         self.counts = counts
         by = frozenset(counted_by(route.leaf))
         #: Whether it counts all rows of the stream, in every cell.
