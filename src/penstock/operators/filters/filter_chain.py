@@ -18,7 +18,6 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter_ns
-from typing import Protocol
 
 import numpy as np
 
@@ -64,10 +63,8 @@ class Outcome:
 Filter = Callable[[Columns, Ints | None, Dictionary], Outcome]
 
 
-class Tuner(Protocol):
-    """Is called between two chunks, and may give the chain another order."""
-
-    def __call__(self, chain: FilterChain) -> None: ...
+#: What is called between two chunks, and may give the chain another order.
+Between = Callable[["FilterChain"], None]
 
 
 class FilterChain:
@@ -125,7 +122,7 @@ class FilterChain:
                 self._sampler = Sampler(self._probability * wanted.share)
         self._wanted = wanted
 
-    def passing(self, columns: Columns, dictionary: Dictionary, between: Tuner | None = None) -> Bools:
+    def passing(self, columns: Columns, dictionary: Dictionary, between: Between | None = None) -> Bools:
         """Returns which rows pass all filters. `between` is called after each chunk."""
         passes = np.zeros(len(columns), np.bool_)
         start = 0
@@ -203,7 +200,7 @@ class FilterChain:
             case Ghosts.ALL:
                 return np.ones(len(dropped_at), np.bool_)
             case Ghosts.NEXT:
-                return dropped_at == position - 1
+                return np.equal(dropped_at, position - 1)
         return np.full(len(dropped_at), position == self._wanted.position)
 
     def _call(self, number: int, columns: Columns, rows: Ints | None, count: int, dictionary: Dictionary) -> Outcome:
