@@ -91,6 +91,8 @@ class FilterChain:
         self._at_once = AT_ONCE if probability > 0 else 0
         self._times: list[deque[float]] = [deque(maxlen=TIMED_CALLS) for _ in filters]
         self._spent = self._spent_on_ghosts = 0.0
+        #: Whether this chunk is profiled at once. That is rare, and no part of the budget: else nothing was left of it.
+        self._is_at_once = False
         self._begin()
 
     def _begin(self) -> None:
@@ -184,7 +186,8 @@ class FilterChain:
             living = int(np.count_nonzero(is_alive))
             spent = self._spent
             outcome = self._call(number, columns, rows, len(rows), dictionary)
-            self._spent_on_ghosts += (self._spent - spent) * (len(tested) - living) / len(rows)
+            if not self._is_at_once:
+                self._spent_on_ghosts += (self._spent - spent) * (len(tested) - living) / len(rows)
             true = _noted(outcome, number, rows, failed) if outcome.errors else outcome.true
             self._entered[position] += len(alive) + living
             alive, drops = alive[true[: len(alive)]], tested[~true[len(alive) :]]
@@ -216,6 +219,7 @@ class FilterChain:
     def _picked(self, count: int) -> Ints:
         """Returns the places of the rows of a chunk that are to be profiled."""
         regular = self._sampler.rows(count)
+        self._is_at_once = self._at_once > 0
         if self._at_once:
             some = min(self._at_once, count)
             self._at_once -= some
