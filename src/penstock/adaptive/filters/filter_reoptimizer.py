@@ -20,8 +20,7 @@ from penstock.synopsis.memory import Ints
 #: Orders whose costs differ by less are close.
 CLOSE = 0.02
 #: Profile tuples on which an order is settled: on 400 it costs about 1% more than the best, and on 1,000 half of that.
-#: So
-#: from there on rows are profiled less often; the drift test needs no profile.
+#: So from there on rows are profiled less often; the drift test needs no profile.
 SETTLED = 400
 SELDOM = 0.25
 #: Rows after which a recalled order has proved itself.
