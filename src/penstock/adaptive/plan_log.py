@@ -84,10 +84,12 @@ class PlanLog(Generic[StatisticsT, ChoiceT]):
             self._decisions[-1] = replace(latest, rows=at - latest.at)
 
     def recalled(self, is_like: Callable[[StatisticsT], bool]) -> Decision[StatisticsT, ChoiceT] | None:
-        """Returns the latest decision on statistics like those at hand, if all that are alike chose the same."""
-        alike = [decision for decision in self._decisions if is_like(decision.statistics)]
-        choices = {decision.choice for decision in alike}
-        return alike[-1] if len(choices) == 1 else None
+        """Returns the decision on statistics like those at hand that was used for the most rows.
+
+        At a drift no choice is made for the new statistics yet.
+        """
+        made = (decision for decision in self._decisions if decision.reason is not Reason.DRIFT)
+        return max((each for each in made if is_like(each.statistics)), key=lambda each: each.rows, default=None)
 
     def returns(self, choice: ChoiceT) -> int:
         """Returns how often a choice was taken among the late decisions without a drift: it would be thrashing."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.adaptive.filters.filter_tuner import FilterTuner
-from penstock.plan.adaptivity import Adaptive
+from penstock.adaptive.filters.random_orders import RandomTuner
+from penstock.plan.adaptivity import Adaptive, Strategy
 
 
 class Tuners:
@@ -16,10 +17,10 @@ class Tuners:
 
     def __init__(self, settings: Adaptive) -> None:
         self.settings = settings
-        self._tuners: dict[str, FilterTuner] = {}
+        self._tuners: dict[str, FilterTuner | RandomTuner] = {}
 
     def __iter__(self) -> Iterator[tuple[str, FilterTuner]]:
-        return iter(self._tuners.items())
+        return ((name, tuner) for name, tuner in self._tuners.items() if isinstance(tuner, FilterTuner))
 
     @property
     def probability(self) -> float:
@@ -29,11 +30,13 @@ class Tuners:
     def budget(self) -> float:
         return self.settings.profiling_budget
 
-    def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
+    def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
         """Returns the tuner of the filters of this name: the one that there is, if they are the same."""
         found = self._tuners.get(name)
         if found is None or found.filters != filters:
-            found = self._tuners[name] = FilterTuner(filters, self.settings)
+            is_random = self.settings.strategy == Strategy.RANDOM.value
+            found = RandomTuner(filters) if is_random else FilterTuner(filters, self.settings)
+            self._tuners[name] = found
         return found
 
     def within(self, place: str) -> TunersWithin:
@@ -55,7 +58,7 @@ class TunersWithin:
     def budget(self) -> float:
         return self._tuners.budget
 
-    def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
+    def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
         return self._tuners.tuner(f"{self._place} {name}", filters)
 
 

@@ -28,6 +28,8 @@ class Strategy(Enum):
     SWEEP = "sweep"
     INDEPENDENT = "independent"
     LOCAL_SWAPS = "local-swaps"
+    #: Another order after every chunk, for tests that no result depends on it.
+    RANDOM = "random"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
