@@ -105,7 +105,14 @@ class EmbeddedEngine:
         self._arrivals: list[Ints] = []
         self._exchanges = exchanges(self.plan, sharing)
         self.streams = {
-            definition.name: Ingest(definition, self.plan, self._dictionary, self._horizon, sharing)
+            definition.name: Ingest(
+                definition,
+                self.plan,
+                self._dictionary,
+                self._horizon,
+                sharing,
+                None if self.tuners is None else self.tuners.within(definition.name),
+            )
             for definition in read_by([self.plan], catalog)[0]
         }
         self._ended: set[str] = set()

@@ -24,6 +24,7 @@ from penstock.engines.exchange import RoutedBatch
 from penstock.engines.files import FORMATS
 from penstock.engines.ingest import Ingest
 from penstock.engines.lateness import Progress
+from penstock.engines.pruning import Pruning
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.packing import Segment, close_packet, instants_packet, marker_packet, rows_packets
@@ -109,17 +110,17 @@ class _PackFiles:
         task = SourceTask(self.work, self.stream)
         for batch in batches:
             for name in batch.column(0).to_pylist():
-                for rows in self._read(name, task.names):
+                for rows in self._read(name, task):
                     task.take(Segment(self.stream.name, name, 0), rows)
                     yield from _as_batches(self.work, task.packets())
         yield from _as_batches(self.work, task.ended())
 
-    def _read(self, name: str, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def _read(self, name: str, task: SourceTask) -> Iterator[pa.RecordBatch]:
         path = local_path(name)
         assert path is not None
         declared = [attribute for attribute in self.stream.attributes if not attribute.virtual]
-        wanted = [attribute for attribute in declared if attribute.name in names]
-        return FORMATS[self.format].read(path, declared, wanted, self.options)
+        wanted = [attribute for attribute in declared if attribute.name in task.names]
+        return FORMATS[self.format].batches(path, declared, wanted, self.options, task.pruning)
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,11 @@ class SourceTask:
     def names(self) -> list[str]:
         """Returns the columns that the plan reads."""
         return self._ingest.names
+
+    @property
+    def pruning(self) -> Pruning | None:
+        """Returns which rows the plan need not read."""
+        return self._ingest.pruning
 
     def has_seen(self, segment: Segment) -> bool:
         return segment in self._progress
