@@ -21,6 +21,7 @@ from penstock.effort import limited
 from penstock.errors import Origin, PenstockError
 from penstock.functions import declare, user_function
 from penstock.plan.adaptivity import FULL, Adaptive
+from penstock.plan.decisions import FilterDecision, latest_decisions
 from penstock.plan.explain import fragments_text
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
@@ -302,6 +303,10 @@ class Query:
         refuse_unsafe(verdict)
         for warning in verdict.warnings:
             warnings.warn(warning, UnusedProof, stacklevel=3)
+
+    def decisions(self) -> list[FilterDecision]:
+        """Returns the decisions on orders of the last run: each with its statistics, and what it earned."""
+        return latest_decisions(self.metrics())
 
     def metrics(self) -> list[dict[str, Any]]:
         """Returns what each operator did in each step of the query started on Spark, or of the last run here."""

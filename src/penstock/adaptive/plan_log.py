@@ -61,6 +61,8 @@ class PlanLog(Generic[StatisticsT, ChoiceT]):
 
     def __init__(self, capacity: int) -> None:
         self._decisions: deque[Decision[StatisticsT, ChoiceT]] = deque(maxlen=capacity)
+        #: Decisions since the start, of which the ring has the latest.
+        self.added = 0
 
     def __len__(self) -> int:
         return len(self._decisions)
@@ -76,6 +78,7 @@ class PlanLog(Generic[StatisticsT, ChoiceT]):
         """Adds a decision, with which the use of the latest one ends."""
         self.used_until(decision.at)
         self._decisions.append(decision)
+        self.added += 1
 
     def used_until(self, at: int) -> None:
         """Counts the rows for which the latest decision is used."""

@@ -217,7 +217,7 @@ class EmbeddedEngine:
     def _source_metrics(self, made: Callable[..., OperatorMetrics], name: str, now: Progress) -> OperatorMetrics:
         before = self._metrics_until_now[name]
         self._metrics_until_now[name] = replace(now)
-        return source_metrics(made, name, now, before)
+        return source_metrics(made, name, now, before, [each for _, each in self.streams[name].filters])
 
     @property
     def schema(self) -> pa.Schema:
