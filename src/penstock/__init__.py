@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.algebra.printing import plan_text
     from penstock.errors import DoubtfulUnit, PenstockError, SqlError, SqlErrors
+    from penstock.functions import function
+    from penstock.plan.adaptivity import Adaptive
     from penstock.plan.forgetting import Forgetting
     from penstock.register import UnsafeQuery, UnusedProof, Verdict
     from penstock.session import Session
@@ -31,6 +33,7 @@ __version__ = "0.1.0"
 
 #: Where each name comes from. Spark's workers import a part of the package, and should not wait for all of it.
 _HOME = {
+    "Adaptive": "penstock.plan.adaptivity",
     "DoubtfulUnit": "penstock.errors",
     "Forgetting": "penstock.plan.forgetting",
     "PenstockError": "penstock.errors",
@@ -45,10 +48,12 @@ _HOME = {
     "check": "penstock.verdicts",
     "check_sql": "penstock.verdicts",
     "format_text": "penstock.sql.formatting",
+    "function": "penstock.functions",
     "plan_text": "penstock.algebra.printing",
 }
 
 __all__ = [
+    "Adaptive",
     "DoubtfulUnit",
     "Forgetting",
     "PenstockError",
@@ -64,6 +69,7 @@ __all__ = [
     "check",
     "check_sql",
     "format_text",
+    "function",
     "plan_text",
 ]
 

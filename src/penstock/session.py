@@ -7,7 +7,7 @@ Arrow table or its batches, a pandas frame. Data libraries are loaded when they 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +19,9 @@ from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.effort import limited
 from penstock.errors import Origin, PenstockError
+from penstock.functions import declare, user_function
+from penstock.plan.adaptivity import FULL, Adaptive
+from penstock.plan.decisions import FilterDecision, latest_decisions
 from penstock.plan.explain import fragments_text
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
@@ -84,6 +87,42 @@ class Session:
         data = _readable(name, data)
         elements = [*_columns(data), *_each(constraints)]
         self._declare(f"CREATE OR REPLACE TABLE {_quoted(name)} ({', '.join(elements)})", name, data)
+
+    def function(
+        self,
+        name: str | Callable[..., Any],
+        f: Callable[..., Any] | None = None,
+        *,
+        arguments: Iterable[str] | None = None,
+        returns: str | None = None,
+        vectorized: bool = False,
+        deterministic: bool = True,
+        null: str = "call",
+        on_error: str = "fail",
+    ) -> None:
+        """Registers a Python function for the statements that are bound from now on.
+
+        It takes a name, the function, and types as SQL writes them. One that is decorated with `penstock.function` is
+        given alone. A function of the same name and as many arguments takes the place of the one before.
+        """
+        if not isinstance(name, str):
+            if f is not None or arguments is not None or returns is not None:
+                raise PenstockError("a decorated function has its declaration", "give it alone, or the name first")
+            self.catalog = self.catalog.calling(user_function(name))
+            return
+        if f is None or arguments is None or returns is None:
+            usage = f"write session.function({name!r}, f, arguments=[...], returns=...)"
+            raise PenstockError(f"{name} needs code, types of arguments and a type of results", usage)
+        declaration = declare(
+            name,
+            arguments=arguments,
+            returns=returns,
+            vectorized=vectorized,
+            deterministic=deterministic,
+            null=null,
+            on_error=on_error,
+        )
+        self.catalog = self.catalog.calling(declaration.of(f))
 
     def query(self, text: str, *, effort: int | None = None) -> Query:
         """Returns the query of that name, or binds the text; each answer about it may take `effort` steps of work."""
@@ -178,7 +217,14 @@ class Query:
             planned = None if cells is None else plan(query, cells, self._session.catalog)
         return plan_text(query) if planned is None else f"{plan_text(query)}\n\n{fragments_text(planned)}"
 
-    def run(self, *, cells: int = 1, horizon: int | None = None, forgetting: Forgetting = EAGER) -> Iterator[Any]:
+    def run(
+        self,
+        *,
+        cells: int = 1,
+        horizon: int | None = None,
+        forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
+    ) -> Iterator[Any]:
         """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""
         from penstock.engines.embedded_run import open_run  # noqa: PLC0415
 
@@ -187,7 +233,13 @@ class Query:
         handed = {name: _collected(name, data) for name, data in self._session.data.items()}
         with limited(self._effort):
             running = open_run(
-                [self.bound], self._session.catalog, handed, cells=cells, horizon=horizon, forgetting=forgetting
+                [self.bound],
+                self._session.catalog,
+                handed,
+                cells=cells,
+                horizon=horizon,
+                forgetting=forgetting,
+                adaptive=adaptive,
             )
         for result in running.results():
             assert result is not None
@@ -208,7 +260,7 @@ class Query:
 
         self._admit()
         cells = cells or self._session.spark.sparkContext.defaultParallelism
-        planned, streams, tables = self._frames(cells, EAGER)
+        planned, streams, tables = self._frames(cells, EAGER, FULL)
         return build(self.bound, self._session.catalog, streams, tables, cells, planned=planned)
 
     def start(
@@ -220,6 +272,7 @@ class Query:
         until_done: bool = False,
         horizon: int | None = None,
         forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
     ) -> Any:
         """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query."""
         from penstock.engines.spark.query import start  # noqa: PLC0415
@@ -227,7 +280,7 @@ class Query:
         self._admit()
         spark = self._session.spark
         cells = cells or spark.sparkContext.defaultParallelism
-        planned, streams, tables = self._frames(cells, forgetting)
+        planned, streams, tables = self._frames(cells, forgetting, adaptive)
         self._started = start(
             self.bound,
             self._session.catalog,
@@ -251,20 +304,26 @@ class Query:
         for warning in verdict.warnings:
             warnings.warn(warning, UnusedProof, stacklevel=3)
 
+    def decisions(self) -> list[FilterDecision]:
+        """Returns the decisions on orders of the last run: each with its statistics, and what it earned."""
+        return latest_decisions(self.metrics())
+
     def metrics(self) -> list[dict[str, Any]]:
         """Returns what each operator did in each step of the query started on Spark, or of the last run here."""
         if self._started is not None:
             return [metric.as_json() for metric in self._started.metrics()]
         return self._metrics
 
-    def _frames(self, cells: int, forgetting: Forgetting) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
+    def _frames(
+        self, cells: int, forgetting: Forgetting, adaptive: Adaptive
+    ) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
         """Returns the plan, and the DataFrames of the streams and of the tables that the plan reads."""
         from penstock.engines.planning import plan_of  # noqa: PLC0415
         from penstock.engines.spark.declared import frames_of  # noqa: PLC0415
 
         catalog = self._session.catalog
         with limited(self._effort):
-            planned = plan_of(self.bound, catalog, cells, forgetting)
+            planned = plan_of(self.bound, catalog, cells, forgetting, adaptive)
         return planned, *frames_of(planned, catalog, self._session.spark, self._session.data)
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from penstock.algebra.relations import Query
 from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.outputs import refuse_names
 from penstock.cli.progress import Counts, ProgressLine
-from penstock.cli.run import forgetting
+from penstock.cli.run import adaptive, forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, stopping, terminable
 from penstock.engines.java import find_java
 from penstock.engines.planning import plan_of
@@ -23,6 +23,7 @@ from penstock.engines.scratch import scratch_prefix
 from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.declared import frames_of
+from penstock.engines.spark.lost_java import silent_about_lost_java
 from penstock.engines.spark.query import RunningQuery, start
 from penstock.engines.spark.reports import SparkDied
 from penstock.engines.spark.session import spark_session, stderr_to
@@ -53,6 +54,7 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
         _refuse_other_results(output, args.checkpoint)
     progress = ProgressLine(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
     with ExitStack() as stack:
+        stack.enter_context(nullcontext() if args.debug else silent_about_lost_java())
         metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
         temporary = tempfile.TemporaryDirectory(prefix=scratch_prefix(), ignore_cleanup_errors=True)
         scratch = Path(stack.enter_context(temporary))
@@ -94,7 +96,7 @@ def _start(
     with nullcontext() if args.debug else stderr_to(scratch / "spark.log"):
         spark = spark_session(args.master, time_zone=args.time_zone)
     cells = args.cells or spark.sparkContext.defaultParallelism
-    planned = plan_of(query, script.catalog, cells, forgetting(args))
+    planned = plan_of(query, script.catalog, cells, forgetting(args), adaptive(args))
     streams, tables = frames_of(planned, script.catalog, spark)
     folder = str(scratch / f"{query.name}.parquet") if output == "-" else output
     checkpoint = str(Path(args.checkpoint) / query.name if args.checkpoint else scratch / f"{query.name}.checkpoint")

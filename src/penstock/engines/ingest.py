@@ -10,7 +10,7 @@ on how the rows were cut into batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,8 +30,8 @@ from penstock.operators.filters.arrow_columns import ArrowColumns
 from penstock.operators.filters.bounds import Bounds, may_pass
 from penstock.operators.filters.clauses import split, tested_columns
 from penstock.operators.filters.columns import Columns
-from penstock.operators.filters.fused import FusedFilter
-from penstock.operators.scalars import compile_filter, compile_scalar
+from penstock.operators.filters.filters import Filters, Tuning
+from penstock.operators.scalars import compile_scalar
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.inputs import MOST_VIEWS, Input, counted_by, inputs
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
@@ -43,7 +43,7 @@ from penstock.types import TimeUnit
 
 
 class Ingest:
-    """Reads one declared stream for all inputs of a plan that take its rows."""
+    """Reads one declared stream for all inputs of a plan that take its rows. `tuning` orders its filters."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class Ingest:
         dictionary: Dictionary,
         horizon: int | None = None,
         sharing: Sharing = NOTHING_SHARED,
+        tuning: Tuning | None = None,
     ) -> None:
         if horizon is not None and horizon > LAST_INSTANT:
             message = f"the horizon {horizon} is beyond the last instant, {LAST_INSTANT}"
@@ -74,12 +75,17 @@ class Ingest:
         #: The columns without which a row is bad, by their places.
         self._needed = [place for place, a in enumerate(self._attributes) if a.name.lower() in needed]
         for reader in self._readers:
-            reader.compile(self.names)
+            reader.compile(self.names, tuning)
 
     @property
     def names(self) -> list[str]:
         """Returns the columns that the plan reads."""
         return [attribute.name for attribute in self._attributes]
+
+    @property
+    def filters(self) -> list[tuple[str, Filters]]:
+        """Returns the filters of all that read it, each with the occurrence that it is of."""
+        return [each for reader in self._readers for each in reader.filters]
 
     def times(self, batch: pa.RecordBatch) -> Ints:
         """Returns the instants of a batch's rows; where there is none, some other number."""
@@ -195,7 +201,7 @@ class _Reader:
         read = np.flatnonzero(bits)
         taken = self._taken(arrived, read)
         bits = bits[read]
-        out = self._columns(taken, dictionary)
+        out = self._columns(taken, dictionary, bits)
         if all(view.router.is_trivial for view in self._views):
             return self._batch(taken.ts, out, bits, np.zeros(len(bits), np.int64))
         picked, cells, bits = self._cells(taken, bits, dictionary)
@@ -233,9 +239,13 @@ class _Reader:
         encoded = [arrived.columns.lasting(place, some) for place in self._kept_places]
         return _Kept(arrived.ts if some is None else arrived.ts[some], encoded)
 
-    def _columns(self, taken: _Kept, dictionary: Dictionary) -> list[tuple[Ints, Nulls]]:
+    def _columns(self, taken: _Kept, dictionary: Dictionary, bits: Ints | None = None) -> list[tuple[Ints, Nulls]]:
+        """Returns the columns of the rows. No user function is called for views that do not read a row."""
         return [
-            taken.columns[place] if isinstance(place, int) else place(taken.rows, dictionary) for place in self._places
+            taken.columns[place]
+            if isinstance(place, int)
+            else place(taken.rows, dictionary, None if bits is None else bits & views != 0)
+            for place, views in zip(self._places, self._views_of_place, strict=True)
         ]
 
     def _batch(self, ts: Ints, some: list[tuple[Ints, Nulls]], bits: Ints, cells: Ints) -> RoutedBatch:
@@ -260,8 +270,13 @@ class _Reader:
         rows, cells = np.nonzero(found)
         return rows, cells, found[rows, cells]
 
-    def compile(self, names: list[str]) -> None:
-        """Compiles its expressions for rows of these columns."""
+    @property
+    def filters(self) -> list[tuple[str, Filters]]:
+        """Returns the filters of its views, each with the occurrence that it reads."""
+        return [(view.occurrence, view.filters) for view in self._views if view.filters is not None]
+
+    def compile(self, names: list[str], tuning: Tuning | None) -> None:
+        """Compiles its expressions for rows of these columns. `tuning` orders filters as rows come."""
         self._all = names
         raw = _raw_schema(self._scan.stream, names)
         self._kept_places = [place for place, name in enumerate(names) if name in self._kept]
@@ -270,7 +285,14 @@ class _Reader:
             kept.index(output.expr) if isinstance(output.expr, Column) else compile_scalar(output.expr, kept)
             for output in self._scan.outputs
         ]
-        self._views = [_View(self._fragment, view.route, names, kept, view.counts) for view in self._input.views]
+        #: By column, the bits of the views that read it.
+        self._views_of_place = [
+            sum(1 << number for number, view in enumerate(self._input.views) if output.column in view.columns)
+            for output in self._scan.outputs
+        ]
+        self._views = [
+            _View(self._fragment, view.route, names, kept, view.counts, tuning) for view in self._input.views
+        ]
         needs = ((1 << n) | (not view.counts_all) << MOST_VIEWS + n for n, view in enumerate(self._views))
         #: The bits of rows whose values somebody reads, if only those of their partition.
         self._valued = sum(needs)
@@ -279,41 +301,39 @@ class _Reader:
 class _View:
     """Decides which rows a view reads, and in which cells."""
 
-    def __init__(self, fragment: Fragment, route: Route, names: list[str], kept: Schema, counts: bool) -> None:
+    def __init__(
+        self,
+        fragment: Fragment,
+        route: Route,
+        names: list[str],
+        kept: Schema,
+        counts: bool,
+        tuning: Tuning | None,
+    ) -> None:
         assert isinstance(route.leaf, Scan)
         schema = _raw_schema(route.leaf.stream, names)
-        self.passing = _filters(route.leaf.where, schema)
+        where, self.occurrence = route.leaf.where, route.leaf.stream.occurrence
+        #: What rows have to pass; None if all are read.
+        self.filters = Filters(where, schema, tuning, f"{fragment.number}.{self.occurrence}") if where else None
         #: What rows pass at least that pass the filter.
-        self.clauses = split(route.leaf.where, schema)[0]
+        self.clauses = split(where, schema)[0]
         self.counts = counts
         by = frozenset(counted_by(route.leaf))
         #: Whether it counts all rows of the stream, in every cell.
         self.counts_all = self.counts and not by
         # A predicate on the partition's columns takes all rows of a partition or none, which then need not count.
-        self.counting = _filters([p for p in route.leaf.where if columns(p) and columns(p) <= by], schema)
+        whole = [predicate for predicate in where if columns(predicate) and columns(predicate) <= by]
+        self._partitions = Filters(whole, schema) if whole else None
         own = _raw_schema(route.leaf.stream, [column.name for column in kept])
         self.router = Router(fragment, route, own)
 
+    def passing(self, columns: Columns, dictionary: Dictionary) -> Bools | None:
+        """Returns which rows it reads; None means all."""
+        return None if self.filters is None else self.filters.passing(columns, dictionary)
 
-#: What tells which rows pass; None: all.
-_Passing = Callable[[Columns, Dictionary], Bools | None]
-
-
-def _filters(exprs: Sequence[Expr], schema: Schema) -> _Passing:
-    """Cheap conjuncts are evaluated on all rows at once, and others on rows that pass these."""
-    if not exprs:
-        return lambda columns, dictionary: None
-    clauses, others = split(exprs, schema)
-    fused, dear = FusedFilter(clauses, schema), compile_filter(others, schema)
-
-    def passing(columns: Columns, dictionary: Dictionary) -> Bools:
-        found = fused.passing(columns, dictionary)
-        if others:
-            some = np.flatnonzero(found)
-            found[some] = dear(columns, dictionary, some)
-        return found
-
-    return passing
+    def counting(self, columns: Columns, dictionary: Dictionary) -> Bools | None:
+        """Returns which rows it counts; None means all."""
+        return None if self._partitions is None else self._partitions.passing(columns, dictionary)
 
 
 def _word(passing: Bools | None) -> Ints | int:
