@@ -27,10 +27,6 @@ Mask = NDArray[np.bool_]
 _OURS = str(Path(__file__).parents[2])
 
 
-class FunctionFailed(PenstockError):
-    """A user function raised an exception, or gave something that is not of its declared type."""
-
-
 class Misfit(Exception):
     """A value that has no Python form, or a result that is not of the declared type: the message says how."""
 
@@ -43,15 +39,15 @@ class Failure:
     arguments: tuple[Any, ...]
     cause: BaseException
 
-    def error(self) -> FunctionFailed:
+    def error(self) -> PenstockError:
         shown = ", ".join(shortened(repr(argument), most=60) for argument in self.arguments)
         called = f"{self.function.name}({shown})"
         if isinstance(self.cause, Misfit):
-            return FunctionFailed(f"{called} {self.cause}", f"it is declared {_declared(self.function)}")
+            return PenstockError(f"{called} {self.cause}", f"it is declared {_declared(self.function)}")
         said = shortened(str(self.cause), most=300)
         what = f"{type(self.cause).__name__}: {said}" if said else type(self.cause).__name__
         message = "\n".join([f"{called} raised {what}", *_user_frames(self.cause)])
-        return FunctionFailed(message, "catch it in the function, or declare on_error='null' to get NULL instead")
+        return PenstockError(message, "catch it in the function, or declare on_error='null' to get NULL instead")
 
 
 def _declared(function: UserFunction) -> str:
