@@ -72,6 +72,8 @@ def test_a_join_on_a_function_of_a_file_and_a_restart_with_another(spark: SparkS
     expected = rows(session_of(None, tmp_path, FUNCTIONS).query(JOIN).to_arrow())
     assert [row[2:] for row in expected] == [(1, 2, 7), (5, 4, None)]
     assert rows(spark.read.parquet(out).toArrow()) == expected
+    errors = [(line["operator"], line["function_errors"]) for line in query.metrics() if line["function_errors"]]
+    assert sorted(errors) == [("project0", 1), ("source", 1)]
 
     changed = session_of(spark, tmp_path, FUNCTIONS.replace("LIMIT = 1", "LIMIT = 2")).query(JOIN)
     with pytest.raises(PenstockError, match="functions, horizon or number of cells changed since the checkpoint"):

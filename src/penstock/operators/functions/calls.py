@@ -141,7 +141,7 @@ def _note(batch: Batch, function: UserFunction, rows: Ints, answers: Answers) ->
     nulled = function.on_error is OnError.NULL
     tolerated = np.array([nulled and not isinstance(failure.cause, Misfit) for failure in answers.failures])
     fails = (numbers >= 0) & ~tolerated[numbers]
-    batch.calls.nulled += int(np.count_nonzero((numbers >= 0) & tolerated[numbers]))
+    batch.calls.tally.count += int(np.count_nonzero((numbers >= 0) & tolerated[numbers]))
     if fails.any():
         batch.calls.note(rows[fails], numbers[fails], answers.failures)
 

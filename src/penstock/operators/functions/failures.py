@@ -93,17 +93,26 @@ def no_failures(rows: int) -> Failures:
     return Failures(np.full(rows, -1, np.int64), ())
 
 
+class Tally:
+    """Counts the rows on which a function failed that is NULL then."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
 class Calls:
     """The calls of user functions while an expression is computed on a batch: on which rows, and what came of them."""
 
-    __slots__ = ("_failures", "_live", "_rows", "nulled")
+    __slots__ = ("_failures", "_live", "_rows", "tally")
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
         self._live: Mask | None = None
         self._failures: Failures | None = None
-        #: On how many rows a function failed that is NULL then.
-        self.nulled = 0
+        #: Where rows are counted on which a function failed that is NULL then.
+        self.tally = Tally()
 
     def wanted(self) -> Mask:
         """The rows on which functions are called: none that failed already."""
