@@ -9,11 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import penstock
 from penstock import PenstockError
 from penstock.functions.files import catalog_of_files
+from tests.engines.comparing import bound, expected
+from tests.engines.spark.running import on_spark
+from tests.generators import Case, Features, cases
 
 FUNCTIONS = """
 import penstock
@@ -94,6 +99,21 @@ def test_an_error_in_a_worker_is_told_as_it_is_in_this_process(spark: SparkSessi
         session_of(None, tmp_path, FUNCTIONS).query(text).to_arrow()
     assert str(on_spark.value) == str(embedded.value)
     assert str(embedded.value).startswith("inverse(0) raised ZeroDivisionError")
+
+
+@pytest.mark.slow
+def test_random_queries_give_what_the_reference_says(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    @seed(20)
+    @settings(max_examples=8, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(cases(Features(user_functions=True, functions=False, casts=False)), st.integers(1, 3))
+    def check(case: Case, cells: int) -> None:
+        query, catalog = bound(case)
+        folder = tmp_path_factory.mktemp("case")
+        assert on_spark(spark, case, query, catalog, folder, cells=cells) == expected(case, query, catalog), case
+
+    check()
 
 
 def test_what_cannot_be_pickled_is_refused_before_the_query_starts(spark: SparkSession, tmp_path: Path) -> None:
