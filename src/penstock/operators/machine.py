@@ -17,6 +17,7 @@ from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.operators.blocks import Blocks, whole_instants
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
+from penstock.operators.filters.pipelined import PipelinedFiltersOperator
 from penstock.operators.gauges import Gauge
 from penstock.operators.inputs import InputManager
 from penstock.operators.joins.mjoin import JoinCore
@@ -110,6 +111,11 @@ class Machine:
     def joins(self) -> Sequence[JoinCore]:
         """Its joins, whose probe paths may be replaced between two steps."""
         return self._builder.joins
+
+    @property
+    def filters(self) -> Sequence[PipelinedFiltersOperator]:
+        """Its filters, whose order may be replaced between two steps."""
+        return self._builder.filters
 
     def sync(self) -> None:
         """Makes sure of what it has put on disk in the last step, before its state counts."""
