@@ -31,6 +31,7 @@ from penstock.algebra.expressions import (
     conjunction,
 )
 from penstock.algebra.relations import Schema
+from penstock.operators.filters.columns import Columns, RowColumns
 from penstock.operators.scalars import casts, logic, numbers, strings, times
 from penstock.operators.scalars.vectors import Batch, Evaluate, VectorRule, constant
 from penstock.synopsis.codes import Nulls
@@ -40,6 +41,7 @@ from penstock.types import Type
 
 Scalar = Callable[[Ints, Dictionary], tuple[Ints, Nulls]]
 Predicate = Callable[[Ints, Dictionary], NDArray[np.bool_]]
+Filter = Callable[[Columns, Dictionary, Ints | None], NDArray[np.bool_]]
 
 
 def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
@@ -50,7 +52,7 @@ def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
     evaluate = _compile(expr, schema)
 
     def scalar(rows: Ints, dictionary: Dictionary) -> tuple[Ints, Nulls]:
-        batch = Batch(rows, len(schema), dictionary)
+        batch = Batch(RowColumns(rows, len(schema)), dictionary)
         with np.errstate(all="ignore"):
             return batch.codes(evaluate(batch), expr.type)
 
@@ -59,15 +61,21 @@ def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
 
 def compile_predicate(exprs: Sequence[Expr], schema: Schema) -> Predicate:
     """What tells, for rows of a schema, where all of some predicates are true: neither false nor NULL."""
+    holds = compile_filter(exprs, schema)
+    return lambda rows, dictionary: holds(RowColumns(rows, len(schema)), dictionary, None)
+
+
+def compile_filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
+    """What tells, for all rows of columns or for some by number, where all of some predicates are true."""
     evaluate = _compile(conjunction(tuple(exprs)), schema)
 
-    def predicate(rows: Ints, dictionary: Dictionary) -> NDArray[np.bool_]:
-        batch = Batch(rows, len(schema), dictionary)
+    def holds(columns: Columns, dictionary: Dictionary, some: Ints | None) -> NDArray[np.bool_]:
+        batch = Batch(columns, dictionary, some)
         with np.errstate(all="ignore"):
             true = logic.is_true(evaluate(batch))
-        return true if len(true) == len(rows) else np.repeat(true, len(rows))
+        return true if len(true) == len(batch) else np.repeat(true, len(batch))
 
-    return predicate
+    return holds
 
 
 def _compile(expr: Expr, schema: Schema) -> Evaluate:

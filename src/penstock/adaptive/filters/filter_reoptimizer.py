@@ -1,0 +1,107 @@
+"""The Re-optimizer of filters: asks the plan log where something drifted, and else a strategy, and writes the log.
+
+A choice that returns shortly after it was left has to be better by more than one that is new, so that no two orders
+take turns (7.1); and of two orders that cost about the same the one is kept whose cost varies less from row to row
+(7.2).
+"""
+
+from __future__ import annotations
+
+from penstock.adaptive.filters.drift import differ
+from penstock.adaptive.filters.filter_profiler import FilterProfiler, Observed
+from penstock.adaptive.filters.statistics import FilterChoice, FilterStatistics, OrderingStrategy
+from penstock.adaptive.plan_log import Decision, PlanLog, Reason
+from penstock.operators.filters.filter_chain import AT_ONCE
+from penstock.operators.filters.profile import FilterOrder, Ghosts, ProfileRequest
+from penstock.synopsis.memory import Ints
+
+#: Orders whose costs differ by less are close.
+CLOSE = 0.02
+#: Decisions that changed nothing, on a full window, after which rows are profiled less often, and how often then.
+UNCHANGED = 64
+SELDOM = 0.25
+#: Rows after which a recalled order has proved itself.
+PROVED = 1 << 14
+
+FilterLog = PlanLog[FilterStatistics, FilterOrder]
+
+
+class FilterReoptimizer:
+    """Chooses orders by a strategy, and logs them."""
+
+    def __init__(self, strategy: OrderingStrategy, profiler: FilterProfiler, log: FilterLog, alpha: float) -> None:
+        self._strategy, self._profiler, self.log, self._alpha = strategy, profiler, log, alpha
+        self._unchanged = 0
+
+    def choose(self, observed: Observed) -> FilterChoice | None:
+        """Returns what is to be used from now on; None leaves it as it is."""
+        statistics = observed.statistics
+        if observed.drift is not None:
+            self._unchanged = 0
+            return self._recalled(observed, *observed.drift) or self._profiled_anew(observed)
+        choice = self._strategy.choose(statistics)
+        if choice is None or (choice.order != statistics.order and not self._is_accepted(choice.order, statistics)):
+            return self._less_often(statistics)
+        self._unchanged = 0
+        if choice.order != statistics.order:
+            self._log(observed.at, Reason.VIOLATION if len(self.log) else Reason.START, choice.order, statistics)
+            self._profiler.begin(None if choice.forgets else statistics.window)
+        elif choice.forgets:
+            self._profiler.begin()
+        return choice
+
+    def _profiled_anew(self, observed: Observed) -> FilterChoice:
+        """Forgets the window, and profiles the next rows at once."""
+        statistics = observed.statistics
+        self._profiler.begin()
+        self._strategy.drifted()
+        wanted = self._strategy.wanted(statistics.order)
+        at_once = ProfileRequest(AT_ONCE, wanted.share, wanted.ghosts, wanted.position)
+        self._log(observed.at, Reason.DRIFT, statistics.order, self._known(statistics))
+        return FilterChoice(statistics.order, at_once)
+
+    def _recalled(self, observed: Observed, entered: Ints, passed: Ints) -> FilterChoice | None:
+        """Returns the order of late statistics under which just these rows pass the current one (7.1)."""
+        latest, order = self.log.latest, observed.statistics.order
+        if latest is not None and latest.reason is Reason.RECALLED and observed.at - latest.at < PROVED:
+            return None
+
+        def is_like(late: FilterStatistics) -> bool:
+            window = late.window
+            return window.rows >= AT_ONCE and not differ(entered, passed, window.entered(order))
+
+        if self._strategy.wanted(order).ghosts is not Ghosts.ALL:
+            return None
+        found = self.log.recalled(is_like)
+        if found is None:
+            return None
+        self._profiler.begin(found.statistics.window)
+        self._strategy.drifted()
+        self._log(observed.at, Reason.RECALLED, found.choice, self._known(observed.statistics))
+        return FilterChoice(found.choice, self._strategy.wanted(found.choice))
+
+    def _is_accepted(self, order: FilterOrder, statistics: FilterStatistics) -> bool:
+        if self._strategy.wanted(order).ghosts is not Ghosts.ALL:
+            return True
+        window, costs = statistics.window, statistics.costs
+        new, old = window.cost(order, costs), window.cost(statistics.order, costs)
+        if new > old * self._alpha ** self.log.returns(order):
+            return False
+        return new < (1 - CLOSE) * old or window.variance(order, costs) <= window.variance(statistics.order, costs)
+
+    def _less_often(self, statistics: FilterStatistics) -> FilterChoice | None:
+        """Returns a wish for fewer profile tuples when they have changed nothing for long."""
+        window, wanted = statistics.window, self._strategy.wanted(statistics.order)
+        if window.rows == window.capacity:
+            self._unchanged += 1
+        if self._unchanged != UNCHANGED:
+            return None
+        seldom = ProfileRequest(0, wanted.share * SELDOM, wanted.ghosts, wanted.position)
+        return FilterChoice(statistics.order, seldom)
+
+    def _known(self, statistics: FilterStatistics) -> FilterStatistics:
+        """Returns what is known from now on: the window that has just begun, which fills as rows come."""
+        return FilterStatistics(statistics.order, self._profiler.window, statistics.costs)
+
+    def _log(self, at: int, reason: Reason, order: FilterOrder, statistics: FilterStatistics) -> None:
+        self.log.add(Decision(at, reason, order, FilterStatistics(order, statistics.window, statistics.costs)))
