@@ -13,6 +13,7 @@ from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.operators.filters.profile import Ghosts, OrderedFilters, ProfileRequest
 from penstock.plan.fragments import Plan, plan
 from tests.engines.comparing import Log, batches, bound, embedded, expected, logged, table
 from tests.engines.restarting import restart, restarted
@@ -104,10 +105,24 @@ def test_orders_that_are_replaced_between_steps_and_restarts_give_the_same_answe
 
 
 def shuffle_orders(engine: EmbeddedEngine, random: Random) -> None:
-    """Gives all filters another order, and samples some or all rows."""
+    """Gives all filters another order now and between two chunks, and samples some or all rows."""
     for operator in (each for machines in engine._machines for machine in machines for each in machine.filters):
-        operator.use(tuple(random.sample(operator.order, len(operator.order))))
-        operator.sample(random.choice((0, 1, 3)))
+        operator.tune(RandomOrders(random), random.choice((0.0, 0.3, 1.0)))
+
+
+class RandomOrders:
+    """A tuner that knows nothing."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
+    def adopt(self, chain: OrderedFilters) -> None:
+        self.between(chain)
+
+    def between(self, chain: OrderedFilters) -> None:
+        order = self._random.sample(found := chain.profile().order, len(found))
+        wanted = ProfileRequest(self._random.randint(0, 3), 1.0, self._random.choice([*Ghosts]), 0)
+        chain.use(tuple(order), wanted)
 
 
 @settings(max_examples=300 if IS_THOROUGH else 40)

@@ -42,33 +42,56 @@ class Judged(NamedTuple):
     #: By position in the order, how many rows came to a filter, and how many it let through.
     entered: Ints
     passed: Ints
+    #: By filter, how many rows it was evaluated on, sampled ones that were already dropped included.
+    evaluations: Ints
     #: Of each sampled row a word, whose bit i says that filter i drops it.
     words: Ints
 
 
+#: Which filters test a sampled row that is already dropped: all, the next one, or that at one position of the order.
+ALL, NEXT, ONE = range(3)
+
+
 @lean
 def judge(
-    ts: Ints, rows: Ints, filters: Ints, columns: Ints, sides: Ints, order: Ints, sampled: Ints, judged: Judged
+    ts: Ints,
+    rows: Ints,
+    filters: Ints,
+    columns: Ints,
+    sides: Ints,
+    order: Ints,
+    sampled: Ints,
+    ghosts: int,
+    position: int,
+    judged: Judged,
 ) -> int:
-    """Judges rows, and returns how many pass. Rows that are `sampled`, by number, are tested by all filters."""
+    """Judges rows, and returns how many pass.
+
+    Rows that are `sampled`, by number, are tested on by `ghosts` when they have been dropped.
+    """
     count, samples = 0, 0
     for i in range(len(ts)):
         if i == 0 or ts[i] != ts[i - 1]:
             for side in range(len(sides)):
                 apply_changes(sides, side, ts[i])
         is_sampled = samples < len(sampled) and sampled[samples] == i
-        word = 0
+        word, dropped_at = 0, len(order)
         for place in range(len(order)):
             number = order[place]
             if word == 0:
                 judged.entered[place] += 1
+            elif (ghosts == NEXT and place != dropped_at + 1) or (ghosts == ONE and place != position):
+                continue
+            judged.evaluations[number] += 1
             if _has_match(rows, i, filters, columns, sides, number) == (filters[number, WANTS_MATCH] != 0):
                 if word == 0:
                     judged.passed[place] += 1
-            else:
-                word |= 1 << number
-                if not is_sampled:
-                    break
+                continue
+            if word == 0:
+                dropped_at = place
+            word |= 1 << number
+            if not is_sampled:
+                break
         if is_sampled:
             judged.words[samples] = word
             samples += 1

@@ -94,15 +94,18 @@ def _filter_json(relation: PipelinedFilters, each: MembershipFilter) -> Json:
     }
 
 
+def filter_text(relation: PipelinedFilters, each: MembershipFilter) -> str:
+    """A filter as it is written."""
+    on = [f"{expression_text(a)} = {expression_text(b)}" for a, b in relation.compared(each)]
+    on += map(expression_text, each.where)
+    return f"{'SemiJoin' if each.wants_match else 'AntiJoin'} on {' AND '.join(on) or 'TRUE'}"
+
+
 def _filters_text(relation: PipelinedFilters) -> str:
-    """The filters, as they are written, and what is judged."""
-    texts = []
-    for each in relation.filters:
-        on = [f"{expression_text(a)} = {expression_text(b)}" for a, b in relation.compared(each)]
-        on += map(expression_text, each.where)
-        texts.append(f"{'SemiJoin' if each.wants_match else 'AntiJoin'} on {' AND '.join(on) or 'TRUE'}")
+    """The filters, as they are written, and what they judge."""
+    texts = " and ".join(filter_text(relation, each) for each in relation.filters)
     judged = "changes" if relation.window is None else f"arrivals, which then are in {window_text(relation.window)}"
-    return f"{' and '.join(texts)}, as filters in any order, of {judged}"
+    return f"{texts}, as filters in any order, of {judged}"
 
 
 def _paths_json(relation: PhysicalJoin) -> dict[str, Json]:

@@ -15,6 +15,7 @@ from penstock.operators.building.windows import build_arrivals
 from penstock.operators.filters.pipelined import Lookup, PipelinedFiltersOperator
 from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows.windows import window_operator
+from penstock.plan.explain import filter_text
 from penstock.retention.code_owners import RowCodeOwner
 from penstock.synopsis.deltas import Bools, Deltas, row_width
 from penstock.synopsis.events import Events
@@ -80,16 +81,18 @@ def _operator(build: Builder, relation: PipelinedFilters) -> tuple[PipelinedFilt
         counts.append(KeyCounts(build.scope("keys"), len(side.schema)))
         build.code_owners.append(RowCodeOwner(counts[-1].store.held_column, side.schema))
         build.gauges.top.counts.append(counts[-1].__len__)
-    lookups = [_lookup(build, each, relation.left.schema) for each in relation.filters]
+    lookups = [_lookup(build, each, relation) for each in relation.filters]
     operator = PipelinedFiltersOperator(build.scope("filters"), len(relation.schema), lookups, counts)
     build.filters.append(operator)
     build.purges_within_step = True
     return operator, nodes
 
 
-def _lookup(build: Builder, each: MembershipFilter, schema: Schema) -> Lookup:
+def _lookup(build: Builder, each: MembershipFilter, relation: PipelinedFilters) -> Lookup:
+    schema = relation.left.schema
     columns = tuple(map(schema.index, each.columns))
-    return Lookup(each.wants_match, each.side, columns, _test(build, each.where, schema) if each.where else None)
+    where = _test(build, each.where, schema) if each.where else None
+    return Lookup(filter_text(relation, each), each.wants_match, each.side, columns, where)
 
 
 def _test(build: Builder, where: tuple[Expr, ...], schema: Schema) -> Callable[[Ints], Bools]:

@@ -16,7 +16,7 @@ from penstock.algebra.relations import Schema
 from penstock.operators.filters.columns import Columns
 from penstock.operators.filters.conjuncts import Conjuncts
 from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
-from penstock.operators.filters.profile import MOST_FILTERS
+from penstock.operators.filters.profile import MOST_FILTERS, OrderedFilters
 from penstock.operators.scalars import compile_filter
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
@@ -25,10 +25,10 @@ from penstock.synopsis.dictionary import Dictionary
 class FilterTuner(Protocol):
     """Orders the filters of a chain."""
 
-    def adopt(self, chain: FilterChain) -> None:
+    def adopt(self, chain: OrderedFilters) -> None:
         """Gives a new chain the order that is known to be best."""
 
-    def between(self, chain: FilterChain) -> None:
+    def between(self, chain: OrderedFilters) -> None:
         """Is called between two chunks of rows."""
 
 
