@@ -41,6 +41,13 @@ class FilterRun:
     #: After each chunk, rows so far and probes since the one before.
     timeline: list[tuple[float, float]] = field(default_factory=list)
 
+    def add(self, other: FilterRun) -> None:
+        """Adds what another run cost."""
+        self.rows += other.rows
+        self.probes += other.probes
+        self.profiling += other.profiling
+        self.seconds = {name: spent + other.seconds[name] for name, spent in self.seconds.items()}
+
     @property
     def probes_per_row(self) -> float:
         return self.probes / self.rows

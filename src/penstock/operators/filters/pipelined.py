@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.kernels import filters as kernel
 from penstock.kernels.pointers import address
-from penstock.operators.filters.filter_chain import AT_ONCE, CHUNK
+from penstock.operators.filters.filter_chain import AT_ONCE, CHUNK, SMALL_CHUNK
 from penstock.operators.filters.filters import FilterTuner
 from penstock.operators.filters.profile import PROFILE_ALL, FilterOrder, FilterProfile, Ghosts, ProfileRequest
 from penstock.operators.filters.sampler import Sampler
@@ -105,9 +105,11 @@ class PipelinedFiltersOperator:
         """Returns those of some rows that pass all filters, each at its own instant. Calls are in the order of time."""
         if self._tuner is None or len(deltas) == 0:
             return self._passing(deltas)
-        chunks = []
-        for start in range(0, len(deltas), CHUNK):
-            chunks.append(self._passing(deltas.take(slice(start, start + CHUNK))))
+        chunks, start = [], 0
+        while start < len(deltas):
+            stop = start + (SMALL_CHUNK if self._at_once else CHUNK)
+            chunks.append(self._passing(deltas.take(slice(start, stop))))
+            start = stop
             self._tuner.between(self)
         return one_after_the_other(chunks)
 
