@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import numpy as np
 from measured import pieces
@@ -18,6 +19,7 @@ from penstock.adaptive.filters.filter_tuner import FilterTuner
 from penstock.adaptive.filters.profile_window import ProfileWindow
 from penstock.adaptive.filters.statistics import FilterStatistics, OrderingStrategy
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.operators.filters.filter_chain import BUDGET
 from penstock.operators.filters.pipelined import PipelinedFiltersOperator
 from penstock.operators.filters.profile import FilterOrder, OrderedFilters, ProfileRequest
 from penstock.plan.adaptivity import Adaptive
@@ -133,8 +135,8 @@ def run_filters(
     count = len(costs)
     bound = bind_text(data.script(count)).checked()
     engine = EmbeddedEngine(bound.queries[0], bound.catalog)
-    (operator,) = engine._machines[0][0].filters
-    operator.tune(tuner, probability)
+    (operator,) = engine._machines[0][0].pipelined_filters
+    operator.tune(tuner, probability, BUDGET if isinstance(tuner, OwnTuner) else inf)
     found = FilterRun()
     _measure(operator, found, tuner, costs, measured_from)
     tables = data.tables(words, count, np.random.default_rng(seed))

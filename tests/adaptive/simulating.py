@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.adaptive.filters.filter_tuner import FilterTuner
-from penstock.operators.filters.columns import Columns
+from penstock.operators.filters.columns import Columns, InPlace
 from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
 from penstock.operators.filters.profile import FilterOrder
 from penstock.plan.adaptivity import Adaptive
-from penstock.synopsis.dictionary import Dictionary
+from penstock.synopsis.codes import Nulls
+from penstock.synopsis.dictionary import Dictionary, Interned
 from penstock.synopsis.memory import Ints
 from penstock.synopsis.transient_codes import TransientCodes
+from penstock.types import Type
 
 Bits = NDArray[np.bool_]
 
@@ -32,7 +35,16 @@ class Tuples:
         return self.words if some is None else self.words[some], None
 
     def strings(self, dictionary: Dictionary) -> TransientCodes:
-        return TransientCodes(dictionary)
+        raise NotImplementedError
+
+    def in_place(self, position: int, type_: Type) -> InPlace:
+        raise NotImplementedError
+
+    def nulls(self, position: int) -> Nulls:
+        raise NotImplementedError
+
+    def equal_to(self, position: int, values: Sequence[Interned], dictionary: Dictionary) -> Bits:
+        raise NotImplementedError
 
 
 class Clock:
@@ -69,7 +81,7 @@ class Simulation:
     def run(self, words: Ints) -> int:
         """Evaluates rows, checks which pass, and returns the time that it took."""
         before = self.clock.now
-        passes = self.chain.passing(Tuples(words), Dictionary(), self.tuner.between if self.tuner else None)
+        passes = self.chain.passing(Tuples(words), Dictionary(), None, self.tuner.between if self.tuner else None)
         assert (passes == (words == 0)).all()
         return self.clock.now - before
 

@@ -403,6 +403,8 @@ class Query:
     allow_unbounded: bool = False
     #: The time zone that it was bound in, in which texts without one are read.
     zone: str = DEFAULT
+    #: What `WITH (adaptive = ...)` says: how far it adapts while it runs, whatever the run's settings are.
+    adaptive: str | None = None
 
     @property
     def relation(self) -> Relation:

@@ -19,6 +19,7 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from penstock.adaptive.tuners import tuners_of
 from penstock.algebra.relations import Query, StreamKind, streams, walk_relations
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import GroupEnding
@@ -42,6 +43,7 @@ from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
 from penstock.operators.windows.stubs import SharedStores
+from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.inputs import Input, inputs
@@ -69,8 +71,11 @@ class EmbeddedEngine:
         planned: Plan | None = None,
         stores: SharedStores | None = None,
         forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
     ) -> None:
-        self.plan: Plan = planned or plan_of(query, catalog, cells, forgetting)
+        self.plan: Plan = planned or plan_of(query, catalog, cells, forgetting, adaptive)
+        #: What filters have learnt; None where they do not adapt.
+        self.tuners = tuners_of(self.plan.adaptive)
         self.query = query
         #: The streams of its windows. Others are read for their punctuations, and do not set the horizon.
         self._own = {stream.name for stream in streams(query.relation)}
@@ -276,7 +281,18 @@ class EmbeddedEngine:
 
     def _make(self, fragment: Fragment) -> list[Machine]:
         folders = [self.spill_folder(fragment.number, cell) for cell in range(fragment.cells)]
-        return [Machine(self.plan, fragment, Memory(), self._dictionary, self._stores, folder) for folder in folders]
+        return [
+            Machine(
+                self.plan,
+                fragment,
+                Memory(),
+                self._dictionary,
+                self._stores,
+                folder,
+                None if self.tuners is None else self.tuners.within(f"{fragment.number}.{cell}"),
+            )
+            for cell, folder in enumerate(folders)
+        ]
 
     def spill_folder(self, fragment: int, cell: int) -> Path | None:
         """Returns the folder to which a machine spills rows."""

@@ -29,6 +29,7 @@ from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
 from penstock.errors import PenstockError
 from penstock.kernels.jit import compiling
 from penstock.operators.windows.stubs import SharedStores
+from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
 from penstock.plan.sharing import sharing
@@ -165,6 +166,7 @@ def open_run(
     horizon: int | None = None,
     until_done: bool = True,
     forgetting: Forgetting = EAGER,
+    adaptive: Adaptive = FULL,
     warn: Warn = warn_in_python,
 ) -> EmbeddedRun:
     """Opens a run over rows that a program provides, by name, and over the files that the catalog names.
@@ -172,7 +174,7 @@ def open_run(
     Without `until_done` it waits for more files indefinitely. `warn` is called with warnings.
     """
     handed = handed or {}
-    plans = [plan_of(query, catalog, cells, forgetting) for query in queries]
+    plans = [plan_of(query, catalog, cells, forgetting, adaptive) for query in queries]
     streams, tables = read_by(plans, catalog)
     read: list[StreamDef | TableDef] = [*streams, *tables]
     zone = zone_of_all(queries)

@@ -54,7 +54,7 @@ class Adaptive:
     #: The part of the time of filters that profiles may take.
     profiling_budget: float = 0.03
     #: A new order is adopted if it is better by so many standard errors of what was measured.
-    confidence: float = 1.0
+    confidence: float = 0.5
     #: Decisions that the plan log keeps.
     plan_log: int = 64
 

@@ -26,5 +26,6 @@ class AGreedy:
         window, costs, order = statistics.window, statistics.costs, statistics.order
         if window.rows < FEW:
             return None
-        position = violation(window, costs, order, self.thrash_avoidance, self.confidence)
+        z = self.confidence if statistics.is_chosen else 0.0
+        position = violation(window, costs, order, self.thrash_avoidance, z)
         return None if position is None else FilterChoice(corrected(window, costs, order, position))

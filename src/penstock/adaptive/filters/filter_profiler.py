@@ -36,12 +36,14 @@ class FilterProfiler:
         self.rows = 0
         self._drift = DriftTest(filters)
         self._new = 0
+        #: Whether the order was chosen on this window.
+        self._is_chosen = False
 
     def observe(self, profile: FilterProfile) -> Observed | None:
         """Takes a profile, and returns the statistics if they may ask for another choice."""
         self.rows += int(profile.entered[0])
         self.costs = known_costs(profile.costs.tolist(), self.costs)
-        statistics = FilterStatistics(profile.order, self.window, self.costs)
+        statistics = FilterStatistics(profile.order, self.window, self.costs, self._is_chosen)
         if self._drift.drifted(profile.order, profile.entered, profile.passed, self.window):
             return Observed(self.rows, statistics, (profile.entered, profile.passed))
         self.window.add(profile.samples)
@@ -55,6 +57,7 @@ class FilterProfiler:
         """Begins another window: an empty one, or one that goes on from what is known. The old one stays in the log."""
         self.window = ProfileWindow(len(self.costs), self.window.capacity) if window is None else window.copy()
         self._drift.clear()
+        self._is_chosen = window is not None
 
 
 def known_costs(measured: Sequence[float], before: Sequence[float]) -> tuple[float, ...]:

@@ -36,8 +36,11 @@ class FilterTuner:
         self._streamon = StreaMon(self.profiler, reoptimizer)
 
     def adopt(self, chain: OrderedFilters) -> None:
-        """Gives a new chain the order that was best so far; if there is none, its first rows are profiled at once."""
+        """Gives a new chain the order that was best so far. If there is none, it keeps its own until the first rows,
+        which are profiled at once, say otherwise.
+        """
         at_once = 0 if self.profiler.window.rows else AT_ONCE
+        self.order = self.order if self.profiler.window.rows else chain.order
         chain.use(self.order, ProfileRequest(at_once, self.wanted.share, self.wanted.ghosts, self.wanted.position))
 
     def between(self, chain: OrderedFilters) -> None:

@@ -18,6 +18,10 @@ class FilterStatistics:
     window: ProfileWindow
     #: By filter, the time for a row, above 0.
     costs: tuple[float, ...]
+    #: Whether the order was chosen on this window. Then another has to be better over the intervals of what was
+    #: measured
+    #: (7.2); one that was only inherited has no such claim.
+    is_chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

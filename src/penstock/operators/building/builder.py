@@ -42,22 +42,23 @@ from penstock.operators.building.nodes import (
     measured_blocks,
 )
 from penstock.operators.building.windows import build_arrivals, build_window
+from penstock.operators.filters.columns import RowColumns
+from penstock.operators.filters.filters import Filters, Tuning
 from penstock.operators.filters.pipelined import PipelinedFiltersOperator
 from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.groups.counting import FUNCTIONS
 from penstock.operators.inputs import InputBuffer
 from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.projection import Projection, projection
-from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.retention.purge import Purge
-from penstock.synopsis.deltas import Deltas, merged, row_width
+from penstock.synopsis.deltas import Bools, Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.events import Events, one_after_the_other
-from penstock.synopsis.memory import Memory, Scope
+from penstock.synopsis.memory import Ints, Memory, Scope
 from penstock.synopsis.store import RowStore
 
 
@@ -73,7 +74,10 @@ class Builder:
         shared: SharedStores | None,
         forgetting: Forgetting = EAGER,
         spill: Path | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
+        #: What orders the filters as rows come.
+        self.tuning = tuning
         self.memory = memory
         self.dictionary = dictionary
         self.forgetting = forgetting
@@ -96,7 +100,7 @@ class Builder:
         #: All joins, whose probe paths may be replaced between two steps.
         self.joins: list[JoinCore] = []
         #: All filters that have an order, which may be replaced between two steps.
-        self.filters: list[PipelinedFiltersOperator] = []
+        self.pipelined_filters: list[PipelinedFiltersOperator] = []
         self.purges: list[Purge] = []
         #: Whether something else forgets rows within a step.
         self.purges_within_step = False
@@ -232,13 +236,20 @@ class Builder:
         return in_one_block(lambda step: step.inputs[number].in_order())
 
     def _select(self, below: BlockNode, predicates: tuple[Expr, ...], schema: Schema) -> BlockNode:
-        test = compile_predicate(predicates, schema)
+        passing = self.filters(predicates, schema)
 
         def select(step: Step) -> Blocks:
             for deltas in below(step):
-                yield deltas.take(test(deltas.rows, self.dictionary)) if len(deltas) else deltas
+                yield deltas.take(passing(deltas.rows)) if len(deltas) else deltas
 
         return select
+
+    def filters(self, predicates: tuple[Expr, ...], schema: Schema) -> Callable[[Ints], Bools]:
+        """What tells which rows of a schema pass predicates of the operator that is being built; its gauge counts."""
+        gauge = self.gauges.top
+        found = Filters(predicates, schema, self.tuning, f"{gauge.name}.{len(gauge.filters)}")
+        gauge.filters.append(found)
+        return lambda rows: found.passing(RowColumns(rows, len(schema)), self.dictionary)
 
     def project(self, below: Relation, exprs: tuple[Expr, ...]) -> BlockNode:
         """Rows of these expressions. A join makes its results of plain columns at once."""

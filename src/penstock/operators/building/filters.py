@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from penstock.algebra.expressions import Expr
 from penstock.algebra.physical import Scan
 from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
-from penstock.algebra.relations import Relation, Schema
+from penstock.algebra.relations import Relation
 from penstock.operators.blocks import Blocks
 from penstock.operators.building.nodes import BlockNode, DeltaNode, Step, StoredRelation, at_once, measured
 from penstock.operators.building.windows import build_arrivals
 from penstock.operators.filters.pipelined import Lookup, PipelinedFiltersOperator
-from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows.windows import window_operator
 from penstock.plan.explain import filter_text
 from penstock.retention.code_owners import RowCodeOwner
-from penstock.synopsis.deltas import Bools, Deltas, row_width
+from penstock.synopsis.deltas import Deltas, row_width
 from penstock.synopsis.events import Events
 from penstock.synopsis.key_counts import KeyCounts
-from penstock.synopsis.memory import Ints
 
 if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
@@ -83,7 +79,10 @@ def _operator(build: Builder, relation: PipelinedFilters) -> tuple[PipelinedFilt
         build.gauges.top.counts.append(counts[-1].__len__)
     lookups = [_lookup(build, each, relation) for each in relation.filters]
     operator = PipelinedFiltersOperator(build.scope("filters"), len(relation.schema), lookups, counts)
-    build.filters.append(operator)
+    build.pipelined_filters.append(operator)
+    if build.tuning is not None and len(lookups) > 1:
+        tuner = build.tuning.tuner(build.gauges.top.name, operator.texts)
+        operator.tune(tuner, build.tuning.probability, build.tuning.budget)
     build.purges_within_step = True
     return operator, nodes
 
@@ -91,10 +90,5 @@ def _operator(build: Builder, relation: PipelinedFilters) -> tuple[PipelinedFilt
 def _lookup(build: Builder, each: MembershipFilter, relation: PipelinedFilters) -> Lookup:
     schema = relation.left.schema
     columns = tuple(map(schema.index, each.columns))
-    where = _test(build, each.where, schema) if each.where else None
+    where = build.filters(each.where, schema) if each.where else None
     return Lookup(filter_text(relation, each), each.wants_match, each.side, columns, where)
-
-
-def _test(build: Builder, where: tuple[Expr, ...], schema: Schema) -> Callable[[Ints], Bools]:
-    predicate = compile_predicate(where, schema)
-    return lambda rows: predicate(rows, build.dictionary)

@@ -1,12 +1,12 @@
-"""The conjuncts of a predicate by what they cost for a row: comparisons, arithmetic, and all that is dear.
+"""The conjuncts of a predicate by what they cost for a row: cheap, computed, and dear.
 
-Only top-level conjuncts commute, so only these are told apart. *Cheap* ones, below some 10 ns a row, are evaluated
-together: to measure them one by one costs more than an order of theirs can save.
+Only top-level conjuncts commute, so only these are told apart. Cheap and computed ones, below some 10 ns a row, are not
+worth an order of their own: to measure them one by one costs more than any order can save.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import (
@@ -17,7 +17,6 @@ from penstock.algebra.expressions import (
     Comparator,
     Compare,
     Expr,
-    In,
     IsNull,
     Literal,
     Negate,
@@ -25,58 +24,52 @@ from penstock.algebra.expressions import (
     Or,
     conjuncts,
 )
+from penstock.algebra.relations import Schema
+from penstock.operators.filters.clauses import Clauses, split
 from penstock.synopsis.codes import is_interned
 from penstock.types import BIGINT, INT, Kind, Type
-
-_Operand = Callable[[Expr], bool]
-
-#: Options of an IN up to which it is as cheap as comparisons are.
-FEW_OPTIONS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Conjuncts:
     """The conjuncts of a predicate, each class in the order in which they are written."""
 
-    #: Comparisons, null tests and small INs of plain columns and constants, and what AND, OR and NOT make of them.
-    cheap: tuple[Expr, ...]
-    #: The same over arithmetic.
+    #: Tests of plain columns and constants, for one kernel.
+    cheap: Clauses
+    #: Comparisons of what arithmetic makes of numbers, for numpy.
     computed: tuple[Expr, ...]
-    #: All others: functions, LIKE, large INs, casts, orders of strings.
+    #: All others: user functions, LIKE, large INs, functions and orders of strings, wide decimals.
     dear: tuple[Expr, ...]
 
     @classmethod
-    def of(cls, exprs: Iterable[Expr]) -> Conjuncts:
-        """Tells the conjuncts of some predicates apart.
+    def of(cls, exprs: Iterable[Expr], schema: Schema) -> Conjuncts:
+        """Tells the conjuncts of some predicates over a schema apart.
 
         >>> from penstock.algebra.expressions import Like, Operator
         >>> from penstock.types import STRING
         >>> x, name = Column("s", "x", BIGINT), Column("s", "name", STRING)
         >>> small = Compare(Comparator.LT, x, Literal(5, BIGINT))
         >>> odd = Compare(Comparator.LT, Arithmetic(Operator.ADD, x, x), Literal(5, BIGINT))
-        >>> found = Conjuncts.of([Like(name, "a%"), And((small, odd))])
-        >>> found.cheap == (small,), found.computed == (odd,), found.dear == (Like(name, "a%"),)
-        (True, True, True)
+        >>> found = Conjuncts.of([Like(name, "a%"), And((small, odd))], (x, name))
+        >>> len(found.cheap), found.computed == (odd,), found.dear == (Like(name, "a%"),)
+        (1, True, True)
         """
         parts = [part for expr in exprs for part in conjuncts(expr)]
-        cheap = [part for part in parts if _is_test(part, _is_plain)]
-        computed = [part for part in parts if _is_test(part, _is_computed) and part not in cheap]
-        return cls(tuple(cheap), tuple(computed), tuple(p for p in parts if p not in cheap and p not in computed))
+        cheap, others = split(parts, schema)
+        computed = tuple(part for part in others if _is_computed(part))
+        return cls(cheap, computed, tuple(part for part in others if part not in computed))
 
 
-def _is_test(expr: Expr, is_operand: _Operand) -> bool:
+def _is_computed(expr: Expr) -> bool:
     match expr:
         case Compare(op, left, right):
-            return _is_compared_by_code(left.type, op) and is_operand(left) and is_operand(right)
+            return _is_compared_by_code(left.type, op) and _is_number(left) and _is_number(right)
         case IsNull(arg):
-            return is_operand(arg)
-        case In(arg, options):
-            few = len(options) <= FEW_OPTIONS and all(isinstance(option, Literal) for option in options)
-            return few and is_operand(arg)
+            return _is_number(arg)
         case And(args) | Or(args):
-            return all(_is_test(arg, is_operand) for arg in args)
+            return all(map(_is_computed, args))
         case Not(arg):
-            return _is_test(arg, is_operand)
+            return _is_computed(arg)
         case Column() | Literal():
             return True
     return False
@@ -89,21 +82,15 @@ def _is_compared_by_code(type_: Type, op: Comparator) -> bool:
     return not is_interned(type_)
 
 
-def _is_plain(expr: Expr) -> bool:
-    """Whether it is a column or a constant, but for a cast that changes no code."""
+def _is_number(expr: Expr) -> bool:
+    """Whether it is a column, a constant, or arithmetic of machine words."""
     match expr:
         case Column() | Literal():
             return not (expr.type.kind is Kind.DECIMAL and is_interned(expr.type))
         case Cast(arg) if arg.type == INT and expr.type == BIGINT:
-            return _is_plain(arg)
-    return False
-
-
-def _is_computed(expr: Expr) -> bool:
-    """Whether it is arithmetic of machine words."""
-    match expr:
+            return _is_number(arg)
         case Arithmetic(_, left, right):
-            return expr.type.kind is not Kind.DECIMAL and _is_computed(left) and _is_computed(right)
+            return expr.type.kind is not Kind.DECIMAL and _is_number(left) and _is_number(right)
         case Negate(arg):
-            return expr.type.kind is not Kind.DECIMAL and _is_computed(arg)
-    return _is_plain(expr)
+            return expr.type.kind is not Kind.DECIMAL and _is_number(arg)
+    return False

@@ -50,13 +50,17 @@ BUDGET = 0.03
 _NONE = np.zeros(0, np.int64)
 
 
+Error = Callable[[], Exception]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a filter says of rows."""
 
     true: Bools
-    #: The rows on which it failed, by their place among those that were given. What `true` says of them does not count.
-    errors: Mapping[int, Exception] = field(default_factory=dict)
+    #: What makes the error of each row on which it failed, by the row's place among those that were given. What `true`
+    #: says of these rows does not count.
+    errors: Mapping[int, Error] = field(default_factory=dict)
 
 
 #: A filter: what it says of some rows of a batch, by number; None means all.
@@ -73,9 +77,9 @@ class FilterChain:
     def __init__(
         self,
         filters: Sequence[Filter],
-        *,
         probability: float = 0.01,
         budget: float = BUDGET,
+        *,
         clock: Callable[[], int] = perf_counter_ns,
         chunk: int = CHUNK,
     ) -> None:
@@ -91,6 +95,8 @@ class FilterChain:
         self._at_once = AT_ONCE if probability > 0 else 0
         self._times: list[deque[float]] = [deque(maxlen=TIMED_CALLS) for _ in filters]
         self._spent = self._spent_on_ghosts = 0.0
+        #: Whether this chunk is profiled at once. That is rare, and no part of the budget: else nothing was left of it.
+        self._is_at_once = False
         self._begin()
 
     def _begin(self) -> None:
@@ -122,13 +128,18 @@ class FilterChain:
                 self._sampler = Sampler(self._probability * wanted.share)
         self._wanted = wanted
 
-    def passing(self, columns: Columns, dictionary: Dictionary, between: Between | None = None) -> Bools:
-        """Returns which rows pass all filters. `between` is called after each chunk."""
+    def passing(
+        self, columns: Columns, dictionary: Dictionary, some: Ints | None = None, between: Between | None = None
+    ) -> Bools:
+        """Returns which of all rows, or of some, pass all filters. `between` is called after each chunk."""
         passes = np.zeros(len(columns), np.bool_)
-        start = 0
-        while start < len(columns):
-            stop = self._stop(start, len(columns))
-            rows = None if stop - start == len(columns) else np.arange(start, stop)
+        start, end = 0, len(columns) if some is None else len(some)
+        while start < end:
+            stop = self._stop(start, end)
+            if some is not None:
+                rows: Ints | None = some[start:stop]
+            else:
+                rows = None if stop - start == end else np.arange(start, stop)
             found = self._evaluate(columns, rows, stop - start, dictionary)
             passes[found] = True
             start = stop
@@ -153,7 +164,7 @@ class FilterChain:
 
     def _survivors(self, columns: Columns, rows: Ints | None, count: int, dictionary: Dictionary) -> Ints:
         """Returns the rows of a chunk that pass, where none is profiled."""
-        failed: dict[int, tuple[int, Exception]] = {}
+        failed: dict[int, tuple[int, Error]] = {}
         for position, number in enumerate(self.order):
             if not count:
                 break
@@ -171,7 +182,7 @@ class FilterChain:
 
     def _with_ghosts(self, columns: Columns, alive: Ints, sampled: Ints, dictionary: Dictionary) -> Ints:
         """Returns the rows of a chunk that pass, and notes which filters drop each of the sampled ones."""
-        failed: dict[int, tuple[int, Exception]] = {}
+        failed: dict[int, tuple[int, Error]] = {}
         words = np.zeros(len(sampled), np.int64)
         #: Of each sampled row the position at which it was dropped.
         dropped_at = np.full(len(sampled), len(self.order))
@@ -184,7 +195,8 @@ class FilterChain:
             living = int(np.count_nonzero(is_alive))
             spent = self._spent
             outcome = self._call(number, columns, rows, len(rows), dictionary)
-            self._spent_on_ghosts += (self._spent - spent) * (len(tested) - living) / len(rows)
+            if not self._is_at_once:
+                self._spent_on_ghosts += (self._spent - spent) * (len(tested) - living) / len(rows)
             true = _noted(outcome, number, rows, failed) if outcome.errors else outcome.true
             self._entered[position] += len(alive) + living
             alive, drops = alive[true[: len(alive)]], tested[~true[len(alive) :]]
@@ -216,6 +228,7 @@ class FilterChain:
     def _picked(self, count: int) -> Ints:
         """Returns the places of the rows of a chunk that are to be profiled."""
         regular = self._sampler.rows(count)
+        self._is_at_once = self._at_once > 0
         if self._at_once:
             some = min(self._at_once, count)
             self._at_once -= some
@@ -225,7 +238,7 @@ class FilterChain:
         return regular if len(regular) <= MOST_SAMPLES else regular[:: -(-len(regular) // MOST_SAMPLES)]
 
 
-def _noted(outcome: Outcome, number: int, rows: Ints, failed: dict[int, tuple[int, Exception]]) -> Bools:
+def _noted(outcome: Outcome, number: int, rows: Ints, failed: dict[int, tuple[int, Error]]) -> Bools:
     """Returns what a filter says, with the rows on which it failed as if they passed; they are noted.
 
     If several filters fail on a row, the error of the one that is written first counts.
@@ -238,12 +251,12 @@ def _noted(outcome: Outcome, number: int, rows: Ints, failed: dict[int, tuple[in
     return true
 
 
-def _checked(rows: Ints, failed: Mapping[int, tuple[int, Exception]]) -> Ints:
+def _checked(rows: Ints, failed: Mapping[int, tuple[int, Error]]) -> Ints:
     """Returns the rows that pass. An error on one of them is raised: no other filter drops the row."""
     if failed:
         counting = sorted(failed.keys() & set(rows.tolist()))
         if counting:
-            raise failed[counting[0]][1]
+            raise failed[counting[0]][1]()
     return rows
 
 

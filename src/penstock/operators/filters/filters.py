@@ -1,7 +1,8 @@
 """Filters: a predicate over a batch by columns, wherever one is evaluated: at scans, selections and residual tests.
 
-Cheap conjuncts are one filter, those over arithmetic another, and each dear conjunct is one by itself. Where there is
-something to order, a `FilterChain` evaluates them, and a tuner, if one is given, orders them as rows come.
+Cheap conjuncts are one fused filter, which comes first: it costs less than to look at a row again. Those over
+arithmetic are one filter, and each dear conjunct is one by itself. Where there are several, a `FilterChain` evaluates
+them, and a tuner, if one is given, orders them as rows come.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ import numpy as np
 
 from penstock.algebra.expressions import Expr, conjunction
 from penstock.algebra.relations import Schema
+from penstock.algebra.user_functions import calls_user
 from penstock.operators.filters.columns import Columns
 from penstock.operators.filters.conjuncts import Conjuncts
 from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
+from penstock.operators.filters.fused import FusedFilter
 from penstock.operators.filters.profile import MOST_FILTERS, OrderedFilters
-from penstock.operators.scalars import compile_filter
+from penstock.operators.scalars import compile_conjunct, compile_filter
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
+from penstock.synopsis.memory import Ints
 
 
 class FilterTuner(Protocol):
@@ -39,6 +43,10 @@ class Tuning(Protocol):
     def probability(self) -> float:
         """Returns the drop-profiling probability."""
 
+    @property
+    def budget(self) -> float:
+        """Returns the part of the time of filters that profiles may take."""
+
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         """Returns the tuner of the filters of this name, given as they are written."""
 
@@ -49,47 +57,64 @@ class Filters:
     def __init__(
         self, exprs: Sequence[Expr], schema: Schema, tuning: Tuning | None = None, name: str = "filters"
     ) -> None:
-        found = Conjuncts.of(exprs)
-        blocks = [block for block in (found.cheap, found.computed) if block]
+        found = Conjuncts.of(exprs, schema)
+        self._cheap = FusedFilter(found.cheap, schema) if found.cheap else None
         # Those that find no place in a profile tuple are one filter.
-        alone = found.dear[: MOST_FILTERS - 3]
-        groups = [*blocks, *((expr,) for expr in alone), *filter(None, [found.dear[len(alone) :]])]
-        #: The filters as they are written.
+        alone = found.dear[: MOST_FILTERS - 2]
+        groups = [*filter(None, [found.computed]), *((expr,) for expr in alone)]
+        groups += filter(None, [found.dear[len(alone) :]])
+        #: The filters that are ordered, as they are written.
         self.texts = tuple(str(conjunction(group)) for group in groups)
         self._filters = [_filter(group, schema) for group in groups]
         self.chain: FilterChain | None = None
         self._tuner: FilterTuner | None = None
-        if len(groups) > 1 and found.dear:
-            self.chain = FilterChain(self._filters, probability=tuning.probability if tuning else 0.0)
+        if len(groups) > 1:
+            sampling = (tuning.probability, tuning.budget) if tuning else (0.0, 0.0)
+            self.chain = FilterChain(self._filters, *sampling)
             self._tuner = tuning.tuner(name, self.texts) if tuning else None
             if self._tuner is not None:
                 self._tuner.adopt(self.chain)
 
     def passing(self, columns: Columns, dictionary: Dictionary) -> Bools:
         """Returns which rows pass all filters: where no conjunct is false or NULL."""
+        passes = self._cheap.passing(columns, dictionary) if self._cheap else None
+        if not self._filters:
+            return np.ones(len(columns), np.bool_) if passes is None else passes
+        rows = None if passes is None else np.flatnonzero(passes)
+        if rows is not None and not len(rows):
+            return np.zeros(len(columns), np.bool_)
         if self.chain is not None:
-            return self.chain.passing(columns, dictionary, self._tuner.between if self._tuner else None)
-        return self._in_turn(columns, dictionary)
-
-    def _in_turn(self, columns: Columns, dictionary: Dictionary) -> Bools:
-        """Evaluates filters that nothing can be gained from ordering."""
-        if len(self._filters) == 1:
-            return _true(self._filters[0](columns, None, dictionary))
-        rows = np.arange(len(columns))
-        for filter_ in self._filters:
-            rows = rows[_true(filter_(columns, rows, dictionary))]
+            return self.chain.passing(columns, dictionary, rows, self._tuner.between if self._tuner else None)
+        true = _true(self._filters[0](columns, rows, dictionary))
+        if rows is None:
+            return true
         passes = np.zeros(len(columns), np.bool_)
-        passes[rows] = True
+        passes[rows[true]] = True
         return passes
 
 
 def _true(outcome: Outcome) -> Bools:
     """Returns where a filter is true, if no other one can drop the rows on which it fails."""
     for error in outcome.errors.values():
-        raise error
+        raise error()
     return outcome.true
 
 
-def _filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
+def _block(exprs: Sequence[Expr], schema: Schema) -> Filter:
+    """Returns the filter of conjuncts that cannot fail."""
     holds = compile_filter(exprs, schema)
     return lambda columns, rows, dictionary: Outcome(holds(columns, dictionary, rows))
+
+
+def _filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
+    """Returns the filter of conjuncts, of which a user function may fail."""
+    if not any(map(calls_user, exprs)):
+        return _block(exprs, schema)
+    conjunct = compile_conjunct(conjunction(tuple(exprs)), schema)
+
+    def evaluate(columns: Columns, rows: Ints | None, dictionary: Dictionary) -> Outcome:
+        true, failures = conjunct(columns, dictionary, rows)
+        failed = np.flatnonzero(failures.mask) if failures.all else ()
+        return Outcome(true, {int(row): failures.all[failures.of_row[row]].error for row in failed})
+
+    return evaluate

@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.kernels import filters as kernel
 from penstock.kernels.pointers import address
-from penstock.operators.filters.filter_chain import AT_ONCE, CHUNK, SMALL_CHUNK
+from penstock.operators.filters.filter_chain import AT_ONCE, BUDGET, CHUNK, SMALL_CHUNK
 from penstock.operators.filters.filters import FilterTuner
 from penstock.operators.filters.profile import PROFILE_ALL, FilterOrder, FilterProfile, Ghosts, ProfileRequest
 from penstock.operators.filters.sampler import Sampler
@@ -53,7 +53,9 @@ class PipelinedFiltersOperator:
         #: By filter, the rows that it was evaluated on since the start.
         self.evaluations = np.zeros(len(lookups), np.int64)
         self._tuner: FilterTuner | None = None
-        self._probability, self._sampler = 0.0, Sampler(0.0)
+        self._probability, self._sampler, self._budget = 0.0, Sampler(0.0), 0.0
+        #: Evaluations that were needed to judge rows; the others were for profile tuples.
+        self._needed = 0
         self._wanted, self._at_once = PROFILE_ALL, 0
         self._begin()
 
@@ -70,9 +72,13 @@ class PipelinedFiltersOperator:
     def order(self) -> FilterOrder:
         return tuple(self._order.tolist())
 
-    def tune(self, tuner: FilterTuner, probability: float) -> None:
-        """Lets a tuner order the filters from now on, which sees so many of the rows as profile tuples."""
+    def tune(self, tuner: FilterTuner, probability: float, budget: float = BUDGET) -> None:
+        """Lets a tuner order the filters from now on, which sees so many of the rows as profile tuples.
+
+        These may take as many evaluations as `budget` says, in proportion to those that are needed.
+        """
         self._tuner, self._probability, self._sampler = tuner, probability, Sampler(probability)
+        self._budget = budget
         tuner.adopt(self)
 
     def use(self, order: FilterOrder, wanted: ProfileRequest | None = None) -> None:
@@ -119,9 +125,11 @@ class PipelinedFiltersOperator:
         self._lines[:, kernel.ELIGIBLE] = [0 if mask is None else address(mask) for mask in eligible]
         sampled = self._sampled(len(deltas))
         passing, words = np.empty(len(deltas), np.int64), np.empty(len(sampled), np.int64)
+        entered = int(self._entered.sum())
         judged = kernel.Judged(passing, self._entered, self._passed, self.evaluations, words)
         how = (self._order, sampled, _GHOSTS[self._wanted.ghosts], self._wanted.position)
         count = kernel.judge(ts, rows, self._lines, self._key_columns, self._tables, *how, judged)
+        self._needed += int(self._entered.sum()) - entered
         if len(words):
             self._samples.append(words)
         return deltas if count == len(deltas) else deltas.take(passing[:count])
@@ -143,7 +151,8 @@ class PipelinedFiltersOperator:
         """Returns the rows of a chunk that are to be profiled."""
         regular = self._sampler.rows(count)
         if not self._at_once:
-            return regular
+            spent = int(self.evaluations.sum()) - self._needed
+            return regular if spent <= self._budget * self._needed else regular[:0]
         some = min(self._at_once, count)
         self._at_once -= some
         return np.arange(some) * count // some

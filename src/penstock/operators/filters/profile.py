@@ -66,6 +66,10 @@ PROFILE_ALL = ProfileRequest()
 class OrderedFilters(Protocol):
     """Filters in an order: what a tuner is given."""
 
+    @property
+    def order(self) -> FilterOrder:
+        """Returns the order in which they are evaluated."""
+
     def profile(self) -> FilterProfile:
         """Returns what was measured since the last call."""
 

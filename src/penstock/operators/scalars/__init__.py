@@ -8,11 +8,14 @@ propagates, logic has three values, and arithmetic never fails.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.algebra.expressions import (
+    TRUE,
     And,
     Arithmetic,
     Call,
@@ -31,7 +34,9 @@ from penstock.algebra.expressions import (
     conjunction,
 )
 from penstock.algebra.relations import Schema
+from penstock.algebra.user_functions import UserCall, calls_user
 from penstock.operators.filters.columns import Columns, RowColumns
+from penstock.operators.functions import arrays, calls, choices, outcomes
 from penstock.operators.scalars import casts, logic, numbers, strings, times
 from penstock.operators.scalars.vectors import Batch, Evaluate, VectorRule, constant
 from penstock.synopsis.codes import Nulls
@@ -39,9 +44,17 @@ from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 from penstock.types import Type
 
-Scalar = Callable[[Ints, Dictionary], tuple[Ints, Nulls]]
+
+class Scalar(Protocol):
+    def __call__(
+        self, rows: Ints, dictionary: Dictionary, wanted: NDArray[np.bool_] | None = None
+    ) -> tuple[Ints, Nulls]:
+        """Gives codes and NULLs. User functions are called on the rows that are wanted only."""
+
+
 Predicate = Callable[[Ints, Dictionary], NDArray[np.bool_]]
 Filter = Callable[[Columns, Dictionary, Ints | None], NDArray[np.bool_]]
+Conjunct = Callable[[Columns, Dictionary, Ints | None], "outcomes.Outcome"]
 
 
 def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
@@ -51,10 +64,13 @@ def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
     """
     evaluate = _compile(expr, schema)
 
-    def scalar(rows: Ints, dictionary: Dictionary) -> tuple[Ints, Nulls]:
+    def scalar(rows: Ints, dictionary: Dictionary, wanted: NDArray[np.bool_] | None = None) -> tuple[Ints, Nulls]:
         batch = Batch(RowColumns(rows, len(schema)), dictionary)
-        with np.errstate(all="ignore"):
-            return batch.codes(evaluate(batch), expr.type)
+        with np.errstate(all="ignore"), nullcontext() if wanted is None else batch.calls.only(wanted):
+            vector = evaluate(batch)
+            if (failures := batch.calls.failures()) is not None:
+                failures.raise_first()
+            return batch.codes(vector, expr.type)
 
     return scalar
 
@@ -67,6 +83,8 @@ def compile_predicate(exprs: Sequence[Expr], schema: Schema) -> Predicate:
 
 def compile_filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
     """What tells, for all rows of columns or for some by number, where all of some predicates are true."""
+    if any(map(calls_user, exprs)):
+        return _compile_calling(exprs, schema)
     evaluate = _compile(conjunction(tuple(exprs)), schema)
 
     def holds(columns: Columns, dictionary: Dictionary, some: Ints | None) -> NDArray[np.bool_]:
@@ -78,6 +96,30 @@ def compile_filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
     return holds
 
 
+def _compile_calling(exprs: Sequence[Expr], schema: Schema) -> Filter:
+    """The same for predicates of which some call user functions: those are called on rows that others leave."""
+    plain = conjunction(tuple(expr for expr in exprs if not calls_user(expr)))
+    conjuncts = [_compile(expr, schema) for expr in (plain, *filter(calls_user, exprs)) if expr != TRUE]
+
+    def holds(columns: Columns, dictionary: Dictionary, some: Ints | None) -> NDArray[np.bool_]:
+        with np.errstate(all="ignore"):
+            return outcomes.all_true(conjuncts, Batch(columns, dictionary, some))
+
+    return holds
+
+
+def compile_conjunct(expr: Expr, schema: Schema) -> Conjunct:
+    """What gives, for all rows of columns or for some, the outcome of one conjunct: where it is true, or failed."""
+    evaluate = _compile(expr, schema)
+
+    def conjunct(columns: Columns, dictionary: Dictionary, some: Ints | None) -> outcomes.Outcome:
+        batch = Batch(columns, dictionary, some)
+        with np.errstate(all="ignore"):
+            return outcomes.outcome(evaluate, batch, np.ones(len(batch), np.bool_))
+
+    return conjunct
+
+
 def _compile(expr: Expr, schema: Schema) -> Evaluate:
     if isinstance(expr, Column):
         position, type_ = schema.index(expr), expr.type
@@ -86,6 +128,11 @@ def _compile(expr: Expr, schema: Schema) -> Evaluate:
         return constant(expr.value, expr.type)
     parts = tuple(_compile(part, schema) for part in expr.parts)
     rule = _rule(expr)
+    match expr:
+        case Case() if calls_user(expr):
+            return choices.case(parts, len(expr.conditions), rule)
+        case Call("COALESCE") if calls_user(expr):
+            return choices.coalesce(parts, rule)
     return lambda batch: rule(batch, [part(batch) for part in parts])
 
 
@@ -115,6 +162,10 @@ def _rule(expr: Expr) -> VectorRule:
             return casts.cast(expr.arg.type, expr.type, expr.zone)
         case Call():
             return _call(expr)
+        case UserCall(function) if function.vectorized:
+            return calls.rule_of(function, arrays.of_arrays(function))
+        case UserCall(function):
+            return calls.rule_of(function, calls.of_values(function))
     raise AssertionError(f"no expression: {expr!r}")
 
 

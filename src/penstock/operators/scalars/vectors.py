@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from penstock.algebra.expressions import Value
 from penstock.operators.filters.columns import Columns
+from penstock.operators.functions.failures import Calls
 from penstock.operators.scalars.integers import narrowed
 from penstock.synopsis.codes import Nulls, double_codes, is_interned
 from penstock.synopsis.dictionary import Dictionary
@@ -57,6 +58,8 @@ class Batch:
         self._dictionary = dictionary
         self._some = some
         self._strings = columns.strings(dictionary)
+        #: What user functions do on these rows.
+        self.calls = Calls(len(self))
 
     def __len__(self) -> int:
         return len(self._columns) if self._some is None else len(self._some)
