@@ -24,6 +24,7 @@ from penstock.algebra.expressions import Column, Comparator, Compare, Expr, colu
 from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.relations import Distinct, PartitionRows, Range, Relation, Select
+from penstock.algebra.user_functions import calls_user
 from penstock.closing.join_variables import is_table
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.effort import spend
@@ -129,6 +130,9 @@ def _candidate(join: PhysicalJoin) -> _Candidate | None:
         elif (known := pairs.setdefault(pair[1], pair[0])) != pair[0]:
             # Both equal one column of the right side.
             here.append(Compare(Comparator.EQ, known, pair[0]))
+    if any(map(calls_user, (*here, *there))):
+        # A user function is called on combinations only, since it may fail on others.
+        return None
     keys = tuple(column for column in right.schema if column in pairs)
     side = _of_keys(right, tuple(there), keys)
     return _Candidate(side, join.kind is JoinKind.SEMI, tuple(pairs[key] for key in keys), tuple(here))
