@@ -29,6 +29,8 @@ from penstock.workloads import filters as data
 
 #: Rows of all streams that are pushed at once.
 PUSHED = 1 << 15
+#: Rows below which a chunk is no point of a timeline.
+SHOWN = 1 << 9
 Costs = tuple[float, ...]
 
 
@@ -165,7 +167,8 @@ def _measure(
         probes = weights @ (operator.evaluations - before)
         needed = weights[list(order)] @ (operator._entered - entered)
         seen += len(deltas)
-        found.timeline.append((float(seen), float(probes) / max(1, len(deltas))))
+        if len(deltas) >= SHOWN:
+            found.timeline.append((float(seen), float(probes) / len(deltas)))
         if seen > measured_from:
             found.rows += len(deltas)
             found.probes += float(probes)
