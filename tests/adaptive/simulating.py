@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.adaptive.filters.filter_tuner import FilterTuner
+from penstock.adaptive.tuners import Tuners
 from penstock.operators.filters.columns import Columns, InPlace
 from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
 from penstock.operators.filters.profile import FilterOrder
@@ -74,14 +75,17 @@ class Simulation:
         filters = [filter_of(number, cost, self.clock) for number, cost in enumerate(costs)]
         probability = settings.drop_profiling_probability if settings else 0.0
         self.chain = FilterChain(filters, probability=probability, clock=self.clock)
-        self.tuner = FilterTuner([f"F{number}" for number in range(len(costs))], settings) if settings else None
-        if self.tuner is not None:
-            self.tuner.adopt(self.chain)
+        names = tuple(f"F{number}" for number in range(len(costs)))
+        found = Tuners(settings).tuner("simulated", names) if settings else None
+        self.tuner = found if isinstance(found, FilterTuner) else None
+        self._between = found.between if found else None
+        if found is not None:
+            found.adopt(self.chain)
 
     def run(self, words: Ints) -> int:
         """Evaluates rows, checks which pass, and returns the time that it took."""
         before = self.clock.now
-        passes = self.chain.passing(Tuples(words), Dictionary(), None, self.tuner.between if self.tuner else None)
+        passes = self.chain.passing(Tuples(words), Dictionary(), None, self._between)
         assert (passes == (words == 0)).all()
         return self.clock.now - before
 

@@ -61,6 +61,8 @@ class PlanLog(Generic[StatisticsT, ChoiceT]):
 
     def __init__(self, capacity: int) -> None:
         self._decisions: deque[Decision[StatisticsT, ChoiceT]] = deque(maxlen=capacity)
+        #: Decisions since the start, of which the ring has the latest.
+        self.added = 0
 
     def __len__(self) -> int:
         return len(self._decisions)
@@ -76,6 +78,7 @@ class PlanLog(Generic[StatisticsT, ChoiceT]):
         """Adds a decision, with which the use of the latest one ends."""
         self.used_until(decision.at)
         self._decisions.append(decision)
+        self.added += 1
 
     def used_until(self, at: int) -> None:
         """Counts the rows for which the latest decision is used."""
@@ -84,10 +87,12 @@ class PlanLog(Generic[StatisticsT, ChoiceT]):
             self._decisions[-1] = replace(latest, rows=at - latest.at)
 
     def recalled(self, is_like: Callable[[StatisticsT], bool]) -> Decision[StatisticsT, ChoiceT] | None:
-        """Returns the latest decision on statistics like those at hand, if all that are alike chose the same."""
-        alike = [decision for decision in self._decisions if is_like(decision.statistics)]
-        choices = {decision.choice for decision in alike}
-        return alike[-1] if len(choices) == 1 else None
+        """Returns the decision on statistics like those at hand that was used for the most rows.
+
+        At a drift no choice is made for the new statistics yet.
+        """
+        made = (decision for decision in self._decisions if decision.reason is not Reason.DRIFT)
+        return max((each for each in made if is_like(each.statistics)), key=lambda each: each.rows, default=None)
 
     def returns(self, choice: ChoiceT) -> int:
         """Returns how often a choice was taken among the late decisions without a drift: it would be thrashing."""

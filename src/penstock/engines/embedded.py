@@ -105,7 +105,14 @@ class EmbeddedEngine:
         self._arrivals: list[Ints] = []
         self._exchanges = exchanges(self.plan, sharing)
         self.streams = {
-            definition.name: Ingest(definition, self.plan, self._dictionary, self._horizon, sharing)
+            definition.name: Ingest(
+                definition,
+                self.plan,
+                self._dictionary,
+                self._horizon,
+                sharing,
+                None if self.tuners is None else self.tuners.within(definition.name),
+            )
             for definition in read_by([self.plan], catalog)[0]
         }
         self._ended: set[str] = set()
@@ -210,7 +217,7 @@ class EmbeddedEngine:
     def _source_metrics(self, made: Callable[..., OperatorMetrics], name: str, now: Progress) -> OperatorMetrics:
         before = self._metrics_until_now[name]
         self._metrics_until_now[name] = replace(now)
-        return source_metrics(made, name, now, before)
+        return source_metrics(made, name, now, before, [each for _, each in self.streams[name].filters])
 
     @property
     def schema(self) -> pa.Schema:

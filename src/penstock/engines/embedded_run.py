@@ -25,6 +25,7 @@ from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
 from penstock.engines.lateness import NEVER, Progress, earliest
 from penstock.engines.planning import plan_of, read_by
+from penstock.engines.pruning import pruning_together
 from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
 from penstock.errors import PenstockError
 from penstock.kernels.jit import compiling
@@ -184,12 +185,13 @@ def open_run(
     batches: dict[str, Batches] = {}
     for stream in streams:
         columns = columns_read(stream.name, engines)
+        pruning = pruning_together(e.streams[stream.name].pruning for e in engines if stream.name in e.streams)
         if stream.name in handed:
             batches[stream.name] = handed[stream.name].batches(stream, columns, zone)
         elif until_done:
-            batches[stream.name] = files[stream.name].batches(columns)
+            batches[stream.name] = files[stream.name].batches(columns, pruning)
         else:
-            batches[stream.name] = files[stream.name].following(columns)
+            batches[stream.name] = files[stream.name].following(columns, pruning)
     return EmbeddedRun(engines, batches, warn)
 
 

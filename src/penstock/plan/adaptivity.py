@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from penstock.algebra.relations import ADAPTIVE_MODES
 from penstock.errors import PenstockError
-
-
-class Mode(Enum):
-    """What may change while a query runs."""
-
-    #: Nothing: filters are evaluated as they are written, cheap ones first.
-    OFF = "off"
-    #: Orders, of which no state depends.
-    ORDERS = "orders"
-    #: All that can be tuned.
-    FULL = "full"
 
 
 class Strategy(Enum):
@@ -28,6 +19,8 @@ class Strategy(Enum):
     SWEEP = "sweep"
     INDEPENDENT = "independent"
     LOCAL_SWAPS = "local-swaps"
+    #: Another order after every chunk, for tests that no result depends on it.
+    RANDOM = "random"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +36,9 @@ class Adaptive:
       hint: choose one of off, orders, full
     """
 
-    mode: str = Mode.FULL.value
+    #: What may change: nothing (then filters are evaluated as they are written, cheap ones first), orders, or all that
+    #: can be tuned.
+    mode: str = "full"
     strategy: str = Strategy.AUTO.value
     #: The part of the rows that are profiled: evaluated by all filters.
     drop_profiling_probability: float = 0.01
@@ -59,8 +54,8 @@ class Adaptive:
     plan_log: int = 64
 
     def __post_init__(self) -> None:
-        _require_one_of("mode of adaptivity", self.mode, [mode.value for mode in Mode])
-        _require_one_of("strategy", self.strategy, [strategy.value for strategy in Strategy])
+        _require_one_of("mode of adaptivity", self.mode, ADAPTIVE_MODES)
+        _require_one_of("strategy", self.strategy, [each.value for each in Strategy])
         _require_between("drop_profiling_probability", self.drop_profiling_probability, 0, 1)
         _require_between("profile_window", self.profile_window, 64, 100_000, whole=True)
         _require_between("thrash_avoidance", self.thrash_avoidance, 0, 1, low_open=True)
@@ -71,10 +66,10 @@ class Adaptive:
     @property
     def orders(self) -> bool:
         """Returns whether orders may change."""
-        return self.mode != Mode.OFF.value
+        return self.mode != "off"
 
 
-def _require_one_of(what: str, given: str, known: list[str]) -> None:
+def _require_one_of(what: str, given: str, known: Sequence[str]) -> None:
     if given not in known:
         raise PenstockError(f"{given} is not a {what}", f"choose one of {', '.join(known)}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.adaptive.filters.drift import differ
+from penstock.adaptive.filters.drift import agree
 from penstock.adaptive.filters.filter_profiler import FilterProfiler, Observed
 from penstock.adaptive.filters.statistics import FilterChoice, FilterStatistics, OrderingStrategy
 from penstock.adaptive.plan_log import Decision, PlanLog, Reason
@@ -70,7 +70,7 @@ class FilterReoptimizer:
 
         def is_like(late: FilterStatistics) -> bool:
             window = late.window
-            return window.rows >= AT_ONCE and not differ(entered, passed, window.entered(order))
+            return window.rows >= AT_ONCE and agree(entered, passed, window.entered(order))
 
         if self._strategy.wanted(order).ghosts is not Ghosts.ALL:
             return None

@@ -31,6 +31,8 @@ class FilterTuner:
         self.order: FilterOrder = tuple(range(len(self.filters)))
         self.wanted = strategy.wanted(self.order)
         self.log: FilterLog = PlanLog(settings.plan_log)
+        #: Decisions that have been reported; the latest is reported again as long as it is used.
+        self.reported = 0
         self.profiler = FilterProfiler(len(self.filters), window_of(settings))
         reoptimizer = FilterReoptimizer(strategy, self.profiler, self.log, settings.thrash_avoidance)
         self._streamon = StreaMon(self.profiler, reoptimizer)

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
-from numpy.typing import NDArray
 
 from penstock.kernels.fused_filter import BYTES, DOUBLES, HALVES, WORDS
 from penstock.operators.filters.columns import InPlace
 from penstock.synopsis.codes import Nulls, arrow_type, encode_column, is_interned, nulls_of
+from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary, Interned
 from penstock.synopsis.memory import Ints
 from penstock.synopsis.transient_codes import TransientCodes
@@ -24,6 +24,7 @@ from penstock.types import Kind, Type
 #: The code of a string that nobody has asked for yet.
 _UNREAD = -(2**63)
 
+_WORDS = (Kind.BIGINT, Kind.TIMESTAMP)
 _LAYOUTS = {Kind.INT: HALVES, Kind.DATE: HALVES, Kind.DOUBLE: DOUBLES}
 
 
@@ -39,10 +40,12 @@ class ArrowColumns:
         self._dictionary = dictionary
         self._strings = TransientCodes(dictionary)
         self._nulls: dict[int, Nulls] = {}
+        #: Codes of whole columns that outlive the batch.
+        self._lasting: dict[int, tuple[Ints, Nulls]] = {}
         #: Codes of the strings that were asked for.
         self._transient: dict[int, Ints] = {}
         #: Booleans as bytes.
-        self._bytes: dict[int, NDArray[np.bool_]] = {}
+        self._bytes: dict[int, Bools] = {}
 
     def __len__(self) -> int:
         return len(self._arrays[0])
@@ -55,9 +58,22 @@ class ArrowColumns:
             codes, _ = encode_column(_taken(self._arrays[position], some), self._types[position], self._strings)
         return codes, nulls if nulls is None or some is None else nulls[some]
 
-    def lasting(self, position: int, some: Ints | None) -> tuple[Ints, Nulls]:
-        """Returns codes that outlive the batch, of rows that pass all filters."""
-        return encode_column(_taken(self._arrays[position], some), self._types[position], self._dictionary)
+    def lasting(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
+        """Returns codes that outlive the batch, of all rows or of some, by number."""
+        array, type_ = self._arrays[position], self._types[position]
+        if some is None:
+            if position not in self._lasting:
+                self._lasting[position] = encode_column(array, type_, self._dictionary)
+            return self._lasting[position]
+        if type_.kind in _WORDS and not array.null_count:
+            # They are read where they lie, and numpy picks some in less time than Arrow does.
+            return encode_column(array, type_, self._dictionary)[0][some], None
+        return encode_column(array.take(pa.array(some)), type_, self._dictionary)
+
+    def filter(self, kept: Bools) -> ArrowColumns:
+        """Returns the columns of some rows."""
+        mask = pa.array(kept)
+        return ArrowColumns([array.filter(mask) for array in self._arrays], self._types, self._dictionary)
 
     def strings(self, dictionary: Dictionary) -> TransientCodes:
         assert dictionary is self._dictionary
@@ -79,7 +95,7 @@ class ArrowColumns:
             self._nulls[position] = nulls_of(self._arrays[position])
         return self._nulls[position]
 
-    def equal_to(self, position: int, values: Sequence[Interned], dictionary: Dictionary) -> NDArray[np.bool_]:
+    def equal_to(self, position: int, values: Sequence[Interned], dictionary: Dictionary) -> Bools:
         array = self._arrays[position]
         if len(values) == 1:
             equal = pc.equal(array, pa.scalar(values[0], array.type)).fill_null(False)

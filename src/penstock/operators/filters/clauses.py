@@ -130,6 +130,12 @@ def clauses_of(expr: Expr, schema: Schema) -> Clauses | None:
         return None
 
 
+def tested_columns(clauses: Clauses) -> set[int]:
+    """Returns the columns that some test reads."""
+    tests = [test for clause in clauses for test in clause]
+    return {test.column for test in tests} | {test.other for test in tests if isinstance(test, Less | Equal)}
+
+
 def _merged(clauses: Sequence[Clause]) -> Clauses:
     """Makes one range of all ranges that one column has to be in."""
     ranges: dict[int, Within] = {}

@@ -12,11 +12,10 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.kernels.fused_filter import DOUBLES, WORDS
 from penstock.synopsis.codes import Nulls
-from penstock.synopsis.deltas import NULL_BITS, is_null
+from penstock.synopsis.deltas import NULL_BITS, Bools, is_null
 from penstock.synopsis.dictionary import Dictionary, Interned
 from penstock.synopsis.memory import Ints
 from penstock.synopsis.transient_codes import TransientCodes
@@ -54,7 +53,7 @@ class Columns(Protocol):
     def nulls(self, position: int) -> Nulls:
         """Returns where a column is NULL (None: nowhere)."""
 
-    def equal_to(self, position: int, values: Sequence[Interned], dictionary: Dictionary) -> NDArray[np.bool_]:
+    def equal_to(self, position: int, values: Sequence[Interned], dictionary: Dictionary) -> Bools:
         """Returns where a column of strings has one of some values; where it is NULL that means nothing."""
 
 
@@ -84,7 +83,7 @@ class RowColumns:
     def nulls(self, position: int) -> Nulls:
         return is_null(self._rows, position, self._columns) if self._is_nullable(position) else None
 
-    def equal_to(self, position: int, values: Sequence[Interned], dictionary: Dictionary) -> NDArray[np.bool_]:
+    def equal_to(self, position: int, values: Sequence[Interned], dictionary: Dictionary) -> Bools:
         known = [code for value in values if (code := dictionary.find(value)) is not None]
         return np.isin(self._rows[:, position], known)
 

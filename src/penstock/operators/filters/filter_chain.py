@@ -81,14 +81,14 @@ class FilterChain:
         budget: float = BUDGET,
         *,
         clock: Callable[[], int] = perf_counter_ns,
-        chunk: int = CHUNK,
+        chunk: int | None = None,
     ) -> None:
         assert 0 < len(filters) <= MOST_FILTERS
         self._filters = tuple(filters)
         self.order: FilterOrder = tuple(range(len(filters)))
         #: By filter, the rows that it was evaluated on since the start.
         self.evaluations = np.zeros(len(filters), np.int64)
-        self._chunk, self._clock, self._budget = chunk, clock, budget
+        self._chunk, self._clock, self._budget = chunk or CHUNK, clock, budget
         self._probability = probability
         self._sampler = Sampler(probability)
         self._wanted = PROFILE_ALL

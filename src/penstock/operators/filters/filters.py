@@ -67,13 +67,20 @@ class Filters:
         self.texts = tuple(str(conjunction(group)) for group in groups)
         self._filters = [_filter(group, schema) for group in groups]
         self.chain: FilterChain | None = None
-        self._tuner: FilterTuner | None = None
+        self.name = name
+        self.tuner: FilterTuner | None = None
         if len(groups) > 1:
             sampling = (tuning.probability, tuning.budget) if tuning else (0.0, 0.0)
             self.chain = FilterChain(self._filters, *sampling)
-            self._tuner = tuning.tuner(name, self.texts) if tuning else None
-            if self._tuner is not None:
-                self._tuner.adopt(self.chain)
+            self.tuner = tuning.tuner(name, self.texts) if tuning else None
+            if self.tuner is not None:
+                self.tuner.adopt(self.chain)
+
+    def evaluations(self) -> dict[str, int]:
+        """Returns on how many rows each filter was evaluated that is ordered, in the current order, since the start."""
+        if self.chain is None:
+            return {}
+        return {self.texts[number]: int(self.chain.evaluations[number]) for number in self.chain.order}
 
     def passing(self, columns: Columns, dictionary: Dictionary) -> Bools:
         """Returns which rows pass all filters: where no conjunct is false or NULL."""
@@ -84,7 +91,7 @@ class Filters:
         if rows is not None and not len(rows):
             return np.zeros(len(columns), np.bool_)
         if self.chain is not None:
-            return self.chain.passing(columns, dictionary, rows, self._tuner.between if self._tuner else None)
+            return self.chain.passing(columns, dictionary, rows, self.tuner.between if self.tuner else None)
         true = _true(self._filters[0](columns, rows, dictionary))
         if rows is None:
             return true

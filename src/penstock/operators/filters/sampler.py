@@ -31,13 +31,9 @@ class Sampler:
         start, self._at = self._at, self._at + count
         if not self._length or self._at <= self._next:
             return _NO_ROWS
-        found = self._picks[np.searchsorted(self._picks, start) : np.searchsorted(self._picks, self._at)] - start
-        while self._at >= self._length:
-            before = self._length - start
-            self._at -= self._length
-            start = 0
-            more = self._picks[: np.searchsorted(self._picks, self._at)]
-            found = np.concatenate([found, more + before])
-        place = int(np.searchsorted(self._picks, self._at))
-        self._next = int(self._picks[place]) if place < _CYCLE else self._length
-        return found
+        cycles = range(start // self._length, (self._at - 1) // self._length + 1)
+        picks = np.concatenate([self._picks + cycle * self._length for cycle in cycles])
+        cycle, place = divmod(self._at, self._length)
+        later = int(np.searchsorted(self._picks, place))
+        self._next = (cycle + later // _CYCLE) * self._length + int(self._picks[later % _CYCLE])
+        return picks[np.searchsorted(picks, start) : np.searchsorted(picks, self._at)] - start
