@@ -160,11 +160,11 @@ def _measure(
     def measured_chunk(deltas: Deltas) -> Deltas:
         nonlocal seen
         order: FilterOrder = operator.order
-        before, entered = operator.evaluations.copy(), operator._entered.copy()
+        before, entered = operator.evaluated.copy(), operator._entered.copy()
         start = time.process_time()
         passing = judge(deltas)
         seconds = time.process_time() - start
-        probes = weights @ (operator.evaluations - before)
+        probes = weights @ (operator.evaluated - before)
         needed = weights[list(order)] @ (operator._entered - entered)
         seen += len(deltas)
         if len(deltas) >= SHOWN:

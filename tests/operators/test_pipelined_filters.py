@@ -56,7 +56,7 @@ def test_probes_of_an_order_are_those_that_its_rows_need() -> None:
         assert operator.passing(deltas(ROWS, 1)).rows[:, 0].tolist() == [1, 1, 7]
         profile = operator.profile()
         assert profile.order == order
-        assert int(profile.entered.sum()) == int(operator.evaluations.sum()) == evaluations(words, order)
+        assert int(profile.entered.sum()) == int(operator.evaluated.sum()) == evaluations(words, order)
         assert profile.passed[:-1].tolist() == profile.entered[1:].tolist()
 
 

@@ -78,11 +78,13 @@ def _operator(build: Builder, relation: PipelinedFilters) -> tuple[PipelinedFilt
         build.code_owners.append(RowCodeOwner(counts[-1].store.held_column, side.schema))
         build.gauges.top.counts.append(counts[-1].__len__)
     lookups = [_lookup(build, each, relation) for each in relation.filters]
-    operator = PipelinedFiltersOperator(build.scope("filters"), len(relation.schema), lookups, counts)
+    gauge = build.gauges.top
+    name = f"{gauge.name}.{len(gauge.filters)}"
+    operator = PipelinedFiltersOperator(build.scope("filters"), len(relation.schema), lookups, counts, name)
     build.pipelined_filters.append(operator)
+    gauge.filters.append(operator)
     if build.tuning is not None and len(lookups) > 1:
-        tuner = build.tuning.tuner(build.gauges.top.name, operator.texts)
-        operator.tune(tuner, build.tuning.probability, build.tuning.budget)
+        operator.tune(build.tuning.tuner(name, operator.texts), build.tuning.probability, build.tuning.budget)
     build.purges_within_step = True
     return operator, nodes
 

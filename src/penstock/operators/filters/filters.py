@@ -51,6 +51,21 @@ class Tuning(Protocol):
         """Returns the tuner of the filters of this name, given as they are written."""
 
 
+class MeasuredFilters(Protocol):
+    """Filters that metrics report."""
+
+    @property
+    def name(self) -> str:
+        """Returns their name among all of a run that are tuned."""
+
+    @property
+    def tuner(self) -> FilterTuner | None:
+        """Returns what orders them."""
+
+    def evaluations(self) -> dict[str, int]:
+        """Returns on how many rows each filter was evaluated, in the current order, since the start."""
+
+
 class Filters:
     """The conjuncts of a predicate over rows of a schema, by `name` among all of a run that are tuned."""
 

@@ -40,7 +40,14 @@ class Lookup:
 class PipelinedFiltersOperator:
     """The filters over rows of so many columns, and the key counts of their sides."""
 
-    def __init__(self, memory: Scope, columns: int, lookups: Sequence[Lookup], sides: Sequence[KeyCounts]) -> None:
+    def __init__(
+        self,
+        memory: Scope,
+        columns: int,
+        lookups: Sequence[Lookup],
+        sides: Sequence[KeyCounts],
+        name: str = "filters",
+    ) -> None:
         self._sides, self._columns, self._lookups = sides, columns, lookups
         self._lines = np.array([(each.side, each.wants_match, 0) for each in lookups], np.int64)
         self._key_columns = np.zeros((len(lookups), max(1, *(len(each.columns) for each in lookups))), np.int64)
@@ -51,8 +58,10 @@ class PipelinedFiltersOperator:
         if not self._order.any():
             self._order[:] = range(len(lookups))
         #: By filter, the rows that it was evaluated on since the start.
-        self.evaluations = np.zeros(len(lookups), np.int64)
-        self._tuner: FilterTuner | None = None
+        self.evaluated = np.zeros(len(lookups), np.int64)
+        #: Its name among all filters of a run that are tuned, and what orders it.
+        self.name = name
+        self.tuner: FilterTuner | None = None
         self._probability, self._sampler, self._budget = 0.0, Sampler(0.0), 0.0
         #: Evaluations that were needed to judge rows; the others were for profile tuples.
         self._needed = 0
@@ -72,12 +81,16 @@ class PipelinedFiltersOperator:
     def order(self) -> FilterOrder:
         return tuple(self._order.tolist())
 
+    def evaluations(self) -> dict[str, int]:
+        """Returns on how many rows each filter was evaluated, in the current order, since the start."""
+        return {self.texts[number]: int(self.evaluated[number]) for number in self.order}
+
     def tune(self, tuner: FilterTuner, probability: float, budget: float = BUDGET) -> None:
         """Lets a tuner order the filters from now on, which sees so many of the rows as profile tuples.
 
         These may take as many evaluations as `budget` says, in proportion to those that are needed.
         """
-        self._tuner, self._probability, self._sampler = tuner, probability, Sampler(probability)
+        self.tuner, self._probability, self._sampler = tuner, probability, Sampler(probability)
         self._budget = budget
         tuner.adopt(self)
 
@@ -109,14 +122,14 @@ class PipelinedFiltersOperator:
 
     def passing(self, deltas: Deltas) -> Deltas:
         """Returns those of some rows that pass all filters, each at its own instant. Calls are in the order of time."""
-        if self._tuner is None or len(deltas) == 0:
+        if self.tuner is None or len(deltas) == 0:
             return self._passing(deltas)
         chunks, start = [], 0
         while start < len(deltas):
             stop = start + (SMALL_CHUNK if self._at_once else CHUNK)
             chunks.append(self._passing(deltas.take(slice(start, stop))))
             start = stop
-            self._tuner.between(self)
+            self.tuner.between(self)
         return one_after_the_other(chunks)
 
     def _passing(self, deltas: Deltas) -> Deltas:
@@ -126,7 +139,7 @@ class PipelinedFiltersOperator:
         sampled = self._sampled(len(deltas))
         passing, words = np.empty(len(deltas), np.int64), np.empty(len(sampled), np.int64)
         entered = int(self._entered.sum())
-        judged = kernel.Judged(passing, self._entered, self._passed, self.evaluations, words)
+        judged = kernel.Judged(passing, self._entered, self._passed, self.evaluated, words)
         how = (self._order, sampled, _GHOSTS[self._wanted.ghosts], self._wanted.position)
         count = kernel.judge(ts, rows, self._lines, self._key_columns, self._tables, *how, judged)
         self._needed += int(self._entered.sum()) - entered
@@ -151,7 +164,7 @@ class PipelinedFiltersOperator:
         """Returns the rows of a chunk that are to be profiled."""
         regular = self._sampler.rows(count)
         if not self._at_once:
-            spent = int(self.evaluations.sum()) - self._needed
+            spent = int(self.evaluated.sum()) - self._needed
             return regular if spent <= self._budget * self._needed else regular[:0]
         some = min(self._at_once, count)
         self._at_once -= some
