@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,11 @@ from penstock.algebra.rewrites import normalise
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.filters.profile import Ghosts, OrderedFilters, ProfileRequest
+from penstock.plan.adaptivity import Adaptive
 from penstock.plan.fragments import Plan, plan
+from penstock.sql import bind_text
+from penstock.workloads import filters as data
+from penstock.workloads.filters import CorrelatedFilters
 from tests.engines.comparing import Log, batches, bound, embedded, expected, logged, table
 from tests.engines.restarting import restart, restarted
 from tests.engines.spark.pretending import pretended
@@ -216,3 +221,18 @@ def test_what_is_kept_is_bounded_by_the_windows(rows: int) -> None:
         engine.advance()
     # Each window's rows and at most as many keys; one instant of s0.
     assert engine.state()[0] <= 2 * (10 + 7) + 2
+
+
+def test_a_run_orders_its_filters_and_its_metrics_say_so() -> None:
+    model = CorrelatedFilters((0.9, 0.9, 0.1, 0.1))
+    words = model.words(8_000, np.random.default_rng(0))
+    script = bind_text(data.script(model.count)).checked()
+    engine = EmbeddedEngine(script.queries[0], script.catalog, adaptive=Adaptive(strategy="a-greedy"))
+    for name, rows in data.tables(words, model.count, np.random.default_rng(0)).items():
+        engine.push(name, rows.combine_chunks().to_batches()[0])
+    engine.advance()
+    (operator,) = engine._machines[0][0].pipelined_filters
+    assert set(operator.order[:2]) & {2, 3}
+    (reported,) = [each for each in engine.metrics() if each.operator.startswith("filters")]
+    assert reported.filter_order == tuple(operator.texts[number] for number in operator.order)
+    assert sum(reported.evaluations) < 2 * len(words)

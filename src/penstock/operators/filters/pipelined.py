@@ -91,7 +91,7 @@ class PipelinedFiltersOperator:
         These may take as many evaluations as `budget` says, in proportion to those that are needed.
         """
         self.tuner, self._probability, self._sampler = tuner, probability, Sampler(probability)
-        self._budget = budget
+        self._budget, self._at_once = budget, 0
         tuner.adopt(self)
 
     def use(self, order: FilterOrder, wanted: ProfileRequest | None = None) -> None:
