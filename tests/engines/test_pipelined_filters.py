@@ -236,3 +236,20 @@ def test_a_run_orders_its_filters_and_its_metrics_say_so() -> None:
     (reported,) = [each for each in engine.metrics() if each.operator.startswith("filters")]
     assert reported.filter_order == tuple(operator.texts[number] for number in operator.order)
     assert sum(reported.evaluations) < 2 * len(words)
+
+
+def test_filters_over_one_window_store_its_rows_once() -> None:
+    query = (
+        "SELECT s0.a FROM s0 [NOW] WHERE s0.a IN (SELECT a FROM s1 [ROWS 10]) AND s0.b IN (SELECT a FROM s1 [ROWS 10])"
+    )
+    rows = {name: [(ts, ts, "u", ts) for ts in range(100)] for name in ("s0", "s1")}
+    case = Case(DDL, query, {**rows, "s2": [], "t": []}, None, "")
+    bound_query, catalog = bound(case)
+    engine = EmbeddedEngine(bound_query, catalog)
+    for name, part in batches(case, engine, catalog, 0):
+        engine.push(name, part)
+    engine.finish()
+    (operator,) = engine._machines[0][0].pipelined_filters
+    keys = sum(map(len, operator._sides))
+    assert keys == 20
+    assert engine.state()[0] <= 10 + keys + 1
