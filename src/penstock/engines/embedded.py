@@ -115,6 +115,8 @@ class EmbeddedEngine:
             )
             for definition in read_by([self.plan], catalog)[0]
         }
+        #: Rows that were pushed since the last step, and how many passed the filters of inputs.
+        self.pushed_rows = self.delivered_rows = 0
         self._ended: set[str] = set()
         self._until = 0
         self._steps = 0
@@ -126,10 +128,17 @@ class EmbeddedEngine:
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""
         routed, instants = self.streams[stream].take(batch)
-        if self.plan.kind is StreamKind.RSTREAM and stream in self._own:
+        self.pushed_rows += batch.num_rows
+        if self.shows_arrivals and stream in self._own:
             self._arrivals.append(np.unique(instants))
         for each in routed:
+            self.delivered_rows += len(each.deltas)
             self._deliver(each)
+
+    @property
+    def shows_arrivals(self) -> bool:
+        """Returns whether each instant at which a row arrives is one of the result."""
+        return self.plan.kind is StreamKind.RSTREAM
 
     def end(self, stream: str) -> None:
         """Marks the end of a stream: no row waits for it any longer."""
@@ -229,6 +238,7 @@ class EmbeddedEngine:
     def _step_in_blocks(self, until: int) -> Iterator[pa.Table]:
         self._until = until
         self._steps += 1
+        self.pushed_rows = self.delivered_rows = 0
         if until > 0:
             for batch in self._tables:
                 self._deliver(batch)

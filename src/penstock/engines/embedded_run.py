@@ -41,6 +41,9 @@ FEW_ROWS = 1 << 15
 #: Rows that are pushed at most beyond the instant that other streams have closed: a part of the rows that are kept.
 STATE_SHARE = 8
 
+#: Rows that are pushed at most before a step where filters let few of them through.
+MOST_ROWS = 1 << 19
+
 #: The batches of a stream; None means that no more rows have arrived yet.
 Batches = Iterator[pa.RecordBatch | None]
 
@@ -120,6 +123,9 @@ class EmbeddedRun:
         while open_streams:
             ready = [stream for stream in open_streams if not stream.idle]
             if not ready:
+                for engine in self.engines:
+                    if engine.pushed_rows:
+                        yield from _step_results(engine, engine.advance_in_blocks())
                 yield None
                 for stream in open_streams:
                     stream.idle = False
@@ -138,7 +144,8 @@ class EmbeddedRun:
             for engine in stream.engines:
                 engine.push(stream.name, batch)
                 self._doubts.examine({stream.name: stream.progress.first})
-                yield from _step_results(engine, engine.advance_in_blocks())
+                if not _may_wait(engine, batch.num_rows):
+                    yield from _step_results(engine, engine.advance_in_blocks())
         for engine in self.engines:
             yield from _step_results(engine, engine.finish_in_blocks())
 
@@ -149,6 +156,15 @@ class EmbeddedRun:
         """
         others = [other.closed() for other in open_streams if other is not stream]
         return min(others, default=NEVER if any(engine.forgets for engine in stream.engines) else None)
+
+
+def _may_wait(engine: EmbeddedEngine, rows: int) -> bool:
+    """Returns whether a step can wait for more rows: many were read, as from a file, and few of them passed filters.
+
+    Where operators purge, or each instant of an input is one of a result, steps remain small.
+    """
+    is_bulk = rows >= FEW_ROWS and engine.pushed_rows < MOST_ROWS
+    return is_bulk and engine.delivered_rows < FEW_ROWS and not engine.forgets and not engine.shows_arrivals
 
 
 def _step_results(engine: EmbeddedEngine, blocks: Iterable[pa.Table]) -> Iterator[Result]:

@@ -161,16 +161,6 @@ class _Arrived:
     ts: Ints
     columns: ArrowColumns
 
-    @cached_property
-    def ones(self) -> Ints:
-        """Returns the weight of each row."""
-        return np.ones(len(self.ts), np.int64)
-
-    @cached_property
-    def zeros(self) -> Ints:
-        """Returns the cell of each row, where a fragment has only one."""
-        return np.zeros(len(self.ts), np.int64)
-
 
 @dataclass(frozen=True)
 class _Kept:
@@ -213,7 +203,7 @@ class _Reader:
         bits = bits[read]
         out = self._columns(taken, dictionary, bits)
         if all(view.router.is_trivial for view in self._views):
-            return self._batch(taken.ts, out, bits, arrived.zeros[: len(bits)])
+            return self._batch(taken.ts, out, bits, np.zeros(len(bits), np.int64))
         picked, cells, bits = self._cells(taken, bits, dictionary)
         some = [(codes[picked], None if nulls is None else nulls[picked]) for codes, nulls in out]
         return self._batch(taken.ts[picked], some, bits, cells)
@@ -222,10 +212,9 @@ class _Reader:
         passing = view.passing(arrived.columns, dictionary)
         taken = self._taken(arrived, None if passing is None else np.flatnonzero(passing))
         out = assemble(self._columns(taken, dictionary), len(taken.ts))
-        ones = arrived.ones[: len(out)]
         if view.router.is_trivial:
-            deltas = Deltas(taken.ts, ones, out)
-            return RoutedBatch(self._fragment.number, self._number, arrived.zeros[: len(out)], deltas)
+            deltas = Deltas(taken.ts, np.ones(len(out), np.int64), out)
+            return RoutedBatch(self._fragment.number, self._number, np.zeros(len(out), np.int64), deltas)
         picked, cells = view.router.cells(taken.rows, dictionary)
         deltas = Deltas(taken.ts[picked], np.ones(len(picked), np.int64), out[picked])
         return RoutedBatch(self._fragment.number, self._number, cells, deltas)

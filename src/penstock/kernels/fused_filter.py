@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 #: Rows of a block.
-BLOCK = 1024
+BLOCK = 4096
 
 #: How a column lies in memory: words with a stride, halves of words, IEEE's doubles, or bytes.
 WORDS, HALVES, DOUBLES, BYTES = range(4)
