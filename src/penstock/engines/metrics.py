@@ -12,7 +12,7 @@ from penstock.adaptive.filters.filter_tuner import FilterTuner
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Table
 from penstock.engines.lateness import Progress
-from penstock.operators.filters.filters import Filters
+from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
 from penstock.plan.decisions import FilterDecision
@@ -121,7 +121,11 @@ def stream_progress(progress: Progress) -> StreamProgress:
 
 
 def source_metrics(
-    made: Callable[..., OperatorMetrics], name: str, now: Progress, before: Progress, filters: Iterable[Filters] = ()
+    made: Callable[..., OperatorMetrics],
+    name: str,
+    now: Progress,
+    before: Progress,
+    filters: Iterable[MeasuredFilters] = (),
 ) -> OperatorMetrics:
     """Returns what a stream read between two moments; `made` fills in the step and the query."""
     rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
@@ -130,7 +134,7 @@ def source_metrics(
     return made("source", stream=name, **counts, **filter_metrics(filters, name))
 
 
-def filter_metrics(filters: Iterable[Filters], place: str) -> dict[str, Any]:
+def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, Any]:
     """Returns the metrics of the filters of one place: their order, evaluations, and decisions."""
     ordered = [(text, count) for each in filters for text, count in each.evaluations().items()]
     decisions: list[FilterDecision] = []

@@ -18,6 +18,7 @@ from penstock.operators.blocks import Blocks, whole_instants
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
 from penstock.operators.filters.filters import Tuning
+from penstock.operators.filters.pipelined import PipelinedFiltersOperator
 from penstock.operators.gauges import Gauge
 from penstock.operators.inputs import InputManager
 from penstock.operators.joins.mjoin import JoinCore
@@ -115,6 +116,11 @@ class Machine:
     def joins(self) -> Sequence[JoinCore]:
         """Its joins, whose probe paths may be replaced between two steps."""
         return self._builder.joins
+
+    @property
+    def pipelined_filters(self) -> Sequence[PipelinedFiltersOperator]:
+        """Its filters by semi-joins, whose order may be replaced between two steps."""
+        return self._builder.pipelined_filters
 
     def sync(self) -> None:
         """Makes sure of what it has put on disk in the last step, before its state counts."""
