@@ -233,8 +233,8 @@ def _operator_text(relation: Relation) -> str:
 
 def _closers_text(ending: GroupEnding) -> str:
     """What closes groups."""
-    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in ending.all_closers())
-    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in ending.all_closers())
+    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in ending.closers)
+    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in ending.closers)
     told += ["by the join"] * bool(ending.after_join)
     return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in ending.evidence)])
 

@@ -30,8 +30,9 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
-from penstock.closing.group_closers import AfterPunctuation, GroupEnding
-from penstock.closing.groups import Declared, emitting, with_endings
+from penstock.closing.closed_values import Declared
+from penstock.closing.group_closers import GroupEnding
+from penstock.closing.groups import emitting, with_endings
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.narrowing import narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
@@ -284,10 +285,10 @@ class _Cutter:
         groups = self.piece(relation.input)
         routes = list(groups.routes)
         for ending in (relation, *(values.groups for values in relation.values)):
-            closers = {end.evidence: end for end in ending.all_closers() if isinstance(end, AfterPunctuation)}
             for number, scan in enumerate(ending.evidence):
-                held = zip(closers[number].keys, scan.schema, strict=True)
-                routes.append(Route(scan, _of_groups(groups, {ending.schema[key]: column for key, column in held})))
+                along = ending.closers.along(number, range(len(ending.schema)))
+                held = {key: column for key, column in zip(ending.schema, along, strict=True) if column is not None}
+                routes.append(Route(scan, _of_groups(groups, held)))
         whole = relation.with_inputs((groups.relation, *relation.inputs[1:]))
         return replace(groups, relation=whole, routes=tuple(routes))
 

@@ -51,7 +51,7 @@ def build_ending(build: Builder, node: GroupEnding) -> BlockNode:
     evidence = [build.rows(scan) for scan in node.evidence]
     keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
     endings = Endings(build.scope("endings"), node, keys, build.dictionary)
-    has_seen = any(isinstance(closer, WithFirstRow) for closer in node.all_closers())
+    has_seen = any(isinstance(closer, WithFirstRow) for closer in node.closers)
     build.code_owners += endings.code_owners
     build.gauges.top.counts.append(endings.__len__)
     values = [_build_values(build, operator, each) for each in node.values]

@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 
 from penstock.closing.group_closers import (
-    AfterInput,
     AfterJoin,
     AfterPunctuation,
+    GroupCloser,
     GroupEnding,
     GroupInTime,
     NeverNull,
@@ -58,13 +58,12 @@ class Endings:
         self._closed = {
             end: Evidence(memory.scope("closed", number), row_width(len(end.keys))) for number, end in enumerate(ends)
         }
-        times = [end for end in node.all_closers() if isinstance(end, GroupInTime)]
+        times = [end for end in node.closers if isinstance(end, GroupInTime)]
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
         #: The keys of a row that comes at the watermark, when groups were last looked through.
         self._reached = memory.array("reached", len(times))[: len(times)]
-        self._follows = any(isinstance(end, AfterInput) for end in node.all_closers())
         #: Whether a group may close when nothing else happens than that it comes, or time goes on a little.
-        self._is_always_due = any(isinstance(end, AfterInput | WithFirstRow) for end in node.all_closers())
+        self._is_always_due = any(isinstance(end, WithFirstRow) or _reach(end) for end in node.closers)
         self._rules = _rules_by_evidence(node)
         #: By the ends by punctuations: values for which the join below gives no more results.
         self._done = {
@@ -146,33 +145,30 @@ class Endings:
             for end in self._node.after_join:
                 gone |= self._noted(end, keys) != MISSING
             return np.where(gone, until - 1, NEVER)
-        own = [self._closed_by_itself(number, keys, until, known) for number in range(len(self._node.closers))]
         all_closed = np.zeros(len(keys), np.int64)
-        for closers, at in zip(self._node.closers, own, strict=True):
-            closed = at
+        for closers in self._node.closers.streams:
+            closed = np.full(len(keys), NEVER, np.int64)
             for closer in closers:
-                if isinstance(closer, AfterInput):
-                    source = own[closer.source]
-                    closed = np.minimum(closed, np.where(source == NEVER, NEVER, source + closer.reach))
-                elif isinstance(closer, WithFirstRow) and seen:
-                    closed = np.zeros(len(keys), np.int64)
-                elif isinstance(closer, NeverNull):
-                    closed = np.where(self._has_null(keys, closer.keys), 0, closed)
+                np.minimum(closed, self._closed_by(closer, keys, until, known, seen=seen), out=closed)
             np.maximum(all_closed, closed, out=all_closed)
         all_closed[all_closed >= until] = NEVER
         return all_closed
 
-    def _closed_by_itself(self, number: int, keys: Ints, until: int, known: tuple[int, ...]) -> Ints:
-        """When an input was closed by its own times or punctuations."""
+    def _closed_by(self, closer: GroupCloser, keys: Ints, until: int, known: tuple[int, ...], *, seen: bool) -> Ints:
+        """When a stream was closed by one of its closers."""
         closed = np.full(len(keys), NEVER, np.int64)
-        for closer in self._node.closers[number]:
-            if isinstance(closer, GroupInTime) and closer.key in known:
-                closed = np.minimum(closed, self._passed(closer, keys, until))
-            elif isinstance(closer, AfterPunctuation) and set(closer.keys) <= set(known):
+        match closer:
+            case GroupInTime(key) if key in known:
+                closed = self._passed(closer, keys, until)
+            case AfterPunctuation(own) if set(own) <= set(known):
                 noted = self._noted(closer.told, keys)
                 speaks = (noted != MISSING) & ~self._has_null(keys, closer.never_null)
-                closed = np.minimum(closed, np.where(speaks, noted + closer.reach, NEVER))
-        return closed
+                closed[speaks] = noted[speaks]
+            case WithFirstRow() if seen:
+                closed[:] = 0
+            case NeverNull(own):
+                closed[self._has_null(keys, own)] = 0
+        return np.where(closed == NEVER, NEVER, closed + _reach(closer))
 
     def _noted(self, end: AfterPunctuation | AfterJoin, keys: Ints) -> Ints:
         return self._closed[end].words(part_of_rows(keys, end.keys, self._keys))
@@ -190,7 +186,7 @@ class Endings:
         values = keys[:, end.key]
         over = (values < self._value(end, np.array([until]))[0]) & ~is_null(keys, end.key, self._keys)
         found = np.full(len(keys), NEVER, np.int64)
-        if self._node.emits or self._follows:
+        if self._node.emits or end.reach:
             wanted, inverse = np.unique(values[over], return_inverse=True)
             found[over] = self._last_instants(end, wanted, until)[inverse]
         else:
@@ -212,6 +208,11 @@ class Endings:
         rows[:, 0] = end.unit.least(np.minimum(instants, _LAST // end.unit.divisor))
         codes, _ = self._values[end](rows, self._dictionary)
         return np.asarray(codes, np.int64)
+
+
+def _reach(closer: GroupCloser) -> int:
+    """How long after something else it closes a stream."""
+    return closer.reach if isinstance(closer, GroupInTime | AfterPunctuation) else 0
 
 
 def _note(entries: Evidence, keys: Ints) -> None:
@@ -243,5 +244,4 @@ def _rules_by_evidence(node: GroupEnding) -> dict[AfterPunctuation | AfterJoin, 
 
 def _by_punctuations(node: GroupEnding) -> dict[AfterPunctuation, None]:
     """The ends by punctuations as these arrive, each once. Closers wait for one of them, some for longer."""
-    found = (end for end in node.all_closers() if isinstance(end, AfterPunctuation) and end.reach == 0)
-    return dict.fromkeys(end.told for end in found)
+    return dict.fromkeys(end.told for end in node.closers.punctuations())
