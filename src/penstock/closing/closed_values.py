@@ -8,7 +8,7 @@ a stream with one such row by UNIQUE brings no other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from penstock.algebra.relations import PartitionRows, Range, Relation, SetOp, Un
 from penstock.catalog import Catalog, Punctuated, StreamDef, Unique, WithinTime
 from penstock.closing import never_falls, referring_punctuations
 from penstock.closing.closers.time_range import certain_times, declared_times
+from penstock.closing.declarations import constraint_text
 from penstock.closing.evidence import of_fixed, values_of
 from penstock.closing.group_closers import (
     AfterPunctuation,
@@ -52,6 +53,8 @@ class Declared:
         return found
 
 
+#: How long after its time a row of a window brings changes, at most; None if that is not known.
+Stays = Callable[[Scan], int | None]
 #: Expressions, where they are known.
 Keys = tuple[Expr | None, ...]
 
@@ -64,15 +67,15 @@ def closed_values(relation: Relation, keys: Keys, declared: Declared, *, is_ther
 
 
 def closed_rows(
-    rows: JointRows, keys: Keys, declared: Declared, *, is_there: bool = False, windows: bool = False
+    rows: JointRows, keys: Keys, declared: Declared, stays: Stays | None = None, *, is_there: bool = False
 ) -> Closers | None:
     """The same for all that joint rows are of; the keys are over columns of its members.
 
-    With `windows` streams count as closed when their last rows have left windows of time.
+    `stays` says how long after its time a row matters; if it is not given, rows never leave, or not by time.
     """
     found = Closers()
     for joint in rows.joints():
-        view = JointKeys(joint, keys, declared, windows=windows)
+        view = JointKeys(joint, keys, declared, stays)
         for member in joint.bringing:
             if isinstance(member, SetOp):
                 own = _closed_sides(member, view.over(member), declared)
@@ -92,8 +95,8 @@ def _over(keys: Keys, inside: Inside) -> Keys:
 class JointKeys:
     """What is equal to each of some keys in joint rows, and closes the streams for them."""
 
-    def __init__(self, joint: Joint, keys: Keys, declared: Declared, *, windows: bool = False) -> None:
-        self._joint, self._declared, self._windows = joint, declared, windows
+    def __init__(self, joint: Joint, keys: Keys, declared: Declared, stays: Stays | None = None) -> None:
+        self._joint, self._declared, self._stays = joint, declared, stays or for_ever
         #: What columns of scans are in terms of their streams.
         self._inside = {o.column: unwidened(o.expr) for scan in joint.scans for o in scan.outputs}
         self._classes = self._equal()
@@ -101,8 +104,8 @@ class JointKeys:
 
     def closers(self, scan: Scan, *, is_there: bool) -> Closers | None:
         """What closes a stream: its own closers, or those of one that its rows follow, so much later."""
-        stays = _stays(scan)
-        if stays is None or (stays and not self._windows):
+        stays = self._stays(scan)
+        if stays is None:
             return None
         own = self._own(scan)
         for source, reach in self._followed(scan):
@@ -193,9 +196,8 @@ class JointKeys:
         if not isinstance(scan.spec, PartitionRows):
             found += self._times(scan)
         for scheme in self._declared.definition(scan).constraints:
-            # After a lifespan the values may come again.
-            is_lasting = isinstance(scheme, Punctuated) and scheme.lifespan is None
-            if is_lasting and (told := self._punctuated(scan, scheme, len(evidence))) is not None:
+            told = self._punctuated(scan, scheme, len(evidence)) if isinstance(scheme, Punctuated) else None
+            if told is not None:
                 found.append(told[0])
                 evidence.append(told[1])
         return Closers((tuple(found),), tuple(evidence)) if found else Closers()
@@ -211,8 +213,8 @@ class JointKeys:
         """The end by a scheme, which reads the evidence of this number, and the evidence."""
         definition = self._declared.definition(scan)
         punctuations = values_of(definition, scheme, self._declared.catalog)
-        if punctuations is None:
-            return None
+        if punctuations is None or scheme.lifespan is not None:
+            return None  # after a lifespan the values may come again
         named = {column.name.lower(): column for column in scan.stream.schema}
         without = null_never_punctuated(scheme, definition, self._declared.catalog)
         whole = scheme.columns, punctuations
@@ -221,7 +223,8 @@ class JointKeys:
             if None not in places and _moves_only(scan, {named[name.lower()] for name in names}):
                 keys = tuple(place for place in places if place is not None)
                 never = frozenset(key for key, name in zip(keys, names, strict=True) if name.lower() in without)
-                return AfterPunctuation(keys, number, never_null=never), told
+                text = f"{definition.name}: {constraint_text(scheme)}"
+                return AfterPunctuation(keys, number, never_null=never, scheme=text), told
         return None
 
     def place(self, scan: Scan, name: str) -> int | None:
@@ -236,14 +239,19 @@ def _either(one: Closers, other: Closers) -> Closers:
     return Closers((tuple(both),), both.evidence)
 
 
-def _stays(scan: Scan) -> int | None:
-    """How long after they came rows of a stream may still leave; None if that is not known."""
-    match scan.spec:
-        case Unbounded() | PartitionRows():
-            return 0
-        case Range(width, None):
-            return width + 1
-    return None
+def for_ever(scan: Scan) -> int | None:
+    """Rows leave never, or only with others of their partition."""
+    return 0 if isinstance(scan.spec, Unbounded | PartitionRows) else None
+
+
+def until_they_left(scan: Scan) -> int | None:
+    """Rows leave when their time is over, too."""
+    return scan.spec.width + 1 if isinstance(scan.spec, Range) and scan.spec.slide is None else for_ever(scan)
+
+
+def until_they_entered(scan: Scan) -> int | None:
+    """When rows leave does not matter."""
+    return scan.spec.lag if isinstance(scan.spec, Range) else 0
 
 
 def _moves_only(scan: Scan, by: set[Column]) -> bool:
@@ -298,7 +306,9 @@ def _referred_to(
             # A row with NULL refers to none.
             refers = {name.lower() for name in reference.columns}
             never = frozenset(p for name, p in zip(scheme.columns, told, strict=True) if name.lower() in refers)
-            yield Closers(((AfterPunctuation(told, 0, reference.within.microseconds, never),),), (punctuations,))
+            text = f"{definition.name}: {constraint_text(scheme)}"
+            closer = AfterPunctuation(told, 0, reference.within.microseconds, never, text)
+            yield Closers(((closer,),), (punctuations,))
 
 
 def _alone(side: Relation, keys: Keys, declared: Declared) -> tuple[Scan, JointKeys] | None:

@@ -39,11 +39,13 @@ class AfterPunctuation:
     reach: int = 0
     #: Those of the keys in which no punctuation can have NULL.
     never_null: frozenset[int] = frozenset()
+    #: The declaration, as proofs name it.
+    scheme: str = ""
 
     @property
     def told(self) -> AfterPunctuation:
         """The end by the same punctuations that is there at once."""
-        return replace(self, reach=0, never_null=frozenset())
+        return AfterPunctuation(self.keys, self.evidence)
 
 
 @dataclass(frozen=True, slots=True)

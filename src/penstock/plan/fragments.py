@@ -37,6 +37,7 @@ from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.narrowing import narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging
+from penstock.closing.row_endings import with_row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -155,6 +156,8 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
     lambda relation, wanted: with_purging(relation, wanted.catalog, wanted.spill),
     # Groups, distinct values and rows of set operations end.
     lambda relation, wanted: with_endings(relation, wanted.declared),
+    # So do rows that joins keep of inputs that are computed.
+    lambda relation, wanted: with_row_endings(relation, wanted.declared),
     # The outermost groups show when they close.
     lambda relation, wanted: emitting(relation) if wanted.emits else relation,
     # Windows that slide keep a partial aggregate per pane.
@@ -404,8 +407,20 @@ def _forgetting_here(join: PhysicalJoin, pieces: list[_Piece]) -> PhysicalJoin:
 def _evidence_along(join: PhysicalJoin, variables: Sequence[int]) -> list[list[Expr | None]]:
     """Of each evidence the columns by which it is partitioned along variables of the join."""
     if join.retention is None:
-        return []
+        return [along or [None] for along in _ending_evidence_along(join, variables)]
     return [join.retention.evidence_along(n, variables) or [None] for n in range(len(join.evidence))]
+
+
+def _ending_evidence_along(join: PhysicalJoin, variables: Sequence[int]) -> Iterator[list[Expr | None]]:
+    """The same of evidence that closes rows of inputs: it goes where these are."""
+    held = join_variables(join)
+    for number, closers in enumerate(join.endings):
+        schema = join.operands[number].schema
+        own = [held[v][number] for v in variables]
+        places = [None if column is None else schema.index(column) for column in own]
+        for scan in range(len(closers.evidence) if closers is not None else 0):
+            assert closers is not None
+            yield [*closers.along(scan, places)]
 
 
 def _alone(key: Column, join: PhysicalJoin) -> tuple[Column | None, ...]:

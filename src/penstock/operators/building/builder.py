@@ -20,7 +20,7 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
-from penstock.closing.group_closers import GroupEnding
+from penstock.closing.group_closers import Closers, GroupEnding
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.kernels import counting
 from penstock.operators.bag import Bag
@@ -41,6 +41,7 @@ from penstock.operators.building.nodes import (
 from penstock.operators.building.windows import build_arrivals, build_window
 from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.groups.counting import FUNCTIONS
+from penstock.operators.groups.ending import NOT_JOINED, Endings, Joined
 from penstock.operators.inputs import InputBuffer
 from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.projection import Projection, projection
@@ -164,7 +165,7 @@ class Builder:
         """The relation with its rows stored."""
         is_inner = self.gauges.is_building(relation)
         with self.gauges.building(relation) as gauge:
-            stored = build_window(self, relation) if isinstance(relation, Scan) else self._bag(relation)
+            stored = build_window(self, relation) if isinstance(relation, Scan) else self.bag(relation)[0]
         return stored if is_inner else replace(stored, events=measured(stored.events, gauge))
 
     def narrowed(self, node: BlockNode, stored: StoredRelation, schema: Schema) -> BlockNode:
@@ -180,7 +181,15 @@ class Builder:
 
         return step_project
 
-    def _bag(self, relation: Relation) -> StoredRelation:
+    def endings(self, closers: Closers, keys: Schema, joined: Joined = NOT_JOINED, *, emits: bool = False) -> Endings:
+        """What drops entries that have ended."""
+        endings = Endings(self.scope("endings"), closers, keys, self.dictionary, joined=joined, emits=emits)
+        self.code_owners += endings.code_owners
+        self.gauges.top.counts.append(endings.__len__)
+        return endings
+
+    def bag(self, relation: Relation) -> tuple[StoredRelation, Bag]:
+        """A relation that is computed, with its rows stored."""
         deltas = self.deltas(relation)
         bag = Bag(self.scope("bag"), row_width(len(relation.schema)))
         self.keeps(bag.store, relation.schema)
@@ -189,7 +198,7 @@ class Builder:
         def step_bag(step: Step) -> Events:
             return one_after_the_other([bag.step(block) for block in whole_instants(deltas(step))])
 
-        return StoredRelation(relation.schema, bag.store, step_bag)
+        return StoredRelation(relation.schema, bag.store, step_bag), bag
 
     def scope(self, what: str) -> Scope:
         """Memory for the operator that is being built."""

@@ -28,7 +28,7 @@ from penstock.operators.groups.aggregate import (
     own_keys,
 )
 from penstock.operators.groups.counting import FUNCTIONS, CountingOperator
-from penstock.operators.groups.ending import Endings
+from penstock.operators.groups.ending import Joined
 from penstock.operators.groups.panes import PartialAggregates
 from penstock.operators.joins.bucket_totals import Summed
 from penstock.operators.projection import Projection, projection
@@ -50,10 +50,8 @@ def build_ending(build: Builder, node: GroupEnding) -> BlockNode:
     groups = measured_blocks(groups, gauge)
     evidence = [build.rows(scan) for scan in node.evidence]
     keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
-    endings = Endings(build.scope("endings"), node, keys, build.dictionary)
+    endings = build.endings(node.closers, node.schema[:keys], Joined.below(node), emits=node.emits)
     has_seen = any(isinstance(closer, WithFirstRow) for closer in node.closers)
-    build.code_owners += endings.code_owners
-    build.gauges.top.counts.append(endings.__len__)
     values = [_build_values(build, operator, each) for each in node.values]
 
     def forget(step: Step) -> Deltas | None:
@@ -87,9 +85,7 @@ def _build_values(
     assert isinstance(operator, AggregateOperator)
     held = DistinctValues(operator, node.aggregation)
     evidence = [build.rows(scan) for scan in node.groups.evidence]
-    endings = Endings(build.scope("endings"), node.groups, len(node.groups.schema), build.dictionary)
-    build.code_owners += endings.code_owners
-    build.gauges.top.counts.append(endings.__len__)
+    endings = build.endings(node.groups.closers, node.groups.schema, Joined.below(node.groups))
 
     def forget_values(step: Step, ended: Mapping[int, Ints]) -> None:
         endings.learn([rows(step) for rows in evidence], ended)

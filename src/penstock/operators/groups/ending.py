@@ -8,13 +8,17 @@ close it is done whenever something may have closed some.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from penstock.algebra.physical import Scan
+from penstock.algebra.relations import Schema
 from penstock.closing.group_closers import (
     AfterJoin,
     AfterPunctuation,
+    Closers,
     GroupCloser,
     GroupEnding,
     GroupInTime,
@@ -48,23 +52,61 @@ _LAST = np.iinfo(np.int64).max
 FEW_GROUPS = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What a join right below tells of values that have ended, by its rules."""
+
+    join: PhysicalJoin | None = None
+    after: tuple[AfterJoin, ...] = ()
+
+    @staticmethod
+    def below(node: GroupEnding) -> Joined:
+        below = node.input.inputs[0] if len(node.input.inputs) == 1 else None
+        return Joined(below if isinstance(below, PhysicalJoin) else None, node.after_join)
+
+    def rules_of(self, punctuations: Scan) -> list[int]:
+        """The numbers of its rules that read these punctuations."""
+        if self.join is None:
+            return []
+        read = ((number, rule) for number, rule in enumerate(self.join.rules) if isinstance(rule, ByPunctuation))
+        return [number for number, rule in read if self.join.evidence[rule.evidence] == punctuations]
+
+
+NOT_JOINED = Joined()
+
+
 class Endings:
-    def __init__(self, memory: Scope, node: GroupEnding, keys: int, dictionary: Dictionary) -> None:
-        self._node, self._keys, self._dictionary = node, keys, dictionary
+    """Which entries have ended; they have these keys."""
+
+    def __init__(
+        self,
+        memory: Scope,
+        closers: Closers,
+        schema: Schema,
+        dictionary: Dictionary,
+        *,
+        joined: Joined = NOT_JOINED,
+        emits: bool = False,
+    ) -> None:
+        """`schema` are the keys; what `emits` shows when it closes."""
+        self._closers, self._schema, self._dictionary, self._emits = closers, schema, dictionary, emits
+        self._keys, self._joined = len(schema), joined
         #: How many groups were left when they were last looked through.
         self._left = memory.array("left", 1)
         #: By the ends that speak of values: those that do not come again, and since when.
-        ends: list[AfterPunctuation | AfterJoin] = [*_by_punctuations(node), *node.after_join]
+        # Closers wait for one of the ends by punctuations, some for longer.
+        told = dict.fromkeys(end.told for end in closers.punctuations())
+        ends: list[AfterPunctuation | AfterJoin] = [*told, *joined.after]
         self._closed = {
             end: Evidence(memory.scope("closed", number), row_width(len(end.keys))) for number, end in enumerate(ends)
         }
-        times = [end for end in node.closers if isinstance(end, GroupInTime)]
+        times = [end for end in closers if isinstance(end, GroupInTime)]
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
         #: The keys of a row that comes at the watermark, when groups were last looked through.
         self._reached = memory.array("reached", len(times))[: len(times)]
         #: Whether a group may close when nothing else happens than that it comes, or time goes on a little.
-        self._is_always_due = any(isinstance(end, WithFirstRow) or _reach(end) for end in node.closers)
-        self._rules = _rules_by_evidence(node)
+        self._is_always_due = any(isinstance(end, WithFirstRow) or _reach(end) for end in closers)
+        self._rules = {end: joined.rules_of(closers.evidence[end.evidence]) for end in told}
         #: By the ends by punctuations: values for which the join below gives no more results.
         self._done = {
             end: Evidence(memory.scope("done", n), row_width(len(end.keys))) for n, end in enumerate(self._rules)
@@ -77,7 +119,7 @@ class Endings:
     def code_owners(self) -> list[CodeOwner]:
         """What stores codes of interned values."""
         return [
-            RowCodeOwner(entries.store.held_column, tuple(self._node.schema[key] for key in end.keys))
+            RowCodeOwner(entries.store.held_column, tuple(self._schema[key] for key in end.keys))
             for end, entries in (*self._closed.items(), *self._done.items())
         ]
 
@@ -116,7 +158,7 @@ class Endings:
 
     def _is_due(self, until: int, groups: int) -> bool:
         """Whether groups are to be looked through."""
-        if self._node.emits:
+        if self._emits:
             reached = [self._value(end, np.array([until]))[0] for end in self._values]
             passed = not np.array_equal(self._reached, reached)
             self._reached[:] = reached
@@ -140,13 +182,13 @@ class Endings:
 
     def _closing(self, keys: Ints, until: int, known: tuple[int, ...], seen: bool) -> Ints:
         """When groups closed of whose keys some are `known`; if not `seen`, they may have no row yet."""
-        if self._node.after_join:
+        if self._joined.after:
             gone = np.zeros(len(keys), np.bool_)
-            for end in self._node.after_join:
+            for end in self._joined.after:
                 gone |= self._noted(end, keys) != MISSING
             return np.where(gone, until - 1, NEVER)
         all_closed = np.zeros(len(keys), np.int64)
-        for closers in self._node.closers.streams:
+        for closers in self._closers.streams:
             closed = np.full(len(keys), NEVER, np.int64)
             for closer in closers:
                 np.minimum(closed, self._closed_by(closer, keys, until, known, seen=seen), out=closed)
@@ -186,7 +228,7 @@ class Endings:
         values = keys[:, end.key]
         over = (values < self._value(end, np.array([until]))[0]) & ~is_null(keys, end.key, self._keys)
         found = np.full(len(keys), NEVER, np.int64)
-        if self._node.emits or end.reach:
+        if self._emits or end.reach:
             wanted, inverse = np.unique(values[over], return_inverse=True)
             found[over] = self._last_instants(end, wanted, until)[inverse]
         else:
@@ -227,21 +269,3 @@ def _with_keys(some: Ints, places: Sequence[int], keys: int) -> Ints:
         null = is_null(some, number, len(places))
         rows[:, keys + place // NULL_BITS] |= null.astype(np.int64) << (place % NULL_BITS)
     return rows
-
-
-def _rules_by_evidence(node: GroupEnding) -> dict[AfterPunctuation | AfterJoin, list[int]]:
-    """Of each end by punctuations the rules of the join below that read the same ones."""
-    join = node.input.inputs[0] if len(node.input.inputs) == 1 else None
-    read = [
-        (number, join.evidence[rule.evidence])
-        for number, rule in enumerate(join.rules if isinstance(join, PhysicalJoin) else ())
-        if isinstance(rule, ByPunctuation) and isinstance(join, PhysicalJoin)
-    ]
-    return {
-        end: [number for number, scan in read if scan == node.evidence[end.evidence]] for end in _by_punctuations(node)
-    }
-
-
-def _by_punctuations(node: GroupEnding) -> dict[AfterPunctuation, None]:
-    """The ends by punctuations as these arrive, each once. Closers wait for one of them, some for longer."""
-    return dict.fromkeys(end.told for end in node.closers.punctuations())
