@@ -308,7 +308,8 @@ class _EndingInputs:
         drop_left: Callable[[Ints], None] = lambda slots: None,
     ) -> BlockNode:
         """The results of a step, after which rows are dropped; who keeps something of left rows is notified."""
-        build, ended = self._build, list[tuple[Endings, StoredRows, list[DeltaNode]]]()
+        build = self._build
+        ended: list[tuple[Endings, StoredRows, list[DeltaNode]]] = []
         for number, store in self._stores.items():
             closers, part = self._node.endings[number], self.parts[number]
             assert closers is not None
