@@ -63,7 +63,9 @@ def closed_values(relation: Relation, keys: Keys, declared: Declared, *, is_ther
     """What closes a relation for values of expressions over its columns; None if a stream below is not closed."""
     rows = JointRows()
     own = _over(keys, rows.add(relation))
-    return closed_rows(rows, own, declared, is_there=is_there and not rows.matches)
+    # Where all rows leave, nothing that is made of them stays; and what shows on close does so as of unbounded streams.
+    stays = for_ever if declared.emits or not rows.lasts else until_they_left
+    return closed_rows(rows, own, declared, stays, is_there=is_there and not rows.matches)
 
 
 def closed_rows(
@@ -83,8 +85,33 @@ def closed_rows(
                 own = view.closers(member, is_there=is_there)
             if own is None:
                 return None
-            found += own
+            found += rows.with_nulls(member, own)
     return found
+
+
+def forgettable(closers: Closers | None) -> Closers | None:
+    """With one scheme for each stream, whose punctuations are forgotten: they alone say that all streams are closed.
+
+    Of two, those of the second would find those gone that they go with. None if some would be kept indefinitely.
+    """
+    before = None
+    while closers is not None and closers != before:
+        before, closers = closers, _one_scheme_each(closers)
+        if not all(any(not isinstance(closer, NeverNull) for closer in own) for own in closers.streams):
+            return None
+    return closers
+
+
+def _one_scheme_each(closers: Closers) -> Closers:
+    """Of each stream the closers by times, and by the scheme with the fewest keys that says enough of all streams."""
+    streams, read = list[tuple[GroupCloser, ...]](), set[int]()
+    for own in closers.streams:
+        schemes = (c for c in own if isinstance(c, AfterPunctuation) and closers.all_close(frozenset(c.keys)))
+        chosen = min(schemes, key=lambda closer: (len(closer.keys), closer.keys, closer.evidence), default=None)
+        told = None if chosen is None else chosen.told
+        streams.append(tuple(c for c in own if not isinstance(c, AfterPunctuation) or c.told == told))
+        read |= set() if told is None else {told.evidence}
+    return Closers(tuple(streams), closers.evidence).reading(read)
 
 
 def _over(keys: Keys, inside: Inside) -> Keys:

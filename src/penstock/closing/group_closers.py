@@ -88,6 +88,10 @@ class Closers:
     def punctuations(self) -> Iterator[AfterPunctuation]:
         return (closer for closer in self if isinstance(closer, AfterPunctuation))
 
+    def all_close(self, known: frozenset[int]) -> bool:
+        """Whether these keys alone say when each stream is closed, for whoever has them."""
+        return all(any(_speaks(closer, known) for closer in own) for own in self.streams)
+
     def reading(self, some: Iterable[int]) -> Closers:
         """Only those that read some of the evidence, or none."""
         kept = sorted(some)
@@ -103,6 +107,16 @@ class Closers:
         ways = {closer.keys for closer in self.punctuations() if closer.evidence == number}
         held = dict(zip(ways.pop(), self.evidence[number].schema, strict=True)) if len(ways) == 1 else {}
         return [None if key is None else held.get(key) for key in columns]
+
+
+def _speaks(closer: GroupCloser, known: frozenset[int]) -> bool:
+    """Whether a closer needs no more than these keys."""
+    match closer:
+        case GroupInTime(key):
+            return key in known
+        case AfterPunctuation(keys):
+            return known.issuperset(keys)
+    return False
 
 
 def _reading(closer: GroupCloser, places: Mapping[int, int] | Sequence[int]) -> GroupCloser:

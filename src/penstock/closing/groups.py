@@ -27,15 +27,12 @@ from penstock.algebra.relations import (
     SetOperator,
     rewrite_relation,
 )
-from penstock.closing.closed_values import Declared, JointKeys, closed_values
+from penstock.closing.closed_values import Declared, JointKeys, closed_values, forgettable
 from penstock.closing.group_closers import (
     AfterJoin,
-    AfterPunctuation,
     Closers,
     EndingValues,
-    GroupCloser,
     GroupEnding,
-    GroupInTime,
     NeverNull,
 )
 from penstock.closing.join_variables import is_monotone, join_variables
@@ -83,7 +80,7 @@ def named_rows_that_others_follow(join: PhysicalJoin, keys: tuple[Expr, ...], de
 
 def _ending(node: Relation, declared: Declared) -> Relation:
     if isinstance(node, SetOp):
-        closers = closed_values(node, node.schema, declared)
+        closers = forgettable(closed_values(node, node.schema, declared))
         is_kept = not (node.op is SetOperator.UNION and node.all)
         return GroupEnding(node, closers) if closers is not None and closers.streams and is_kept else node
     if not isinstance(node, Aggregate | Distinct):
@@ -98,9 +95,10 @@ def _ending_groups(node: Aggregate | Distinct, declared: Declared) -> GroupEndin
     """Groups of rows that only come have a row. Those of others end when nothing below changes any more."""
     keys: tuple[Expr, ...] = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
     grows = is_monotone(node.input)
-    closers = closed_values(node.input, keys, declared, is_there=grows) or Closers()
-    if grows and not declared.emits:
-        closers = _without_lasting(closers, node.input)
+    found = closed_values(node.input, keys, declared, is_there=grows)
+    if found is not None and not declared.emits:
+        found = _without_lasting(found, node.input) if grows else forgettable(found)
+    closers = found or Closers()
     return GroupEnding(node, closers, () if closers.streams or not grows else tuple(_after_join(node.input, keys)))
 
 
@@ -113,25 +111,11 @@ def _without_lasting(closers: Closers, grouped: Relation) -> Closers:
     kept = set(range(len(closers.evidence)))
     for number, scan in enumerate(closers.evidence):
         users = [closer for closer in closers.punctuations() if closer.evidence == number]
-        is_forgotten = scan in read or any(_all_close(closers, frozenset(user.keys)) for user in users)
+        is_forgotten = scan in read or any(closers.all_close(frozenset(user.keys)) for user in users)
         rest = closers.reading(kept - {number})
         if not is_forgotten and all(any(not isinstance(c, NeverNull) for c in own) for own in rest.streams):
             kept.discard(number)
     return closers.reading(kept)
-
-
-def _all_close(closers: Closers, known: frozenset[int]) -> bool:
-    """Whether these keys alone say when each stream is closed, for whoever has them."""
-    return all(any(_speaks(closer, known) for closer in own) for own in closers.streams)
-
-
-def _speaks(closer: GroupCloser, known: frozenset[int]) -> bool:
-    match closer:
-        case GroupInTime(key):
-            return key in known
-        case AfterPunctuation(keys):
-            return known.issuperset(keys)
-    return False
 
 
 def keeps_values(aggregation: Aggregation) -> bool:

@@ -13,12 +13,24 @@ Set operations are members by themselves: a row of one side meets none of the ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.physical import Keep, Scan
-from penstock.algebra.relations import Aggregate, Distinct, Project, Relation, Select, SetOp, Table
-from penstock.closing.group_closers import GroupEnding
+from penstock.algebra.relations import (
+    Aggregate,
+    Distinct,
+    Project,
+    Relation,
+    Select,
+    SetOp,
+    Table,
+    Unbounded,
+    walk_relations,
+)
+from penstock.algebra.rewrites.drop_null_tests import valued
+from penstock.closing.group_closers import Closers, GroupEnding, NeverNull
+from penstock.closing.join_variables import is_monotone
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.errors import PenstockError
 
@@ -45,6 +57,8 @@ class JointRows:
         self._members: list[tuple[Scan | SetOp | Table, _Antis]] = []
         self._facts: list[tuple[Expr, _Antis]] = []
         self._count = 0
+        #: Of a row of one input: keys that match nothing if they are NULL, and what only adds other rows to the input.
+        self._matchless, self._adding = frozenset[int](), list[int]()
         #: Whether a row that is there says nothing of rows of each member: some need no partner.
         self.matches = False
 
@@ -80,7 +94,17 @@ class JointRows:
         others = frozenset({self._count})
         parts = [self.add(each, frozenset() if n == own else others) for n, each in enumerate(join.operands)]
         self._add_facts(join.on, {c: expr for part in parts for c, expr in part.items()}, others)
+        compared = {column for predicate in join.on for column in valued(predicate)}
+        places = enumerate(join.operands[own].schema)
+        self._matchless = frozenset(place for place, column in places if column in compared)
+        self._adding = [id(scan) for scan in _adding(join.operands[own])]
         return parts[own]
+
+    def with_nulls(self, member: Scan | SetOp, closers: Closers) -> Closers:
+        """The closers of a member; a row that NULL keeps from matching stays as it is, whatever else is added."""
+        if id(member) not in self._adding or not self._matchless:
+            return closers
+        return replace(closers, streams=tuple((*own, NeverNull(self._matchless)) for own in closers.streams))
 
     def joints(self) -> Iterator[Joint]:
         """Each stream and set operation brings changes in one of them."""
@@ -93,9 +117,26 @@ class JointRows:
             on = tuple(fact for fact, own in self._facts if own <= antis and columns(fact) <= held)
             yield Joint(bringing, scans, tables, on)
 
+    @property
+    def lasts(self) -> bool:
+        """Whether rows of some stream never leave."""
+        return any(isinstance(member, Scan) and isinstance(member.spec, Unbounded) for member, _ in self._members)
+
     def _add_facts(self, predicates: tuple[Expr, ...], inside: Inside, antis: _Antis) -> None:
         found = (_inside(predicate, inside) for predicate in predicates)
         self._facts += [(fact, antis) for fact in found if fact is not None]
+
+
+def _adding(relation: Relation) -> Iterator[Scan]:
+    """The scans whose rows, when they come, take no row of a relation back."""
+    match relation:
+        case _ if is_monotone(relation):
+            yield from (node for node in walk_relations(relation) if isinstance(node, Scan))
+        case PhysicalJoin(kind, operands):
+            for operand in operands[:1] if kind is JoinKind.ANTI else operands:
+                yield from _adding(operand)
+        case Select(below) | Project(below) | Keep(below) | Distinct(below):
+            yield from _adding(below)
 
 
 def _inside(expr: Expr, inside: Inside) -> Expr | None:

@@ -26,7 +26,7 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog, StreamDef
 from penstock.closing.bounds import BoundKind
-from penstock.closing.closed_values import Declared, closed_rows, until_they_entered, until_they_left
+from penstock.closing.closed_values import Declared, closed_rows, forgettable, until_they_entered, until_they_left
 from penstock.closing.group_closers import AfterPunctuation, Closers, GroupEnding, GroupInTime, NeverNull
 from penstock.closing.group_retention import lasting_nulls
 from penstock.closing.join_variables import is_monotone, is_table
@@ -71,7 +71,7 @@ def _closers(join: PhysicalJoin, number: int, declared: Declared) -> Closers | N
     # A right row that stays says nothing when left rows leave: these just go.
     matches = number == 1 and join.kind is not JoinKind.JOIN and is_monotone(operand) and _only_grows(join.operands[0])
     stays = until_they_entered if matches else until_they_left
-    closers = closed_rows(rows, tuple(inside.get(c) for c in operand.schema), declared, stays)
+    closers = forgettable(closed_rows(rows, tuple(inside.get(c) for c in operand.schema), declared, stays))
     return None if closers is None or lasting_nulls(closers) else closers
 
 

@@ -27,7 +27,7 @@ class StoredRows:
     """The rows that a join keeps of one input, as entries that end."""
 
     def __init__(self, core: JoinCore, number: int, rows: ForgettingStore, drop: Callable[[Ints], None]) -> None:
-        """`drop` is told which rows of the join go."""
+        """`drop` is notified of rows that go."""
         self._core, self._number, self._rows, self._drop = core, number, rows, drop
 
     def state_rows(self) -> int:
