@@ -16,13 +16,25 @@ from penstock.algebra.expressions import Column, Comparator, Compare, Expr, colu
 from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import PartitionRows, Range, Relation, SetOp, Unbounded
-from penstock.catalog import Catalog, Punctuated, StreamDef, Unique, WithinTime
+from penstock.catalog import (
+    Catalog,
+    Clustered,
+    OnViolation,
+    Ordered,
+    Punctuated,
+    StreamDef,
+    Unique,
+    WithinRows,
+    WithinTime,
+)
 from penstock.closing import never_falls, referring_punctuations
 from penstock.closing.closers.time_range import certain_times, declared_times
 from penstock.closing.declarations import constraint_text
-from penstock.closing.evidence import of_fixed, values_of
+from penstock.closing.evidence import of_fixed, rows_of, values_of
 from penstock.closing.group_closers import (
+    AfterOrder,
     AfterPunctuation,
+    ByRows,
     Closers,
     GroupCloser,
     GroupInTime,
@@ -34,6 +46,7 @@ from penstock.closing.join_inputs import JoinInputs
 from penstock.closing.joint_rows import Inside, Joint, JointRows
 from penstock.closing.nulls import has_value, null_never_punctuated, with_values
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.types import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +153,9 @@ class JointKeys:
             own = _either(own, Closers((tuple(later(c, reach) for c in theirs),), theirs.evidence))
         found = tuple(own)
         found += (WithFirstRow(),) * (is_there and any(scan is each for each in self.named_rows()))
+        if not found and is_there and not self._declared.certain and self._joint.scans == (scan,):
+            own = self._by_rows(scan)
+            found = tuple(own)
         if not found:
             return None
         no_null = (NeverNull(self._never_null),) if self._never_null else ()
@@ -229,6 +245,22 @@ class JointKeys:
                 evidence.append(told[1])
         return Closers((tuple(found),), tuple(evidence)) if found else Closers()
 
+    def _by_rows(self, scan: Scan) -> Closers:
+        """What closes values that have a row because others come: the first cluster or order that speaks of keys."""
+        definition = self._declared.definition(scan)
+        for constraint in definition.constraints if isinstance(scan.spec, Unbounded) else ():
+            if not isinstance(constraint, Clustered | Ordered) or (by := _fixed_k(constraint)) is None:
+                continue
+            names = constraint.columns if isinstance(constraint, Clustered) else (constraint.column,)
+            keys = tuple(place for name in names if (place := self.place(scan, name)) is not None)
+            evidence, text = rows_of(definition, names), f"{definition.name}: {constraint_text(constraint)}"
+            if isinstance(constraint, Clustered) and len(keys) == len(names):
+                cluster = AfterPunctuation(keys, 0, never_null=frozenset(keys), scheme=text, cluster=by)
+                return Closers(((cluster,),), (evidence,))
+            if isinstance(constraint, Ordered) and keys and _is_whole(evidence.schema[0]):
+                return Closers(((AfterOrder((keys[0],), 0, by, text),),), (evidence,))
+        return Closers()
+
     def _times(self, scan: Scan) -> Iterator[GroupInTime]:
         stream = scan.stream
         for number, same in enumerate(self._keys):
@@ -284,6 +316,21 @@ def until_they_entered(scan: Scan) -> int | None:
 def _moves_only(scan: Scan, by: set[Column]) -> bool:
     """Whether rows come and go only with rows that agree with them on these columns: others of their partition do."""
     return not isinstance(scan.spec, PartitionRows) or by <= set(scan.spec.by)
+
+
+def _fixed_k(constraint: Clustered | Ordered) -> ByRows | None:
+    """The k of a constraint, unless a run finds it."""
+    match constraint.within:
+        case WithinRows(k) if constraint.on_violation is not OnViolation.WIDEN:
+            return ByRows(k, in_time=False)
+        case WithinTime(microseconds=k) if constraint.on_violation is not OnViolation.WIDEN:
+            return ByRows(k, in_time=True)
+    return None
+
+
+def _is_whole(column: Column) -> bool:
+    """Whether a column's codes are in the order of its values."""
+    return column.type.is_integer or column.type.kind in (Kind.TIMESTAMP, Kind.DATE)
 
 
 def _names_row(scan: Scan, known: set[Expr], declared: Declared) -> bool:

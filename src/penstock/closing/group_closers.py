@@ -27,6 +27,14 @@ class GroupInTime:
 
 
 @dataclass(frozen=True, slots=True)
+class ByRows:
+    """The k of CA(k) or OA(k), which counts rows, or microseconds."""
+
+    k: int
+    in_time: bool
+
+
+@dataclass(frozen=True, slots=True)
 class AfterPunctuation:
     """So long after a punctuation, a row of `evidence`, of these keys.
 
@@ -41,11 +49,23 @@ class AfterPunctuation:
     never_null: frozenset[int] = frozenset()
     #: The declaration, as proofs name it.
     scheme: str = ""
+    #: If the evidence are all rows of a stream: the end of a cluster of them is as good as a punctuation.
+    cluster: ByRows | None = None
 
     @property
     def told(self) -> AfterPunctuation:
         """The end by the same punctuations that is there at once."""
-        return AfterPunctuation(self.keys, self.evidence)
+        return AfterPunctuation(self.keys, self.evidence, cluster=self.cluster)
+
+
+@dataclass(frozen=True, slots=True)
+class AfterOrder:
+    """When rows of `evidence`, all of a stream, have passed the key's value by OA(k)."""
+
+    keys: tuple[int]
+    evidence: int
+    order: ByRows
+    scheme: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +80,7 @@ class NeverNull:
     keys: frozenset[int]
 
 
-GroupCloser = GroupInTime | AfterPunctuation | WithFirstRow | NeverNull
+GroupCloser = GroupInTime | AfterPunctuation | AfterOrder | WithFirstRow | NeverNull
 
 
 def later(closer: GroupCloser, by: int) -> GroupCloser:
@@ -96,16 +116,17 @@ class Closers:
         """Only those that read some of the evidence, or none."""
         kept = sorted(some)
         places = {number: place for place, number in enumerate(kept)}
-        streams = (
-            tuple(_reading(c, places) for c in own if not isinstance(c, AfterPunctuation) or c.evidence in places)
-            for own in self.streams
-        )
+        streams = (tuple(_reading(c, places) for c in own if _evidence(c) in (None, *kept)) for own in self.streams)
         return Closers(tuple(streams), tuple(self.evidence[number] for number in kept))
 
     def along(self, number: int, columns: Iterable[int | None]) -> list[Column | None]:
         """The columns of evidence that have the values of some keys; None where it has none, or is read in two ways."""
-        ways = {closer.keys for closer in self.punctuations() if closer.evidence == number}
-        held = dict(zip(ways.pop(), self.evidence[number].schema, strict=True)) if len(ways) == 1 else {}
+        readers = [c for c in self if isinstance(c, AfterPunctuation | AfterOrder) and c.evidence == number]
+        ways = {closer.keys for closer in readers}
+        # Rows are counted where all of them come.
+        is_counted = any(isinstance(each, AfterOrder) or each.cluster is not None for each in readers)
+        is_parted = len(ways) == 1 and not is_counted
+        held = dict(zip(ways.pop(), self.evidence[number].schema, strict=True)) if is_parted else {}
         return [None if key is None else held.get(key) for key in columns]
 
 
@@ -114,14 +135,20 @@ def _speaks(closer: GroupCloser, known: frozenset[int]) -> bool:
     match closer:
         case GroupInTime(key):
             return key in known
-        case AfterPunctuation(keys):
+        case AfterPunctuation(keys) | AfterOrder(keys):
             return known.issuperset(keys)
     return False
 
 
+def _evidence(closer: GroupCloser) -> int | None:
+    return closer.evidence if isinstance(closer, AfterPunctuation | AfterOrder) else None
+
+
 def _reading(closer: GroupCloser, places: Mapping[int, int] | Sequence[int]) -> GroupCloser:
     """The closer, whose evidence has another number."""
-    return replace(closer, evidence=places[closer.evidence]) if isinstance(closer, AfterPunctuation) else closer
+    if isinstance(closer, AfterPunctuation | AfterOrder):
+        return replace(closer, evidence=places[closer.evidence])
+    return closer
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from penstock.closing.group_closers import (
+    AfterOrder,
     AfterPunctuation,
     Closers,
     GroupCloser,
@@ -70,14 +71,14 @@ def _needing_values(closers: Closers) -> Iterator[int]:
         match closer:
             case GroupInTime(key):
                 yield key
-            case AfterPunctuation(never_null=keys):
+            case AfterPunctuation(never_null=keys) | AfterOrder(keys):
                 yield from keys
 
 
 def _closes(closer: GroupCloser, nulls: frozenset[int]) -> bool:
     """Whether a stream is closed for entries in which just these keys are NULL."""
     match closer:
-        case GroupInTime(key):
+        case GroupInTime(key) | AfterOrder((key,)):
             return key not in nulls
         case AfterPunctuation(never_null=never):
             return not never & nulls

@@ -182,12 +182,15 @@ def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:
             told = Route(ruling.evidence, tuple(_along(dimension, ruling) for dimension in route.dimensions))
             if told not in routes:
                 routes.append(told)
-            guards.append(Guard(number, ruling.places, routes.index(told), ruling.lifespan, ruling.stops))
+            evidence = routes.index(told)
+            guards.append(Guard(number, ruling.places, evidence, ruling.lifespan, ruling.stops, ruling.by))
     return replace(fragment, routes=tuple(routes), guards=tuple(guards))
 
 
 def _along(dimension: Dimension, ruling: Ruling) -> Dimension:
     """How punctuations go where the rows go that they rule out: to all cells, where they say too little for that."""
+    if ruling.by is not None:
+        return None  # rows are counted where all of them come
     held: dict[Expr, Expr] = {c: o.expr for c, o in zip(ruling.columns, ruling.evidence.outputs, strict=True)}
     own = [unwidened(expr) for expr in dimension or ()]
     return tuple(held[expr] for expr in own) if own and held.keys() >= set(own) else None

@@ -57,7 +57,7 @@ def build_ending(build: Builder, node: GroupEnding) -> BlockNode:
     def forget(step: Step) -> Deltas | None:
         """Groups that have closed; then nothing is kept of them."""
         ended = purge.ended if purge is not None else {}
-        endings.learn([rows(step) for rows in evidence], ended)
+        endings.learn([rows(step) for rows in evidence], step.until, ended)
         closed = endings.forget(operator, step.until) if node.closes_groups else None
         for forget_values in values:
             forget_values(step, ended)
@@ -88,7 +88,7 @@ def _build_values(
     endings = build.endings(node.groups.closers, node.groups.schema, Joined.below(node.groups))
 
     def forget_values(step: Step, ended: Mapping[int, Ints]) -> None:
-        endings.learn([rows(step) for rows in evidence], ended)
+        endings.learn([rows(step) for rows in evidence], step.until, ended)
         endings.forget(held, step.until)
 
     return forget_values

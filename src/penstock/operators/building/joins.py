@@ -320,7 +320,7 @@ class _EndingInputs:
         def step_join(step: Step) -> Blocks:
             yield from results([part.events(step) for part in self.parts])
             for endings, rows, evidence in ended:
-                endings.learn([each(step) for each in evidence], {})
+                endings.learn([each(step) for each in evidence], step.until, {})
                 endings.forget(rows, step.until)
 
         return step_join

@@ -17,6 +17,7 @@ from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema
 from penstock.closing.group_closers import (
     AfterJoin,
+    AfterOrder,
     AfterPunctuation,
     Closers,
     GroupCloser,
@@ -30,6 +31,7 @@ from penstock.closing.rules import ByPunctuation
 from penstock.kernels.sets import among
 from penstock.operators.scalars import compile_scalar
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
+from penstock.retention.row_closings import ClusterClosings, OrderClosings
 from penstock.synopsis.deltas import NEVER, NULL_BITS, Bools, Deltas, is_null, part_of_rows, row_width, whole_rows
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING, Evidence
@@ -100,12 +102,21 @@ class Endings:
         self._closed = {
             end: Evidence(memory.scope("closed", number), row_width(len(end.keys))) for number, end in enumerate(ends)
         }
+        self._clusters = {
+            end: ClusterClosings(memory.scope("cluster", number), len(end.keys), end.cluster)
+            for number, end in enumerate(told)
+            if end.cluster is not None
+        }
+        orders = dict.fromkeys(end for end in closers if isinstance(end, AfterOrder))
+        self._orders = {end: OrderClosings(memory.scope("order", n), end.order) for n, end in enumerate(orders)}
         times = [end for end in closers if isinstance(end, GroupInTime)]
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
         #: The keys of a row that comes at the watermark, when groups were last looked through.
         self._reached = memory.array("reached", len(times))[: len(times)]
         #: Whether a group may close when nothing else happens than that it comes, or time goes on a little.
-        self._is_always_due = any(isinstance(end, WithFirstRow) or _reach(end) for end in closers)
+        self._is_always_due = any(isinstance(end, WithFirstRow) or _reach(end) for end in closers) or bool(
+            self._orders or self._clusters
+        )
         self._rules = {end: joined.rules_of(closers.evidence[end.evidence]) for end in told}
         #: By the ends by punctuations: values for which the join below gives no more results.
         self._done = {
@@ -113,21 +124,32 @@ class Endings:
         }
 
     def __len__(self) -> int:
-        return sum(map(len, (*self._closed.values(), *self._done.values())))
+        return sum(map(len, (*self._closed.values(), *self._done.values(), *self._open.values())))
 
     @property
     def code_owners(self) -> list[CodeOwner]:
         """What stores codes of interned values."""
         return [
             RowCodeOwner(entries.store.held_column, tuple(self._schema[key] for key in end.keys))
-            for end, entries in (*self._closed.items(), *self._done.items())
+            for end, entries in (*self._closed.items(), *self._done.items(), *self._open.items())
         ]
 
-    def learn(self, came: Sequence[Deltas], ended: Mapping[int, Ints]) -> None:
-        """Takes punctuations, and by the rules of the join below the values for which it gives no more results."""
+    @property
+    def _open(self) -> Mapping[AfterPunctuation, Evidence]:
+        """Values whose clusters have not ended."""
+        return {end: cluster.open for end, cluster in self._clusters.items()}
+
+    def learn(self, came: Sequence[Deltas], until: int, ended: Mapping[int, Ints]) -> None:
+        """Takes evidence, and by the rules of the join below the values for which it gives no more results."""
+        for order, passed in self._orders.items():
+            passed.step(came[order.evidence], until)
         for end, entries in self._closed.items():
             if isinstance(end, AfterPunctuation):
-                entries.note(came[end.evidence].rows, came[end.evidence].ts)
+                if end in self._clusters:
+                    times, values = self._clusters[end].step(came[end.evidence], until)
+                    entries.note(values, times)
+                else:
+                    entries.note(came[end.evidence].rows, came[end.evidence].ts)
                 for rule in self._rules[end]:
                     if rule in ended:
                         done = whole_rows(ended[rule])
@@ -206,6 +228,8 @@ class Endings:
                 noted = self._noted(closer.told, keys)
                 speaks = (noted != MISSING) & ~self._has_null(keys, closer.never_null)
                 closed[speaks] = noted[speaks]
+            case AfterOrder((key,)) if key in known:
+                closed = np.where(self._has_null(keys, (key,)), NEVER, self._orders[closer].closed(keys[:, key]))
             case WithFirstRow() if seen:
                 closed[:] = 0
             case NeverNull(own):
