@@ -153,7 +153,7 @@ class JointKeys:
             own = _either(own, Closers((tuple(later(c, reach) for c in theirs),), theirs.evidence))
         found = tuple(own)
         found += (WithFirstRow(),) * (is_there and any(scan is each for each in self.named_rows()))
-        if not found and is_there and not self._declared.certain and self._joint.scans == (scan,):
+        if not found and is_there and self._joint.scans == (scan,):
             own = self._by_rows(scan)
             found = tuple(own)
         if not found:
