@@ -116,9 +116,11 @@ def test_a_join_with_groups_is_safe_where_all_that_is_below_closes() -> None:
     closed = "ALTER STREAM s ADD PUNCTUATED BY (a) WHEN ts > 5;"
     sql = "SELECT t.a, n FROM (SELECT a, COUNT(*) AS n FROM s GROUP BY a) AS g, s AS t WHERE g.a = t.a"
     (verdict,) = penstock.check(f"{DECLARATIONS} {closed} CREATE QUERY q AS {sql}")
-    assert verdict.safe and not verdict.warnings
+    assert verdict.safe
+    assert not verdict.warnings
     (verdict,) = penstock.check(f"{DECLARATIONS} ALTER STREAM s ADD PUNCTUATED BY (a); CREATE QUERY q AS {sql}")
-    assert verdict.safe and len(verdict.warnings) == 1
+    assert verdict.safe
+    assert len(verdict.warnings) == 1
 
 
 def test_a_session_warns_where_the_proof_is_not_used() -> None:
