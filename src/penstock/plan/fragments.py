@@ -40,6 +40,7 @@ from penstock.closing.purging import with_purging
 from penstock.closing.row_endings import with_row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
+from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.keys import comes_once, decided
@@ -91,6 +92,8 @@ class Plan:
     #: Whether no row of the result is there twice or comes again: then there is nothing to net (`keys`).
     comes_once: bool = False
     forgetting: Forgetting = EAGER
+    #: How far it adapts while it runs. It changes no result, and no state.
+    adaptive: Adaptive = FULL
 
     @property
     def last(self) -> Fragment:

@@ -39,22 +39,23 @@ from penstock.operators.building.nodes import (
     measured_blocks,
 )
 from penstock.operators.building.windows import build_arrivals, build_window
+from penstock.operators.filters.columns import RowColumns
+from penstock.operators.filters.filters import Filters, Tuning
 from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.groups.counting import FUNCTIONS
 from penstock.operators.groups.ending import NOT_JOINED, Endings, Joined
 from penstock.operators.inputs import InputBuffer
 from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.projection import Projection, projection
-from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.retention.purge import Purge
-from penstock.synopsis.deltas import Deltas, merged, row_width
+from penstock.synopsis.deltas import Bools, Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.events import Events, one_after_the_other
-from penstock.synopsis.memory import Memory, Scope
+from penstock.synopsis.memory import Ints, Memory, Scope
 from penstock.synopsis.store import RowStore
 
 
@@ -70,7 +71,10 @@ class Builder:
         shared: SharedStores | None,
         forgetting: Forgetting = EAGER,
         spill: Path | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
+        #: What orders the filters as rows come.
+        self.tuning = tuning
         self.memory = memory
         self.dictionary = dictionary
         self.forgetting = forgetting
@@ -222,13 +226,21 @@ class Builder:
         return in_one_block(lambda step: step.inputs[number].in_order())
 
     def _select(self, below: BlockNode, predicates: tuple[Expr, ...], schema: Schema) -> BlockNode:
-        test = compile_predicate(predicates, schema, self.gauges.top.function_errors)
+        passing = self.filters(predicates, schema)
 
         def select(step: Step) -> Blocks:
             for deltas in below(step):
-                yield deltas.take(test(deltas.rows, self.dictionary)) if len(deltas) else deltas
+                yield deltas.take(passing(deltas.rows)) if len(deltas) else deltas
 
         return select
+
+    def filters(self, predicates: tuple[Expr, ...], schema: Schema) -> Callable[[Ints], Bools]:
+        """What tells which rows of a schema pass predicates of the operator that is being built; its gauge counts."""
+        gauge = self.gauges.top
+        name = f"{gauge.name}.{len(gauge.filters)}"
+        found = Filters(predicates, schema, self.tuning, name, gauge.function_errors)
+        gauge.filters.append(found)
+        return lambda rows: found.passing(RowColumns(rows, len(schema)), self.dictionary)
 
     def project(self, below: Relation, exprs: tuple[Expr, ...]) -> BlockNode:
         """Rows of these expressions. A join makes its results of plain columns at once."""
