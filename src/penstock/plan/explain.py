@@ -21,7 +21,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.closing.bounds import counted
-from penstock.closing.group_closers import GroupEnding, GroupInTime, WithFirstRow
+from penstock.closing.group_closers import Closers, GroupEnding, GroupInTime, WithFirstRow
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByNo
@@ -201,6 +201,9 @@ def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
         yield from (_retention_text(join, number) for number in join.forgets)
         yield from (f"watches {monitor.constraint}" for monitor in join.retention.monitors if monitor.varies)
         yield from _noes(join)
+    for operand, closers in zip(join.operands, join.endings, strict=False):
+        if closers is not None:
+            yield f"forgets rows of {_names(operand)} that end {_closers_text(closers)}"
     if join.buckets:
         yield f"keeps {_all_buckets_text(join.operands, join.buckets)}"
     if join.stateless is not None:
@@ -256,10 +259,10 @@ def _operator_text(relation: Relation) -> str:
             return f"table {_leaf_name(relation)}"
         case GroupEnding():
             done = "gives groups when they close" if relation.emits else "forgets groups that end"
-            parts = [f"{done} {_closers_text(relation)}"] if relation.closes_groups else []
+            parts = [f"{done} {_ending_text(relation)}"] if relation.closes_groups else []
             for values in relation.values:
                 column = values.groups.schema[-1].name
-                parts.append(f"forgets values of {column} that end {_closers_text(values.groups)}")
+                parts.append(f"forgets values of {column} that end {_ending_text(values.groups)}")
             return ", ".join(parts)
         case PipelinedFilters():
             return _filters_text(relation)
@@ -268,12 +271,16 @@ def _operator_text(relation: Relation) -> str:
     return plan_text(relation).partition("\n")[0]
 
 
-def _closers_text(ending: GroupEnding) -> str:
-    """What closes groups."""
-    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in ending.all_closers())
-    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in ending.all_closers())
-    told += ["by the join"] * bool(ending.after_join)
-    return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in ending.evidence)])
+def _ending_text(ending: GroupEnding) -> str:
+    return _closers_text(ending.closers, by_join=bool(ending.after_join))
+
+
+def _closers_text(closers: Closers, *, by_join: bool = False) -> str:
+    """What closes groups or rows."""
+    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in closers)
+    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in closers)
+    told += ["by the join"] * by_join
+    return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in closers.evidence)])
 
 
 def _noes(join: PhysicalJoin) -> Iterator[str]:

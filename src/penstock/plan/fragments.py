@@ -32,12 +32,14 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
-from penstock.closing.group_closers import AfterPunctuation, GroupEnding
-from penstock.closing.groups import Declared, emitting, with_endings
+from penstock.closing.closed_values import Declared
+from penstock.closing.group_closers import GroupEnding
+from penstock.closing.groups import emitting, with_endings
 from penstock.closing.join_variables import is_monotone, is_table, join_variables
 from penstock.closing.narrowing import narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging
+from penstock.closing.row_endings import with_row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
 from penstock.plan.adaptivity import FULL, Adaptive
@@ -160,6 +162,8 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
     lambda relation, wanted: with_purging(relation, wanted.catalog, wanted.spill),
     # Groups, distinct values and rows of set operations end.
     lambda relation, wanted: with_endings(relation, wanted.declared),
+    # So do rows that joins keep of inputs that are computed.
+    lambda relation, wanted: with_row_endings(relation, wanted.declared),
     # The outermost groups show when they close.
     lambda relation, wanted: emitting(relation) if wanted.emits else relation,
     # Windows that slide keep a partial aggregate per pane.
@@ -186,12 +190,15 @@ def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:
             told = Route(ruling.evidence, tuple(_along(dimension, ruling) for dimension in route.dimensions))
             if told not in routes:
                 routes.append(told)
-            guards.append(Guard(number, ruling.places, routes.index(told), ruling.lifespan, ruling.stops))
+            evidence = routes.index(told)
+            guards.append(Guard(number, ruling.places, evidence, ruling.lifespan, ruling.stops, ruling.by))
     return replace(fragment, routes=tuple(routes), guards=tuple(guards))
 
 
 def _along(dimension: Dimension, ruling: Ruling) -> Dimension:
     """How punctuations go where the rows go that they rule out: to all cells, where they say too little for that."""
+    if ruling.by is not None:
+        return None  # rows are counted where all of them come
     held: dict[Expr, Expr] = {c: o.expr for c, o in zip(ruling.columns, ruling.evidence.outputs, strict=True)}
     own = [unwidened(expr) for expr in dimension or ()]
     return tuple(held[expr] for expr in own) if own and held.keys() >= set(own) else None
@@ -294,10 +301,10 @@ class _Cutter:
         groups = self.piece(relation.input)
         routes = list(groups.routes)
         for ending in (relation, *(values.groups for values in relation.values)):
-            closers = {end.evidence: end for end in ending.all_closers() if isinstance(end, AfterPunctuation)}
             for number, scan in enumerate(ending.evidence):
-                held = zip(closers[number].keys, scan.schema, strict=True)
-                routes.append(Route(scan, _of_groups(groups, {ending.schema[key]: column for key, column in held})))
+                along = ending.closers.along(number, range(len(ending.schema)))
+                held = {key: column for key, column in zip(ending.schema, along, strict=True) if column is not None}
+                routes.append(Route(scan, _of_groups(groups, held)))
         whole = relation.with_inputs((groups.relation, *relation.inputs[1:]))
         return replace(groups, relation=whole, routes=tuple(routes))
 
@@ -453,8 +460,20 @@ def _forgetting_here(join: PhysicalJoin, pieces: list[_Piece]) -> PhysicalJoin:
 def _evidence_along(join: PhysicalJoin, variables: Sequence[int]) -> list[list[Expr | None]]:
     """Of each evidence the columns by which it is partitioned along variables of the join."""
     if join.retention is None:
-        return []
+        return [along or [None] for along in _ending_evidence_along(join, variables)]
     return [join.retention.evidence_along(n, variables) or [None] for n in range(len(join.evidence))]
+
+
+def _ending_evidence_along(join: PhysicalJoin, variables: Sequence[int]) -> Iterator[list[Expr | None]]:
+    """The same of evidence that closes rows of inputs: it goes where these are."""
+    held = join_variables(join)
+    for number, closers in enumerate(join.endings):
+        schema = join.operands[number].schema
+        own = [held[v][number] for v in variables]
+        places = [None if column is None else schema.index(column) for column in own]
+        for scan in range(len(closers.evidence) if closers is not None else 0):
+            assert closers is not None
+            yield [*closers.along(scan, places)]
 
 
 def _alone(key: Column, join: PhysicalJoin) -> tuple[Column | None, ...]:

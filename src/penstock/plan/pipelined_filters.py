@@ -73,6 +73,11 @@ def _is_semi_join(relation: Relation) -> TypeGuard[PhysicalJoin]:
     return isinstance(relation, PhysicalJoin) and relation.kind is not JoinKind.JOIN
 
 
+def _drops_rows(join: PhysicalJoin) -> bool:
+    """Whether declarations let it drop rows that arrived."""
+    return join.retention is not None or bool(join.endings)
+
+
 def _with_right_side(join: PhysicalJoin) -> PhysicalJoin:
     right = with_pipelined_filters(join.operands[1])
     return join if right is join.operands[1] else join.with_inputs((join.operands[0], right, *join.evidence))
@@ -80,7 +85,7 @@ def _with_right_side(join: PhysicalJoin) -> PhysicalJoin:
 
 def _rebuilt(base: Relation, stack: Sequence[PhysicalJoin]) -> Relation:
     """A stack of semi-joins over its base, from the lowest up, with filters in place of those that are."""
-    is_now = isinstance(base, Scan) and base.spec == NOW and all(join.retention is None for join in stack)
+    is_now = isinstance(base, Scan) and base.spec == NOW and not any(_drops_rows(join) for join in stack)
     run: list[_Candidate] = []
     others: list[PhysicalJoin] = []
     for join in stack:
@@ -112,7 +117,7 @@ def _filtered(base: Relation, run: Sequence[_Candidate]) -> Relation:
 
 def _candidate(join: PhysicalJoin) -> _Candidate | None:
     """The join as a filter, if its predicates are equalities of columns, and predicates of one input alone."""
-    if join.retention is not None or join.buckets:
+    if join.purges:
         return None
     left, right = join.operands
     # Keys are counted, so duplicates make no difference.

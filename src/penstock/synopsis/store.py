@@ -128,6 +128,10 @@ class RowStore:
         in_use[self._free(free)[:free]] = False
         return np.flatnonzero(in_use)
 
+    def staying(self) -> Ints:
+        """The slots that are in use, and were not taken back in this step."""
+        return np.setdiff1d(self.held(), np.concatenate([np.zeros(0, np.int64), *self._leaving]), assume_unique=True)
+
     def held_column(self, column: int) -> Ints:
         """A column of all rows that are in use."""
         return self.rows[:, column][self.held()]

@@ -22,7 +22,7 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
-from penstock.closing.group_closers import GroupEnding
+from penstock.closing.group_closers import Closers, GroupEnding
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.kernels import counting
 from penstock.operators.bag import Bag
@@ -47,6 +47,7 @@ from penstock.operators.filters.filters import Filters, Tuning
 from penstock.operators.filters.pipelined import PipelinedFiltersOperator
 from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.groups.counting import FUNCTIONS
+from penstock.operators.groups.ending import NOT_JOINED, Endings, Joined
 from penstock.operators.inputs import InputBuffer
 from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.projection import Projection, projection
@@ -188,7 +189,7 @@ class Builder:
                 return build_window(self, relation)
             case PipelinedFilters(window=Range()):
                 return build_filtered_window(self, relation)
-        return self._bag(relation)
+        return self.bag(relation)[0]
 
     def narrowed(self, node: BlockNode, stored: StoredRelation, schema: Schema) -> BlockNode:
         """Rows of a store, without the columns that only others read."""
@@ -203,7 +204,15 @@ class Builder:
 
         return step_project
 
-    def _bag(self, relation: Relation) -> StoredRelation:
+    def endings(self, closers: Closers, keys: Schema, joined: Joined = NOT_JOINED, *, emits: bool = False) -> Endings:
+        """What drops entries that have ended."""
+        endings = Endings(self.scope("endings"), closers, keys, self.dictionary, joined=joined, emits=emits)
+        self.code_owners += endings.code_owners
+        self.gauges.top.counts.append(endings.__len__)
+        return endings
+
+    def bag(self, relation: Relation) -> tuple[StoredRelation, Bag]:
+        """A relation that is computed, with its rows stored."""
         deltas = self.deltas(relation)
         bag = Bag(self.scope("bag"), row_width(len(relation.schema)))
         self.keeps(bag.store, relation.schema)
@@ -212,7 +221,7 @@ class Builder:
         def step_bag(step: Step) -> Events:
             return one_after_the_other([bag.step(block) for block in whole_instants(deltas(step))])
 
-        return StoredRelation(relation.schema, bag.store, step_bag)
+        return StoredRelation(relation.schema, bag.store, step_bag), bag
 
     def scope(self, what: str) -> Scope:
         """Memory for the operator that is being built."""
