@@ -1,0 +1,1 @@
+"""Join elimination: assertions as a theory of streams, what it implies, and which joins need not run (001)."""
