@@ -27,7 +27,9 @@ class Question:
     columns: dict[str, tuple[str, ...]]
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.theory), f"implies? {self.goal}", "", f"theory = {self.theory!r}", f"goal = {self.goal!r}"])
+        return "\n".join(
+            [*map(str, self.theory), f"implies? {self.goal}", "", f"theory = {self.theory!r}", f"goal = {self.goal!r}"]
+        )
 
 
 def question(rng: random.Random, cyclic: bool = True, congruences: bool = True) -> Question:

@@ -4,13 +4,13 @@
   rows of the goal's premise ──▶ least model at some times ──▶ no constraint broken ──▶ counter-model
           ▲                                │ one is
           │                                ▼
-          ├── its conclusion is added ◀── its premise follows from what is known     (the goal's: the case is closed)
+          ├── its conclusion is added ◀── its premise follows from what is known    (the goal's: the case is closed)
           └── two cases               ◀── it depends on the times
 ```
 
-Data is Horn: in the least model two cells are equal only if they must be, so only conditions on times are split. Without
-circles of existential conclusions the chase ends, and then it is complete. With circles it may go on for ever: then
-`lassos.py` guesses ultimately periodic counter-models, and well-ordering (`First`) ends descents into the past.
+Data is Horn: in the least model two cells are equal only if they must be, so only conditions on times are split.
+Without circles of existential conclusions the chase ends, and then it is complete. With circles it may go on for ever:
+then `lassos.py` guesses ultimately periodic counter-models, and well-ordering (`First`) ends descents into the past.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice, product
 
 from penstock.elimination.constraints import (
     AtMost,
@@ -48,14 +49,21 @@ from penstock.elimination.proofs import (
 
 #: A congruence is split into as many cases as its modulus says; beyond this it is not.
 MOST_CASES = 64
+#: How many choices of rows that are there already a small model is looked for with.
+MOST_WITNESSES = 16
 
 
-class Firsts(Enum):
-    """Which first rows a chase considers: none, of the rows that agree on all known cells, or of whole streams."""
+class Search(Enum):
+    """What a chase does beyond adding rows that must exist.
 
-    NONE = "none"
-    ALIKE = "alike"
-    OF_STREAM = "of stream"
+    It considers the first of the rows that agree on all known cells, or the first row of a stream; or it looks for a
+    small model, in which rows that are there already serve as those that must exist. The last finds no proofs.
+    """
+
+    PLAIN = "plain"
+    FIRST_ALIKE = "first alike"
+    FIRST_OF_STREAM = "first of stream"
+    SMALL_MODEL = "small model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +77,10 @@ class Limits:
 class Chase:
     """One question, asked once. `turns` counts the work."""
 
-    def __init__(self, theory: Sequence[Constraint], goal: Constraint, firsts: Firsts, limits: Limits) -> None:
+    def __init__(self, theory: Sequence[Constraint], goal: Constraint, search: Search, limits: Limits) -> None:
         self.turns = 0
         self._goal = goal
-        self._firsts = firsts
+        self._search = search
         self._limits = limits
         self._spread = 1 + max((abs(bound) for bound in _constants((*theory, goal))), default=0)
         self._lassos = Lassos(theory, goal)
@@ -111,6 +119,8 @@ class Chase:
                     return self._lassos.least_model(known, times)
                 case Concluded() as end:
                     return Proof(tuple(steps), end)
+                case Fire(constraint) as fire if constraint.some and self._search is Search.SMALL_MODEL:
+                    return self._reuse(fire, case)
                 case Fire() as fire:
                     self._fire(fire, case, steps)
                     if fire.constraint.some and (model := self._repeated(case)) is not None:
@@ -125,15 +135,37 @@ class Chase:
             open_condition = _not_implied(self._goal.conclusion, names, known)
             return open_condition or Concluded(tuple(names[row.name] for row in self._goal.some))
         split: TimeCondition | None = None
+        oldest: tuple[int, Fire | TimeCondition] | None = None
         for rule in (*case.local, *self._rules):
             if split is not None and rule.constraint.some:
                 return split  # rows are added only to cases that need them
             for names in rule.broken(known, times):
+                fire = Fire(rule.constraint, tuple(names[row.name] for row in rule.constraint.each))
                 open_condition = _not_implied(rule.constraint.premise, names, known)
-                if open_condition is None:
-                    return Fire(rule.constraint, tuple(names[row.name] for row in rule.constraint.each))
-                split = split or open_condition
-        return split
+                if not rule.constraint.some:
+                    if open_condition is None:
+                        return fire
+                    split = split or open_condition
+                    continue
+                # Fair: what is about older rows comes first, so that nothing waits for ever.
+                age = max(known.ages[name] for name in fire.rows)
+                if oldest is None or age < oldest[0]:
+                    oldest = age, open_condition or fire
+        return split or (oldest and oldest[1])
+
+    def _reuse(self, fire: Fire, case: _Case) -> Model | None:
+        """Lets rows that are there be those that must exist, and adds rows only where that leads to no model."""
+        streams = [case.known.of_stream.get(row.stream, ()) for row in fire.constraint.some]
+        for witnesses in islice(product(*streams), MOST_WITNESSES):
+            inside = case.copy()
+            for condition in Fire(fire.constraint, fire.rows, witnesses).conclusion:
+                inside.known.add(condition)
+            answer = self._close(inside, [])
+            if isinstance(answer, Model) or self.turns > self._limits.turns:
+                return answer if isinstance(answer, Model) else None
+        self._fire(fire, case, [])
+        answer = self._close(case, [])
+        return answer if isinstance(answer, Model) else None
 
     def _fire(self, fire: Fire, case: _Case, steps: list[Step]) -> None:
         added = [Row(row.stream, case.new_name(row.name)) for row in fire.constraint.some]
@@ -149,10 +181,10 @@ class Chase:
 
     def _find_first(self, row: Row, case: _Case, steps: list[Step]) -> None:
         """Adds the first of the rows that are like one, where that is asked for and it has not been added."""
-        if self._firsts is Firsts.NONE or case.known.are_impossible:
+        if self._search not in (Search.FIRST_ALIKE, Search.FIRST_OF_STREAM) or case.known.are_impossible:
             return
         known, columns = case.known, tuple[str, ...]()
-        if self._firsts is Firsts.ALIKE:
+        if self._search is Search.FIRST_ALIKE:
             mentioned = self._lassos.columns.get(row.stream, ())
             columns = tuple(column for column in mentioned if known.value(Cell(row.name, column)) is not None)
         like = row.stream, tuple((column, known.value(Cell(row.name, column))) for column in columns)
@@ -221,9 +253,7 @@ class _Case:
         return f"{name}{number}"
 
 
-def _not_implied(
-    conditions: Iterable[Condition], names: Mapping[str, str], known: KnownRows
-) -> TimeCondition | None:
+def _not_implied(conditions: Iterable[Condition], names: Mapping[str, str], known: KnownRows) -> TimeCondition | None:
     """The first of some conditions that are true at the times at hand, but do not have to be."""
     for condition in conditions:
         if not isinstance(condition, Equal):

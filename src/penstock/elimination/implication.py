@@ -11,19 +11,20 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from penstock.effort import OutOfEffort, answering
-from penstock.elimination.chase import Chase, Firsts, Limits
+from penstock.elimination.chase import Chase, Limits, Search
 from penstock.elimination.constraints import Constraint
 from penstock.elimination.model_checker import breaks
 from penstock.elimination.models import Model
 from penstock.elimination.proof_checker import ProofRefused, check_proof
 from penstock.elimination.proofs import Proof, Split
 
-#: A descent into the past is looked for among rows alike, then among all; the last try goes on for longer.
+#: Most questions are answered by the first. Those with circles may need small models or well-ordering.
 ATTEMPTS = (
-    (Firsts.NONE, Limits(turns=120, rows=16)),
-    (Firsts.ALIKE, Limits(turns=200, rows=24)),
-    (Firsts.OF_STREAM, Limits(turns=200, rows=24)),
-    (Firsts.NONE, Limits(turns=2_000, rows=48)),
+    (Search.PLAIN, Limits(turns=120, rows=16)),
+    (Search.FIRST_ALIKE, Limits(turns=120, rows=20)),
+    (Search.SMALL_MODEL, Limits(turns=300, rows=8)),
+    (Search.FIRST_OF_STREAM, Limits(turns=120, rows=20)),
+    (Search.PLAIN, Limits(turns=600, rows=40)),
 )
 
 
@@ -56,8 +57,8 @@ def decide(theory: Sequence[Constraint], goal: Constraint) -> Decision:
     relevant = tuple(_relevant(theory, goal))
     try:
         with answering():
-            for firsts, limits in ATTEMPTS:
-                chase = Chase(relevant, goal, firsts, limits)
+            for search, limits in ATTEMPTS:
+                chase = Chase(relevant, goal, search, limits)
                 found = chase.run()
                 turns += chase.turns
                 if isinstance(found, Proof) and _is_accepted(theory, goal, found):

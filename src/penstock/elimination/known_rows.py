@@ -13,10 +13,12 @@ from penstock.elimination.times import Times
 class KnownRows:
     """Rows by their names, in the order in which they were found."""
 
-    __slots__ = ("constants", "has_clash", "have_value", "of_stream", "parents", "rows", "times")
+    __slots__ = ("ages", "constants", "has_clash", "have_value", "of_stream", "parents", "rows", "times")
 
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
+        #: How many rows were there before each.
+        self.ages: dict[str, int] = {}
         self.of_stream: dict[str, tuple[str, ...]] = {}
         self.times = Times()
         self.parents: dict[Term, Term] = {}
@@ -28,7 +30,7 @@ class KnownRows:
     def copy(self) -> KnownRows:
         other = KnownRows()
         other.rows, other.of_stream = dict(self.rows), dict(self.of_stream)
-        other.times = self.times.copy()
+        other.ages, other.times = dict(self.ages), self.times.copy()
         other.parents, other.have_value = dict(self.parents), set(self.have_value)
         other.constants, other.has_clash = dict(self.constants), self.has_clash
         return other
@@ -38,6 +40,7 @@ class KnownRows:
         return self.has_clash or self.times.is_contradictory
 
     def add_row(self, row: Row) -> None:
+        self.ages[row.name] = len(self.rows)
         self.rows[row.name] = row
         self.of_stream[row.stream] = (*self.of_stream.get(row.stream, ()), row.name)
         self.times.add_row(row.name)
@@ -84,5 +87,3 @@ class KnownRows:
             if constant is not None:
                 self.has_clash |= self.constants.setdefault(one, constant) != constant
         self.have_value.add(one)
-
-

@@ -70,7 +70,11 @@ class Lassos:
         return stream, tuple(known.value(Cell(name, column)) for column in self.columns.get(stream, ()))
 
     def _rows(
-        self, known: KnownRows, times: Mapping[str, int], names: Sequence[str] | Mapping[str, object], periods: Mapping[str, int]
+        self,
+        known: KnownRows,
+        times: Mapping[str, int],
+        names: Sequence[str] | Mapping[str, object],
+        periods: Mapping[str, int],
     ) -> Iterator[ModelRow]:
         numbers: dict[Term, Unnamed] = {}
         seen = set()
@@ -105,5 +109,3 @@ def _cells(condition: Condition) -> Iterator[Cell]:
         yield condition.left
         if isinstance(condition.right, Cell):
             yield condition.right
-
-

@@ -15,8 +15,8 @@ from penstock.effort import spend
 from penstock.elimination.constraints import ORIGIN, AtMost, Cell, Condition, Congruent, Constraint, Equal, Row
 from penstock.elimination.models import Model, ModelRow
 
-#: A model that unrolls to more rows than this is not checked, and so not accepted.
-MOST_ROWS = 2_000
+#: A model that unrolls to more rows, or to more choices of rows, is not checked, and so not accepted.
+MOST_ROWS, MOST_CHOICES = 2_000, 20_000
 
 
 def breaks(model: Model, theory: Sequence[Constraint], goal: Constraint) -> bool:
@@ -46,7 +46,8 @@ def _unrolled(model: Model, constraint: Constraint) -> tuple[list[ModelRow], lis
     if len(rows) < 2 * len(model.rows):
         return None
     flat = [[row for part in half for row in part] for half in (rows[: len(model.rows)], rows[len(model.rows) :])]
-    return None if len(flat[1]) > MOST_ROWS else (flat[0], flat[1])
+    is_small = len(flat[1]) <= MOST_ROWS and len(flat[0]) ** len(constraint.each) <= MOST_CHOICES
+    return (flat[0], flat[1]) if is_small else None
 
 
 def _fits(row: ModelRow, end: int) -> bool:

@@ -22,6 +22,7 @@ from penstock.elimination.constraints import (
     Term,
     TimeCondition,
     renamed,
+    rows_of,
 )
 from penstock.elimination.proofs import (
     Chained,
@@ -102,7 +103,7 @@ def _take(step: Step, theory: frozenset[Constraint], facts: _Facts) -> frozenset
             same = (bound.later, bound.earlier) == (congruence.left, congruence.right)
             known = facts.most(bound.later, bound.earlier)
             _require(same and known < inf, "nothing is known that could be rounded")
-            _require(int(known) - (int(known) - congruence.residue) % congruence.modulus <= bound.most, "rounded too far")
+            _require(known == -inf or _rounded(int(known), congruence) <= bound.most, "rounded too far")
             facts.add(bound)
         case Chained(congruence, between):
             _require(facts.chain(congruence, between), f"{congruence} does not follow by way of {between}")
@@ -112,6 +113,10 @@ def _take(step: Step, theory: frozenset[Constraint], facts: _Facts) -> frozenset
             _require({one, other} <= facts.congruences, "one of the congruences is not known")
             facts.add(congruence)
     return theory
+
+
+def _rounded(bound: int, congruence: Congruent) -> int:
+    return bound - (bound - congruence.residue) % congruence.modulus
 
 
 def _agree(congruence: Congruent, one: Congruent, other: Congruent) -> bool:
@@ -156,11 +161,7 @@ class _Facts:
         self.bounds.add(AtMost(ORIGIN, name, 0))
 
     def require_rows(self, condition: Condition) -> None:
-        named = {
-            Equal: lambda c: {c.left.row} | ({c.right.row} if isinstance(c.right, Cell) else set()),
-            AtMost: lambda c: {c.later, c.earlier} - {ORIGIN},
-            Congruent: lambda c: {c.left, c.right} - {ORIGIN},
-        }[type(condition)](condition)
+        named = rows_of(condition)
         _require(named <= self.streams.keys(), f"{condition} is about a row that is not known")
 
     def add(self, condition: Condition) -> None:
@@ -219,7 +220,7 @@ class _Facts:
         if any(each.modulus % modulus == 0 and each.residue % modulus == residue for each in known):
             return True
         most, least = self.most(left, right), -self.most(right, left)
-        return modulus == 1 or (most == least and int(most) % modulus == residue)
+        return modulus == 1 or (most == least and abs(most) < inf and int(most) % modulus == residue)
 
     def chain(self, congruence: Congruent, between: str) -> bool:
         """Whether a congruence follows of one to a row in between and one from there."""
@@ -238,7 +239,7 @@ class _Facts:
             if (each.left, each.right) == (left, right) and each.modulus % modulus == 0
         }
         most, least = self.most(left, right), -self.most(right, left)
-        return known | ({int(most) % modulus} if most == least and most < inf else set())
+        return known | ({int(most) % modulus} if most == least and abs(most) < inf else set())
 
     def exclude_each_other(self) -> bool:
         """Whether no rows can be as the facts say."""
@@ -246,9 +247,9 @@ class _Facts:
             return True
         for one in self.congruences:
             for other in self.congruences:
-                if (one.left, one.right) == (other.left, other.right):
-                    if (one.residue - other.residue) % gcd(one.modulus, other.modulus):
-                        return True
+                differ = (one.residue - other.residue) % gcd(one.modulus, other.modulus)
+                if differ and (one.left, one.right) == (other.left, other.right):
+                    return True
             if one.left == one.right and one.residue:
                 return True
         constants = {equality.right for equality in self.equalities if isinstance(equality.right, Constant)}

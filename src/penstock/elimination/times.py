@@ -51,6 +51,8 @@ class Times:
         self.bounds.append([inf] * number + [0])
 
     def add(self, condition: TimeCondition) -> None:
+        if self.is_contradictory:
+            return
         if isinstance(condition, AtMost):
             self._add_bound(self.numbers[condition.later], self.numbers[condition.earlier], condition.most)
         else:
@@ -74,16 +76,19 @@ class Times:
 
         A closed matrix can be satisfied row by row, without ever going back.
         """
-        chosen = [0]
-        for number in range(1, len(self.names)):
+        # Rows with congruences come first: the others find a time between any two.
+        with_class = {number for pair in self.classes for number in pair}
+        order = sorted(range(1, len(self.names)), key=lambda number: number not in with_class)
+        chosen = {0: 0}
+        for number in order:
             spend(number)
-            least = max(value - self.bounds[other][number] for other, value in enumerate(chosen))
-            most = min(value + self.bounds[number][other] for other, value in enumerate(chosen))
+            least = max(value - self.bounds[other][number] for other, value in chosen.items())
+            most = min(value + self.bounds[number][other] for other, value in chosen.items())
             value = self._choose(number, chosen, int(least), most, spread)
             if value is None:
                 return None
-            chosen.append(value)
-        return dict(zip(self.names, chosen, strict=True))
+            chosen[number] = value
+        return {self.names[number]: value for number, value in chosen.items()}
 
     def open_difference(self) -> AtMost | None:
         """A condition that halves the narrowest difference which is not fixed, if there is one with two ends."""
@@ -100,16 +105,16 @@ class Times:
                     best = width, AtMost(self.names[i], self.names[j], -int(self.bounds[j][i]) + int(width - 1) // 2)
         return best and best[1]
 
-    def _choose(self, number: int, chosen: list[int], least: int, most: float, spread: int) -> int | None:
+    def _choose(self, number: int, chosen: Mapping[int, int], least: int, most: float, spread: int) -> int | None:
         residue: Class | None = (1, 0)
-        for other, value in enumerate(chosen):
+        for other, value in chosen.items():
             known = self.classes.get((number, other))
             if known is not None and known[0] > 1:
                 residue = residue and _combined(residue, (known[0], (known[1] + value) % known[0]))
         if residue is None:
             return None
         if most == inf:
-            start = max(least, max(chosen)) + spread
+            start = max(least, *chosen.values()) + spread
             return start + (residue[1] - start) % residue[0]
         value = int(most) - (int(most) - residue[1]) % residue[0]
         return value if value >= least else None
@@ -128,8 +133,7 @@ class Times:
             through = row[i] + most
             if through < inf:
                 for b, onward in enumerate(from_j):
-                    if through + onward < row[b]:
-                        row[b] = through + onward
+                    row[b] = min(row[b], through + onward)
 
     def _class(self, i: int, j: int) -> Class | None:
         if i == j:
@@ -167,7 +171,7 @@ class Times:
     def _close_classes(self) -> None:
         """Chains congruences and rounds bounds until nothing changes."""
         changed = True
-        while changed and not self.is_contradictory:
+        while changed:
             changed = False
             for i, j, via, new in list(self._chains()):
                 known = self.classes.get((i, j))
@@ -175,8 +179,6 @@ class Times:
                     continue
                 self.log.append(Chained(self._congruent(i, j, new), self.names[via]))
                 changed |= self._add_class(i, j, new)
-                if self.is_contradictory:
-                    return
             for (i, j), known in list(self.classes.items()):
                 bound = self.bounds[i][j]
                 if bound < inf and (bound - known[1]) % known[0]:
@@ -184,9 +186,7 @@ class Times:
                     congruence = self._congruent(i, j, known)
                     self.log.append(Rounded(AtMost(self.names[i], self.names[j], rounded), congruence))
                     self._add_bound(i, j, rounded)
-                    changed = True
-                    if self.is_contradictory:
-                        return
+                    changed = not self.is_contradictory
 
     def _chains(self) -> Iterator[tuple[int, int, int, Class]]:
         """What follows of pairs of congruences and fixed differences, one of which is a congruence."""
