@@ -170,7 +170,7 @@ class _Reader:
                 bits |= view.counting(arrived, dictionary).astype(np.int64) << MOST_VIEWS + number
         read = np.flatnonzero(bits)
         taken, bits = (arrived, bits) if len(read) == len(bits) else (arrived.take(read), bits[read])
-        out = self._columns(taken, dictionary)
+        out = self._columns(taken, dictionary, bits)
         if all(view.router.is_trivial for view in self._views):
             return self._batch(taken.ts, out, bits, taken.zeros)
         picked, cells, bits = self._cells(taken, bits, dictionary)
@@ -190,9 +190,13 @@ class _Reader:
         deltas = Deltas(taken.ts[picked], np.ones(len(picked), np.int64), out[picked])
         return RoutedBatch(self._fragment.number, self._number, cells, deltas)
 
-    def _columns(self, taken: _Arrived, dictionary: Dictionary) -> list[tuple[Ints, Nulls]]:
+    def _columns(self, taken: _Arrived, dictionary: Dictionary, bits: Ints | None = None) -> list[tuple[Ints, Nulls]]:
+        """Returns the columns of the rows. No user function is called for views that do not read a row."""
         return [
-            taken.columns[place] if isinstance(place, int) else place(taken.rows, dictionary) for place in self._places
+            taken.columns[place]
+            if isinstance(place, int)
+            else place(taken.rows, dictionary, None if bits is None else bits & views != 0)
+            for place, views in zip(self._places, self._views_of_place, strict=True)
         ]
 
     def _batch(self, ts: Ints, some: list[tuple[Ints, Nulls]], bits: Ints, cells: Ints) -> RoutedBatch:
@@ -224,6 +228,11 @@ class _Reader:
         schema = _raw_schema(self._scan.stream, names)
         self._places = [
             schema.index(output.expr) if isinstance(output.expr, Column) else compile_scalar(output.expr, schema)
+            for output in self._scan.outputs
+        ]
+        #: By column, the bits of the views that read it.
+        self._views_of_place = [
+            sum(1 << number for number, view in enumerate(self._input.views) if output.column in view.columns)
             for output in self._scan.outputs
         ]
         self._views = [_View(self._fragment, view.route, names, view.counts) for view in self._input.views]
