@@ -55,6 +55,8 @@ def condition_of(expr: Expr, timestamps: Timestamps) -> tuple[Condition, ...] | 
             return (FALSE,)
         case Not(IsNull(Column() as column)):
             return _has_value(column, timestamps)
+        case Compare(op, Column() as column, right) if right == column and _is_time(column, timestamps):
+            return _bounds(column.scope, column.scope, op, 0)
         case Compare(Comparator.EQ, Column() as column, right) if right == column:
             return _has_value(column, timestamps)
         case Compare(Comparator.EQ, left, right) if (found := _congruence(left, right, timestamps)) is not None:
