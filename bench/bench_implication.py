@@ -13,11 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.elimination.test_paper import EXAMPLE_9, SYN_FLOOD, in_units  # noqa: E402
+
 from penstock import implies  # noqa: E402
 from penstock.catalog import AssertionDef  # noqa: E402
 from penstock.elimination import assertion_notices, implication  # noqa: E402
 from penstock.sql import bind_text  # noqa: E402
-from tests.elimination.test_paper import EXAMPLE_9, SYN_FLOOD, in_units  # noqa: E402
 
 
 def milliseconds(started: float) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.catalog import AssertionDef, Catalog
 from penstock.effort import limited
-from penstock.elimination import Implication, implication
+from penstock.elimination import Implication, eliminated, implication
 from penstock.errors import PenstockError
 from penstock.functions import user_function
 from penstock.register import Verdict, check_query
@@ -109,7 +109,8 @@ def _asked(assertion: str, script: Script) -> AssertionDef:
 
 def _check_text(what: str | Path, functions: Iterable[Any]) -> list[Verdict]:
     script = _bound(what, functions)
-    return [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
+    catalog = script.catalog
+    return [check_query(eliminated(query, catalog)[0], catalog, script.origin(query)) for query in script.queries]
 
 
 def _bound(what: str | Path, functions: Iterable[Any]) -> Script:

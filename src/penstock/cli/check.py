@@ -17,7 +17,7 @@ from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, 
 from penstock.cli.printing import say
 from penstock.cli.witness import print_written, write_witness
 from penstock.effort import limited
-from penstock.elimination import AssertionNotice, Contradictory, assertion_notices, notice_json
+from penstock.elimination import AssertionNotice, Contradictory, assertion_notices, eliminated, notice_json
 from penstock.register import Verdict, check_query, verdict_json, verdict_text
 from penstock.sql import Script, bind_text
 
@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     script = bind_text(read_sql(args.file), shown_name(args.file), zone=args.time_zone)
-    verdicts = [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
+    catalog, queries = script.catalog, script.queries
+    verdicts = [check_query(eliminated(query, catalog)[0], catalog, script.origin(query)) for query in queries]
     read = [frozenset(stream.name for stream in streams(query.relation)) for query in script.queries]
     notices = () if script.errors else assertion_notices(script.catalog, read)
     if args.json:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import dataclass
 
 from penstock.algebra.printing import Json, plan_json, plan_text
 from penstock.algebra.relations import Query
@@ -17,6 +18,7 @@ from penstock.cli.arguments import add_effort, add_time_zone, at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
 from penstock.cli.printing import say
 from penstock.effort import limited
+from penstock.elimination import Elimination, eliminated
 from penstock.errors import PenstockError
 from penstock.plan.explain import fragments_json, fragments_text
 from penstock.plan.fragments import plan
@@ -40,12 +42,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     script = bind_text(read_sql(args.file), shown_name(args.file), zone=args.time_zone)
-    queries = [(normalise(query), check_query(query, script.catalog)) for query in _chosen(script, args.query)]
+    queries = [_Explained.of(query, script.catalog) for query in _chosen(script, args.query)]
     if args.json:
         say(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))
     else:
         if queries:
-            say("\n\n".join(_shown(query, verdict, script.catalog, args.cells) for query, verdict in queries))
+            say("\n\n".join(_shown(query, script.catalog, args.cells) for query in queries))
         elif not script.errors:
             print(NO_QUERY)
         print_errors(script)
@@ -62,22 +64,47 @@ def _chosen(script: Script, name: str | None) -> list[Query]:
     return chosen
 
 
-def _shown(query: Query, verdict: Verdict, catalog: Catalog, cells: int | None) -> str:
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """A query in normal form, without the joins that are not run."""
+
+    query: Query
+    verdict: Verdict
+    eliminations: tuple[Elimination, ...]
+
+    @classmethod
+    def of(cls, query: Query, catalog: Catalog) -> _Explained:
+        without, eliminations = eliminated(query, catalog)
+        return cls(normalise(without), check_query(without, catalog), eliminations)
+
+
+def _shown(explained: _Explained, catalog: Catalog, cells: int | None) -> str:
+    query = explained.query
     output = ", ".join(f"{column.name} {column.type}" for column in query.schema)
-    picture = f"{plan_text(query)}\noutput: {output}\nstate: {verdict.message}"
+    left_out = "".join(f"\nleft out: {each}" for each in explained.eliminations)
+    picture = f"{plan_text(query)}{left_out}\noutput: {output}\nstate: {explained.verdict.message}"
     return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells, catalog))}"
 
 
-def _report(script: Script, queries: list[tuple[Query, Verdict]], cells: int | None) -> dict[str, Json]:
+def _report(script: Script, queries: list[_Explained], cells: int | None) -> dict[str, Json]:
     return {
         "schema": JSON_SCHEMA,
         "errors": [error_json(error) for error in script.errors],
         "queries": [
-            plan_json(query)
-            | {"safe": verdict.safe, "message": verdict.message}
-            | _fragments(query, script.catalog, cells)
-            for query, verdict in queries
+            plan_json(each.query)
+            | {"safe": each.verdict.safe, "message": each.verdict.message}
+            | {"eliminations": [_elimination_json(elimination) for elimination in each.eliminations]}
+            | _fragments(each.query, script.catalog, cells)
+            for each in queries
         ],
+    }
+
+
+def _elimination_json(elimination: Elimination) -> dict[str, Json]:
+    return {
+        "occurrence": elimination.occurrence,
+        "message": elimination.message,
+        "leans_on": list(elimination.leans_on),
     }
 
 

@@ -38,6 +38,7 @@ from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging
 from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
+from penstock.elimination.rules import without_joins
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.keys import comes_once, decided
@@ -140,6 +141,8 @@ class Wanted:
 
 #: What becomes of a relation in normal form, in this order.
 PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
+    # Joins that cannot change the result are not run.
+    lambda relation, wanted: without_joins(relation, wanted.catalog)[0],
     # Set operations read no rows that the other side cannot have.
     lambda relation, _: narrowed(relation),
     # Occurrences of a stream that say nothing new are left out.
