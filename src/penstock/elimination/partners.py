@@ -1,10 +1,10 @@
 """Whether every row of an occurrence has a partner in another one, at every instant at which it is there.
 
 ```text
-          y            x                             x is there from its time on, for the width of its window
-  ────────●────────────●───────────────────▶         y is there from its time on, for the width of its own
-          └── y is there ─────────────────┐
-                       └── x is there ──┐ │          so: y is no later than x, and leaves no earlier
+          y            x
+  ────────●────────────●───────────────────▶
+          └── y is there, for ever                   y is not windowed, so it is enough that it is no later than x
+                       └── x is there ──┐
 ```
 
 That is a constraint over the streams: for each row x that passes its filters there is a row y with these conditions.
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.algebra.expressions import Expr
-from penstock.algebra.relations import Range, Unbounded, Window
+from penstock.algebra.relations import Unbounded, Window
 from penstock.catalog import AssertionDef, Catalog
 from penstock.elimination.conditions import condition_of
 from penstock.elimination.constraints import AtMost, Condition, Constraint, Row
@@ -54,15 +54,9 @@ def partner(x: Occurrence, y: Occurrence, on: Iterable[Expr], catalog: Catalog) 
 
 
 def _together(x: Occurrence, y: Occurrence) -> tuple[Condition, ...] | None:
-    """When y is there as long as x is; None for windows in which that does not depend on times alone."""
+    """When y is there as long as x is; None for windows that rows leave."""
     if not isinstance(x.leaf, Window) or not isinstance(y.leaf, Window) or x.declared == y.declared:
         return None
     if not x.leaf.stream.unit is y.leaf.stream.unit is TimeUnit.MICROSECONDS:
         return None
-    no_later = AtMost(y.name, x.name, 0)
-    match x.leaf.spec, y.leaf.spec:
-        case _, Unbounded():
-            return (no_later,)
-        case Range(inner, None), Range(width, None) if width >= inner:
-            return no_later, AtMost(x.name, y.name, width - inner)
-    return None
+    return (AtMost(y.name, x.name, 0),) if isinstance(y.leaf.spec, Unbounded) else None

@@ -38,7 +38,7 @@ from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging
 from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
-from penstock.elimination.rules import without_joins
+from penstock.elimination.rules import eliminated
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.keys import comes_once, decided
@@ -104,6 +104,7 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
 
 
 def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) -> Plan:
+    query, _ = eliminated(query, catalog)
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = physical_plan(query.relation, wanted)
@@ -141,8 +142,6 @@ class Wanted:
 
 #: What becomes of a relation in normal form, in this order.
 PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
-    # Joins that cannot change the result are not run.
-    lambda relation, wanted: without_joins(relation, wanted.catalog)[0],
     # Set operations read no rows that the other side cannot have.
     lambda relation, _: narrowed(relation),
     # Occurrences of a stream that say nothing new are left out.

@@ -1,7 +1,8 @@
-"""Anti-joins that no row passes, whatever the data: the other occurrence is not read.
+"""Anti-joins that no row passes: the other occurrence is not read.
 
-Assumes the normal form. Removes an anti-join in which each row of the left finds itself (`finding_itself.py`), and
-leaves a selection of the rows in which a column that is compared is NULL. Nothing has to be declared.
+Assumes the normal form. Removes an anti-join in which each row of the left has a match (`matches.py`), and
+leaves a selection of the rows in which a column that is compared is NULL. For a match with itself
+nothing has to be declared.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 from penstock.algebra.expressions import FALSE, Expr, Or
 from penstock.algebra.relations import AntiJoin, Relation, Select
 from penstock.catalog import Catalog
-from penstock.elimination.finding_itself import finds_itself
+from penstock.elimination.matches import always_matches
 from penstock.elimination.occurrences import Elimination
 
 
 def anti_joins(node: Relation, catalog: Catalog) -> tuple[Relation, Elimination] | None:
-    """The node without an anti-join in which each row finds itself, and why.
+    """The node without an anti-join in which each row has a match, and why.
 
     >>> from penstock.algebra.printing import plan_text
     >>> from penstock.algebra.rewrites import normalise
@@ -32,7 +33,7 @@ def anti_joins(node: Relation, catalog: Catalog) -> tuple[Relation, Elimination]
     """
     if not isinstance(node, AntiJoin):
         return None
-    found = finds_itself(node, catalog)
+    found = always_matches(node, catalog)
     if found is None:
         return None
     tests, reason = found

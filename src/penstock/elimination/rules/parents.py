@@ -1,7 +1,7 @@
 """Joins with a parent that always exists: each row has just one partner, of which nothing is read.
 
-Assumes the normal form. Removes an occurrence y of a stream that is joined on a declared key with one other occurrence, x,
-if declarations imply that each row of x has its partner in y whenever it is there (`partners.py`), and no column of y
+Assumes the normal form. Removes an occurrence y of a stream that is joined on a declared key with another one, x, if
+declarations imply that each row of x has its partner in y whenever it is there (`partners.py`), and no column of y
 is read above. With the key there is at most one partner, so each row of x is in the result just as often as before.
 """
 
@@ -73,7 +73,9 @@ def _equal_columns(on: tuple[Expr, ...], parent: Occurrence) -> frozenset[str]:
     for predicate in on:
         if isinstance(predicate, Compare) and predicate.op is Comparator.EQ:
             sides = column_of(predicate.left), column_of(predicate.right)
-            equal |= {one.name.lower() for one, other in (sides, sides[::-1]) if one in own and other not in own and one}
+            for one, other in (sides, sides[::-1]):
+                if one is not None and one in own and other not in own:
+                    equal.add(one.name.lower())
     return frozenset(equal)
 
 

@@ -1,7 +1,8 @@
-"""Semi-joins that every row passes by itself, whatever the data: the other occurrence is not read.
+"""Semi-joins that every row passes: the other occurrence is not read.
 
-Assumes the normal form. Removes a semi-join in which each row of the left input finds itself (`finding_itself.py`), and
-leaves a selection of the rows whose columns that are compared are not NULL. Nothing has to be declared.
+Assumes the normal form. Removes a semi-join in which each row of the left input has a match (`matches.py`), and
+leaves a selection of the rows whose columns that are compared are not NULL. For a match with itself
+nothing has to be declared.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 from penstock.algebra.expressions import Expr, Not
 from penstock.algebra.relations import Relation, Select, SemiJoin
 from penstock.catalog import Catalog
-from penstock.elimination.finding_itself import finds_itself
+from penstock.elimination.matches import always_matches
 from penstock.elimination.occurrences import Elimination
 
 
 def semi_joins(node: Relation, catalog: Catalog) -> tuple[Relation, Elimination] | None:
-    """The node without a semi-join in which each row finds itself, and why.
+    """The node without a semi-join in which each row has a match, and why.
 
     >>> from penstock.algebra.printing import plan_text
     >>> from penstock.algebra.rewrites import normalise
@@ -34,7 +35,7 @@ def semi_joins(node: Relation, catalog: Catalog) -> tuple[Relation, Elimination]
     """
     if not isinstance(node, SemiJoin):
         return None
-    found = finds_itself(node, catalog)
+    found = always_matches(node, catalog)
     if found is None:
         return None
     tests, reason = found
