@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from penstock.algebra.printing import Json
 from penstock.algebra.relations import streams
 from penstock.cli.arguments import add_effort, add_time_zone, at_least_one
-from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
+from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors
 from penstock.cli.printing import say
 from penstock.cli.witness import print_written, write_witness
 from penstock.effort import limited
 from penstock.elimination import AssertionNotice, Contradictory, assertion_notices, eliminated, notice_json
 from penstock.register import Verdict, check_query, verdict_json, verdict_text
-from penstock.sql import Script, bind_text
+from penstock.sql import Script
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--witness", metavar="N", type=at_least_one, help="write input of N rows that defeats every plan, as csv files"
     )
     add_time_zone(parser)
+    add_functions(parser)
     add_effort(parser)
 
 
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    script = bind_text(read_sql(args.file), shown_name(args.file), zone=args.time_zone)
+    script = bound_script(args)
     catalog, queries = script.catalog, script.queries
     verdicts = [check_query(eliminated(query, catalog)[0], catalog, script.origin(query)) for query in queries]
     read = [frozenset(stream.name for stream in streams(query.relation)) for query in script.queries]

@@ -11,19 +11,20 @@ import json
 
 from penstock.algebra.printing import Json
 from penstock.catalog import AssertionDef
-from penstock.cli.arguments import add_effort, add_time_zone
-from penstock.cli.files import JSON_SCHEMA, error_json, print_errors, read_sql, shown_name
+from penstock.cli.arguments import add_effort, add_functions, add_time_zone
+from penstock.cli.files import JSON_SCHEMA, bound_script, error_json, print_errors
 from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.elimination import Answer, Implication, implication, implication_json
 from penstock.errors import PenstockError
-from penstock.sql import Script, bind_text
+from penstock.sql import Script
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="SQL statements; - for standard input")
     parser.add_argument("--assertion", metavar="NAME", help="only this assertion")
     parser.add_argument("--json", action="store_true", help="print the answers as JSON")
+    add_functions(parser)
     add_time_zone(parser)
     add_effort(parser)
 
@@ -34,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    script = bind_text(read_sql(args.file), shown_name(args.file), zone=args.time_zone)
+    script = bound_script(args)
     asked = [] if script.errors else _chosen(script, args.assertion)
     answers = [implication(assertion, script.catalog) for assertion in asked]
     if args.json:

@@ -65,7 +65,7 @@ def _described(value: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _function(function: types.FunctionType, seen: set[int]) -> Iterator[str]:
-    yield from _code(function.__code__, seen)
+    yield from _code(function.__code__, seen, function.__doc__)
     yield from _described((function.__defaults__, function.__kwdefaults__), seen)
     for cell in function.__closure__ or ():
         try:
@@ -79,16 +79,12 @@ def _function(function: types.FunctionType, seen: set[int]) -> Iterator[str]:
             yield from _described(used, seen)
 
 
-def _code(code: types.CodeType, seen: set[int]) -> Iterator[str]:
+def _code(code: types.CodeType, seen: set[int], docstring: str | None = None) -> Iterator[str]:
     yield code.co_code.hex()
     yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_argcount, code.co_flags))
-    for constant in code.co_consts[_has_docstring(code) :]:
-        yield from _described(constant, seen)
-
-
-def _has_docstring(code: types.CodeType) -> bool:
-    """Whether the first constant is the docstring, which computes nothing. A lambda or a comprehension has none."""
-    return isinstance(next(iter(code.co_consts), None), str) and not code.co_name.startswith("<")
+    for place, constant in enumerate(code.co_consts):
+        # A docstring is the first constant, and computes nothing.
+        yield from _described(None if place == 0 and constant == docstring else constant, seen)
 
 
 def _names(code: types.CodeType) -> set[str]:

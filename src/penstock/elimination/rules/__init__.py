@@ -23,7 +23,7 @@ from penstock.algebra.relations import (
 )
 from penstock.algebra.rewrites import normal_form, normalise
 from penstock.catalog import AssertionDef, Catalog
-from penstock.effort import answering, nesting
+from penstock.effort import OutOfEffort, answering, nesting
 from penstock.elimination.occurrences import Elimination
 from penstock.elimination.rules.anti_joins import anti_joins
 from penstock.elimination.rules.parents import parents
@@ -60,12 +60,15 @@ def without_joins(relation: Relation, catalog: Catalog) -> tuple[Relation, tuple
 
 @nesting
 def eliminated(query: Query, catalog: Catalog) -> tuple[Query, tuple[Elimination, ...]]:
-    """The query in normal form without joins that change nothing; as it is, where there are none."""
+    """The query in normal form without joins that change nothing; as it is, where none are found within the effort."""
     if not _may_apply(query.relation, catalog):
         return query, ()
     trusted = catalog if _may_read_fewer_streams(query) else _without_assertions(catalog)
-    with answering():
-        relation, eliminations = without_joins(normalise(query).relation, trusted)
+    try:
+        with answering():
+            relation, eliminations = without_joins(normalise(query).relation, trusted)
+    except OutOfEffort:
+        return query, ()
     if not eliminations:
         return query, ()
     root = replace(query.root, input=relation) if isinstance(query.root, ToStream) else relation

@@ -36,6 +36,7 @@ from penstock.algebra.expressions import (
 from penstock.algebra.relations import Schema
 from penstock.algebra.user_functions import UserCall, calls_user
 from penstock.operators.functions import arrays, calls, choices, outcomes
+from penstock.operators.functions.failures import Tally
 from penstock.operators.scalars import casts, logic, numbers, strings, times
 from penstock.operators.scalars.vectors import Batch, Evaluate, VectorRule, constant
 from penstock.synopsis.codes import Nulls
@@ -55,15 +56,16 @@ Predicate = Callable[[Ints, Dictionary], NDArray[np.bool_]]
 Conjunct = Callable[[Ints, Dictionary], "outcomes.Outcome"]
 
 
-def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
+def compile_scalar(expr: Expr, schema: Schema, tally: Tally | None = None) -> Scalar:
     """What gives, for rows of a schema, the codes of an expression, and where it is NULL (None: nowhere).
 
-    The codes of a bare column are a view of the rows.
+    The codes of a bare column are a view of the rows. `tally` counts where user functions failed and gave NULL.
     """
-    evaluate = _compile(expr, schema)
+    evaluate, tally = _compile(expr, schema), tally or Tally()
 
     def scalar(rows: Ints, dictionary: Dictionary, wanted: NDArray[np.bool_] | None = None) -> tuple[Ints, Nulls]:
         batch = Batch(rows, len(schema), dictionary)
+        batch.calls.tally = tally
         with np.errstate(all="ignore"), nullcontext() if wanted is None else batch.calls.only(wanted):
             vector = evaluate(batch)
             if (failures := batch.calls.failures()) is not None:
@@ -73,10 +75,10 @@ def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
     return scalar
 
 
-def compile_predicate(exprs: Sequence[Expr], schema: Schema) -> Predicate:
+def compile_predicate(exprs: Sequence[Expr], schema: Schema, tally: Tally | None = None) -> Predicate:
     """What tells, for rows of a schema, where all of some predicates are true: neither false nor NULL."""
     if any(map(calls_user, exprs)):
-        return _compile_calling(exprs, schema)
+        return _compile_calling(exprs, schema, tally or Tally())
     evaluate = _compile(conjunction(tuple(exprs)), schema)
 
     def predicate(rows: Ints, dictionary: Dictionary) -> NDArray[np.bool_]:
@@ -88,25 +90,29 @@ def compile_predicate(exprs: Sequence[Expr], schema: Schema) -> Predicate:
     return predicate
 
 
-def _compile_calling(exprs: Sequence[Expr], schema: Schema) -> Predicate:
+def _compile_calling(exprs: Sequence[Expr], schema: Schema, tally: Tally) -> Predicate:
     """The same for predicates of which some call user functions: those are called on rows that others leave."""
     plain = conjunction(tuple(expr for expr in exprs if not calls_user(expr)))
     conjuncts = [_compile(expr, schema) for expr in (plain, *filter(calls_user, exprs)) if expr != TRUE]
 
     def predicate(rows: Ints, dictionary: Dictionary) -> NDArray[np.bool_]:
+        batch = Batch(rows, len(schema), dictionary)
+        batch.calls.tally = tally
         with np.errstate(all="ignore"):
-            return outcomes.all_true(conjuncts, Batch(rows, len(schema), dictionary))
+            return outcomes.all_true(conjuncts, batch)
 
     return predicate
 
 
-def compile_conjunct(expr: Expr, schema: Schema) -> Conjunct:
+def compile_conjunct(expr: Expr, schema: Schema, tally: Tally | None = None) -> Conjunct:
     """What gives, for rows of a schema, the outcome of one conjunct: where it is true, and where it failed."""
-    evaluate = _compile(expr, schema)
+    evaluate, tally = _compile(expr, schema), tally or Tally()
 
     def conjunct(rows: Ints, dictionary: Dictionary) -> outcomes.Outcome:
+        batch = Batch(rows, len(schema), dictionary)
+        batch.calls.tally = tally
         with np.errstate(all="ignore"):
-            return outcomes.outcome(evaluate, Batch(rows, len(schema), dictionary), np.ones(len(rows), np.bool_))
+            return outcomes.outcome(evaluate, batch, np.ones(len(rows), np.bool_))
 
     return conjunct
 
