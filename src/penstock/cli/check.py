@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from penstock.algebra.printing import Json
 from penstock.algebra.relations import streams
 from penstock.cli.arguments import add_effort, add_functions, add_time_zone, at_least_one
-from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors
+from penstock.cli.files import JSON_SCHEMA, NO_QUERY, bound_script, error_json, print_errors
 from penstock.cli.printing import say
 from penstock.cli.witness import print_written, write_witness
 from penstock.effort import limited
