@@ -12,6 +12,7 @@ from penstock.algebra.relations import Relation, Table
 from penstock.engines.lateness import Progress
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
+from penstock.plan.probe_paths import ByDepth
 
 #: The operator name under which the values of a dictionary are counted.
 DICTIONARY = "dictionary"
@@ -46,6 +47,9 @@ class OperatorMetrics:
     #: Rows in flight: they arrived at its leaf and wait until their instant is closed. No state counts them.
     in_flight_rows: int = 0
     in_flight_bytes: int = 0
+    #: Of a join by input and depth of its probe path: combinations that probed there in this step, and their matches.
+    probes: ByDepth = ()
+    matches: ByDepth = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -119,6 +123,7 @@ def source_metrics(made: Callable[..., OperatorMetrics], name: str, now: Progres
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
     """Yields what the operators of a machine did in its last step; `made` fills in the step and the query."""
     for gauge in machine.gauges:
+        probed = gauge.probe_counts()
         yield made(
             gauge.name,
             machine.fragment.number,
@@ -134,6 +139,8 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             on_disk=gauge.spilled(),
             in_flight_rows=gauge.in_flight_rows(),
             in_flight_bytes=machine.in_flight_bytes(gauge),
+            probes=probed.probes,
+            matches=probed.matches,
         )
 
 

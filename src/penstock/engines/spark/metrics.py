@@ -135,7 +135,8 @@ class _Report:
 def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
     reports = tuple(ConstraintReport(**each) for each in line["constraints"])
     on_disk = OnDisk(**line["on_disk"])
-    return OperatorMetrics(**{**line, "step": batch, "constraints": reports, "on_disk": on_disk})
+    probed = {name: tuple(map(tuple, line[name])) for name in ("probes", "matches")}
+    return OperatorMetrics(**{**line, **probed, "step": batch, "constraints": reports, "on_disk": on_disk})
 
 
 def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from penstock.kernels.matching import match
 from penstock.kernels.mjoin import Paths as PathArrays
 from penstock.kernels.mjoin import (
     Progress,
+    Tally,
     admit,
     ask_for_first,
     combine,
@@ -30,7 +32,7 @@ from penstock.kernels.mjoin import (
 from penstock.kernels.path_counting import ENTRIES, KEY, SUM_WIDTH, AllEvents, Memo, Sums, count_along
 from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, whole_instants
-from penstock.plan.probe_paths import BLOCK, Paths, Probe, located
+from penstock.plan.probe_paths import BLOCK, Paths, Probe, ProbeCounts, located
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.events import Events, Some, one_after_the_other
 from penstock.synopsis.indexed_inputs import IndexColumns, IndexedInputs, JoinInput, positions
@@ -40,7 +42,7 @@ from penstock.synopsis.store import BySlot
 #: Says of rows whether a predicate is true of them.
 Test = Callable[[Ints], NDArray[np.bool_]]
 #: What `kernels.mjoin.combine` is given of a step.
-Probing = tuple[Ints, Ints, Ints, Ints, Ints, Ints, PathArrays, Ints, bool]
+Probing = tuple[Ints, Ints, Ints, Ints, Ints, Ints, PathArrays, Ints, bool, Tally]
 
 _ALL = slice(None)
 
@@ -164,7 +166,20 @@ class JoinCore(IndexedInputs):
         self._sums, self._sums_width = _sum_lines(sums)
         self._room = (np.empty((BLOCK, len(inputs)), np.int64), np.empty(BLOCK, np.int64))
         self._more_room = (np.empty(BLOCK, np.int64), np.empty((BLOCK, self._sums_width), np.int64))
+        shape = len(inputs), len(inputs) - 1
+        self._tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+        self._profiled = self.probe_counts()
         self.use(paths)
+
+    def probe_counts(self) -> ProbeCounts:
+        """What was found along the paths since the join was built: by this process, since it is not persisted."""
+        probes, matches = (tuple(map(tuple, counts.tolist())) for counts in self._tally)
+        return ProbeCounts(probes, matches)
+
+    def profile(self) -> ProbeCounts:
+        """What was found along the paths since the last call."""
+        before, self._profiled = self._profiled, self.probe_counts()
+        return self._profiled.since(before)
 
     def use(self, paths: Paths) -> None:
         """Probes along these paths from the next step on. Indexes that are missing are built, others dropped."""
@@ -199,17 +214,18 @@ class JoinCore(IndexedInputs):
         brings = brings or [_ALL] * len(events)
         together = one_after_the_other(events)
         numbers, order = (np.empty(len(together), np.int64) for _ in range(2))
-        ends = np.cumsum([len(e) for e in events])
-        number_events(together.ts, together.signs, ends - [len(e) for e in events], ends, numbers, order)
+        bounds = np.array([0, *accumulate(map(len, events))], np.int64)
+        ends = bounds[1:]
+        number_events(together.ts, together.signs, bounds[:-1].copy(), ends, numbers, order)
         visibility = [self.visibility(i) for i in range(len(self.inputs))]
         since = np.empty(len(order) + 1, np.int64)
         tables = (self._input_table(visibility), self._index_table())
-        chosen = self._admitted(events, brings, np.split(numbers, ends[:-1]), visibility, since, tables)
-        chosen = chosen[np.argsort(numbers[chosen])]
-        sources = np.searchsorted(ends, chosen, side="right")
+        chosen = self._admitted(events, brings, numbers, visibility, since, tables)
+        chosen = chosen[numbers[chosen].argsort()]
+        sources = ends.searchsorted(chosen, side="right")
         picked = together.take(chosen)
         of_events = (sources, picked.slots, picked.signs, numbers[chosen])
-        probing = (*of_events, *tables, self._arrays, since, not self._insert_only)
+        probing = (*of_events, *tables, self._arrays, since, not self._insert_only, self._tally)
         if self._is_counted.any():
             everything = AllEvents(together.slots, together.signs, order, ends)
             for slots, by, weights, partials in self._counted_along(probing, len(chosen), everything):
@@ -281,7 +297,7 @@ class JoinCore(IndexedInputs):
         self,
         events: list[Events],
         brings: list[Some],
-        numbers: list[Ints],
+        numbers: Ints,
         visibility: list[Int32s],
         since: Ints,
         tables: tuple[Ints, Ints],
@@ -291,11 +307,12 @@ class JoinCore(IndexedInputs):
         places, start = [], 0
         for i, e in enumerate(events):
             new = brings[i]
-            admit(visibility[i], e.slots[new], e.signs[new], numbers[i][new], since)
+            admit(visibility[i], e.slots[new], e.signs[new], numbers[start : start + len(e)][new], since)
             target, probed = self._arrays.targets[i, 0], self._arrays.probes[i, 0]
             first, hashes = self.probes[i][0], self._hashes[i]
             index = self._indexes[first.target, first.columns]
-            count = promising(index.heads, index.mask, hashes, e.signs, not self._insert_only, found)
+            where = (index.heads, index.mask, hashes, e.signs, not self._insert_only, found)
+            count = promising(*where, i, self._tally.probes)
             ask_for_first(found[:count], hashes, tables[0], target, tables[1], probed)
             places.append(start + found[:count])
             start += len(e)
