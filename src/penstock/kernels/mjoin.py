@@ -35,14 +35,14 @@ from penstock.kernels.pointers import peek, peek_int32, poke_int32, prefetch
 Ints = NDArray[np.int64]
 Int32s = NDArray[np.int32]
 
-#: Columns of the table of inputs: addresses of rows and visibilities, words per row; the address of the null words of rows
-#: (0: no row has a NULL), and how many words are from those of one row to those of the next.
+#: Columns of the table of inputs: addresses of rows and of their visibility, words per row; the address of the null
+#: words of rows (0: no row has a NULL), and how many words are from those of one row to those of the next.
 ROWS, VISIBILITY, WIDTH, NULLS, NULLS_WIDTH = range(5)
 #: Columns of the table of indexes: how many columns it has, addresses of heads and links, mask of buckets.
 COLUMNS, HEADS, LINKS, MASK = range(4)
 
-#: A visibility is an int32: whether a row is in the join, whether it has been in a result, whether it goes in this step,
-#: and above these bits the number of the event by which it goes, or else came (0: before this step).
+#: The visibility of a row is an int32: whether it is in the join, whether it has been in a result, whether it goes in
+#: this step, and above these bits the number of the event by which it goes, or else came (0: before this step).
 PRESENT, JOINED, GOES = 1, 2, 4
 EVENT_SHIFT = 3
 ABSENT = 0
@@ -107,34 +107,54 @@ def admit(visibility: Int32s, slots: Ints, signs: Ints, numbers: Ints, since: In
 
 @lean
 def promising(
-    heads: int, mask: int, hashes: Ints, signs: Ints, wants_going: bool, found: Ints, source: int, probed: Ints
-) -> int:
-    """The insertions whose first probe finds a bucket with their bits, and deletions if they are wanted.
+    heads: int, mask: int, hashes: Ints, signs: Ints, wants_going: bool, source: int, by: Int32s, probed: Ints
+) -> None:
+    """Finds the insertions whose first probe finds a bucket with their bits, and deletions if they are wanted.
 
-    Where they are is `found`. The probes of the others, which are of input `source`, are counted here.
+    All events are of one input. Its number, counted from 1, is put `by` those that are found, and 0 by the others,
+    whose probes are counted here.
     """
-    count, vain = 0, 0
+    vain = 0
     for i in range(len(hashes)):
         if i + NEAR < len(hashes):
             prefetch(heads + 8 * (hashes[i + NEAR] & mask))
-        found[count] = i
         comes = signs[i] > 0
         finds = comes & (first(heads, mask, hashes[i]) >= 0)
-        count += finds | (wants_going & (not comes))
+        by[i] = (source + 1) * (finds | (wants_going & (not comes)))
         vain += comes & (not finds)
     probed[source, 0] += vain
-    return count
 
 
 @lean
-def ask_for_first(found: Ints, hashes: Ints, inputs: Ints, target: int, indexes: Ints, index: int) -> None:
-    """Asks for the memory of the rows that will be looked at first."""
-    for i in range(len(found)):
-        slot = first(indexes[index, HEADS], indexes[index, MASK], hashes[found[i]])
+def ask_for_first(by: Int32s, hashes: Ints, inputs: Ints, target: int, indexes: Ints, index: int) -> None:
+    """Asks for the memory of the rows that the events which were found will examine first."""
+    for i in range(len(by)):
+        slot = first(indexes[index, HEADS], indexes[index, MASK], hashes[i]) if by[i] != 0 else -1
         if slot >= 0:
             prefetch(inputs[target, ROWS] + 8 * slot * inputs[target, WIDTH])
             prefetch(inputs[target, VISIBILITY] + 4 * slot)
             prefetch(indexes[index, LINKS] + 8 * (slot + 1))
+
+
+class Probers(NamedTuple):
+    """The events that probe, in the order of time: their inputs, slots, signs and numbers."""
+
+    sources: Ints
+    slots: Ints
+    signs: Ints
+    numbers: Ints
+
+
+@lean
+def in_order(order: Ints, by: Int32s, slots: Ints, signs: Ints, probers: Probers) -> int:
+    """Puts the events that were found in the order of time, and gives how many there are."""
+    count = 0
+    for i in range(len(order)):
+        place = order[i]
+        probers.sources[count] = by[place] - 1
+        probers.slots[count], probers.signs[count], probers.numbers[count] = slots[place], signs[place], i + 1
+        count += by[place] != 0
+    return count
 
 
 @lean
@@ -179,10 +199,7 @@ class Progress(NamedTuple):
 
 @lean
 def combine(
-    sources: Ints,
-    slots: Ints,
-    signs: Ints,
-    numbers: Ints,
+    probers: Probers,
     inputs: Ints,
     indexes: Ints,
     paths: Paths,
@@ -201,6 +218,7 @@ def combine(
     word for each row of the first input, or 0: combinations of those with another word than 0 are left out.
     """
     index_columns, targets, probes, key_inputs, key_columns = paths
+    sources, slots, signs, numbers = probers
     registers, bound, cursor, key = progress
     probed, matched = tally
     width, depths, room = len(inputs), targets.shape[1], len(out_events)

@@ -28,11 +28,12 @@ from penstock.kernels.mjoin import (
     HEADS,
     JOINED,
     LINKS,
-    VISIBILITY,
     MASK,
     ROWS,
+    VISIBILITY,
     WIDTH,
     Paths,
+    Probers,
     Progress,
     Tally,
     null_word,
@@ -87,10 +88,7 @@ class AllEvents(NamedTuple):
 
 @lean
 def count_along(
-    sources: Ints,
-    slots: Ints,
-    signs: Ints,
-    numbers: Ints,
+    probers: Probers,
     inputs: Ints,
     indexes: Ints,
     paths: Paths,
@@ -115,6 +113,7 @@ def count_along(
     `counted[i, d]` says whether the stage of input i at depth d is counted; `weights` is room for a number per depth.
     """
     index_columns, targets, probes, key_inputs, key_columns = paths
+    sources, slots, signs, numbers = probers
     registers, bound, cursor, key = progress
     probed, matched = tally
     width, depths, room = len(inputs), targets.shape[1], len(out_events)

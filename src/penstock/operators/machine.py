@@ -94,13 +94,14 @@ class Machine:
 
         A part has a fixed cost. Where rows are purged, the purge behind it passes over all slots that are stored. So a
         part is no smaller than a share of what is kept: then rows of which many are kept pay a constant price each,
-        and add little to them. Otherwise a part brings a join about as many rows as its windows have.
+        and add little to them. Otherwise a part brings a join no more than half of the rows that its windows have.
         """
         if self._builder.purges or self._builder.purges_within_step:
-            least, share = (SLICE, 2) if self._purge_every is None else (max(self._purge_every, SMALLEST_PART), 8)
+            every = self._purge_every
+            least, share = (SLICE, 2) if every is None else (max(every, SMALLEST_SLICE), 8)
             return max(least, self.state_rows() // share)
         if self.joins:
-            return min(LARGEST_PART, max(SMALLEST_PART, sum(join.rows() for join in self.joins)))
+            return min(LARGEST_PART, max(SMALLEST_PART, sum(join.rows() for join in self.joins) // 2))
         return NEVER
 
     def _step(self, part: Step, arrivals: Ints | None) -> Blocks:
@@ -178,12 +179,12 @@ class Machine:
         return net
 
 
-#: The fewest and the most rows in a part of a step that a join takes, and the fewest where rows are purged within it.
-import os
-SMALLEST_PART, LARGEST_PART = int(os.environ.get("PMIN",1 << 12)), int(os.environ.get("PMAX",1 << 14))
+#: The fewest and the most rows of a part of a step that only joins want cut, and the fewest where rows are purged:
+#: without a say in how often, and with one.
+SMALLEST_PART, LARGEST_PART = 1 << 13, 1 << 15
+SLICE, SMALLEST_SLICE = 1 << 15, 1 << 12
 #: Results leave in blocks of so many rows at least, but for the last of a step.
 SMALLEST_BLOCK = 1 << 12
-SLICE = int(os.environ.get("PSLICE",1 << 15))
 
 
 def root_join(root: Relation) -> PhysicalJoin | None:

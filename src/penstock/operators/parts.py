@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Iterator
 import numpy as np
 
 from penstock.operators.building.nodes import Step
-from penstock.synopsis.deltas import Deltas
 
 #: Cuts are found among so many instants of each part: they need not be more exact.
 INSTANTS = 64

@@ -128,9 +128,7 @@ def sample_point(name: str) -> JoinWorkload:
     """One of D1 to D8."""
     rates, thousandths = TABLE_5_2[name]
     values = _values(thousandths)
-    streams = (
-        Stream(stream, rate, {"a": _of(own)}) for stream, rate, own in zip("rstu", rates, values, strict=True)
-    )
+    streams = (Stream(stream, rate, {"a": _of(own)}) for stream, rate, own in zip("rstu", rates, values, strict=True))
     return JoinWorkload(name, tuple(streams), (("r.a", "s.a"), ("s.a", "t.a"), ("t.a", "u.a")), SAMPLE_WINDOW)
 
 

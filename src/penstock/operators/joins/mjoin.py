@@ -19,11 +19,13 @@ from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
 from penstock.kernels.mjoin import Paths as PathArrays
 from penstock.kernels.mjoin import (
+    Probers,
     Progress,
     Tally,
     admit,
     ask_for_first,
     combine,
+    in_order,
     materialise,
     number_events,
     promising,
@@ -42,7 +44,7 @@ from penstock.synopsis.store import BySlot
 #: Says of rows whether a predicate is true of them.
 Test = Callable[[Ints], NDArray[np.bool_]]
 #: What `kernels.mjoin.combine` is given of a step.
-Probing = tuple[Ints, Ints, Ints, Ints, Ints, Ints, PathArrays, Ints, bool, Tally]
+Probing = tuple[Probers, Ints, Ints, PathArrays, Ints, bool, Tally]
 
 _ALL = slice(None)
 
@@ -220,20 +222,19 @@ class JoinCore(IndexedInputs):
         visibility = [self.visibility(i) for i in range(len(self.inputs))]
         since = np.empty(len(order) + 1, np.int64)
         tables = (self._input_table(visibility), self._index_table())
-        chosen = self._admitted(events, brings, numbers, visibility, since, tables)
-        chosen = chosen[numbers[chosen].argsort()]
-        sources = ends.searchsorted(chosen, side="right")
-        picked = together.take(chosen)
-        of_events = (sources, picked.slots, picked.signs, numbers[chosen])
-        probing = (*of_events, *tables, self._arrays, since, not self._insert_only, self._tally)
+        inputs_by = self._admitted(events, brings, numbers, visibility, since, tables)
+        probers = Probers(*np.empty((4, len(order) + 1), np.int64))
+        count = in_order(order, inputs_by, together.slots, together.signs, probers)
+        probers = Probers(*(part[:count] for part in probers))
+        probing = (probers, *tables, self._arrays, since, not self._insert_only, self._tally)
         if self._is_counted.any():
             everything = AllEvents(together.slots, together.signs, order, ends)
-            for slots, by, weights, partials in self._counted_along(probing, len(chosen), everything):
+            for slots, by, weights, partials in self._counted_along(probing, count, everything):
                 rows = self._shown.rows(slots, tables[0])
                 rows = np.concatenate((rows, partials), axis=1) if self._sums_width else rows
                 yield Combinations(slots, by, rows, order, together, weights)
         else:
-            for slots, by in self._combined(probing, len(chosen), decided):
+            for slots, by in self._combined(probing, count, decided):
                 found, rows = self._matching(slots, by, tables[0])
                 yield Combinations(*found, rows, order, together, None)
         self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], visibility)
@@ -301,22 +302,20 @@ class JoinCore(IndexedInputs):
         visibility: list[Int32s],
         since: Ints,
         tables: tuple[Ints, Ints],
-    ) -> Ints:
-        """Notes who sees whom, and gives the events that may have results, as places in their concatenation."""
-        found = np.empty(max(map(len, events)) + 1, np.int64)
-        places, start = [], 0
+    ) -> Int32s:
+        """Notes who sees whom, and gives by event the number of its input, from 1 on, or 0 if it has no results."""
+        by, start = np.empty(len(numbers), np.int32), 0
         for i, e in enumerate(events):
             new = brings[i]
-            admit(visibility[i], e.slots[new], e.signs[new], numbers[start : start + len(e)][new], since)
+            own, start = slice(start, start + len(e)), start + len(e)
+            admit(visibility[i], e.slots[new], e.signs[new], numbers[own][new], since)
             target, probed = self._arrays.targets[i, 0], self._arrays.probes[i, 0]
             first, hashes = self.probes[i][0], self._hashes[i]
             index = self._indexes[first.target, first.columns]
-            where = (index.heads, index.mask, hashes, e.signs, not self._insert_only, found)
-            count = promising(*where, i, self._tally.probes)
-            ask_for_first(found[:count], hashes, tables[0], target, tables[1], probed)
-            places.append(start + found[:count])
-            start += len(e)
-        return np.concatenate(places)
+            wants_going, probes = not self._insert_only, self._tally.probes
+            promising(index.heads, index.mask, hashes, e.signs, wants_going, i, by[own], probes)
+            ask_for_first(by[own], hashes, tables[0], target, tables[1], probed)
+        return by
 
     def _settle(self, events: list[Events], visibility: list[Int32s]) -> None:
         for i, e in enumerate(events):
