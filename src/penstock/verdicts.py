@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from penstock.catalog import Catalog
 from penstock.effort import limited
 from penstock.errors import PenstockError
+from penstock.functions import user_function
 from penstock.register import Verdict, check_query
 from penstock.sql import bind_text
 
 
-def check(what: Any, *, effort: int | None = None) -> list[Verdict]:
+def check(what: Any, *, effort: int | None = None, functions: Iterable[Any] = ()) -> list[Verdict]:
     """The verdict on each query of a text or file of SQL, on a query of a session, or on a streaming DataFrame.
 
     A text or file with errors raises them. Nothing runs, and only a DataFrame needs Spark. A query whose verdict takes
-    more than `effort` steps of work is not called safe.
+    more than `effort` steps of work is not called safe. A text may call `functions`, which are decorated with
+    `penstock.function`.
 
     >>> verdict, = check("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT DISTINCT a FROM s")
     >>> verdict.safe
@@ -32,12 +36,12 @@ def check(what: Any, *, effort: int | None = None) -> list[Verdict]:
       3. s [RANGE 1 HOUR]
     """
     with limited(effort):
-        return _checked(what)
+        return _checked(what, functions)
 
 
-def _checked(what: Any) -> list[Verdict]:
+def _checked(what: Any, functions: Iterable[Any]) -> list[Verdict]:
     if isinstance(what, str | Path):
-        return _check_text(what)
+        return _check_text(what, functions)
     if type(what).__module__.startswith("pyspark.sql"):
         from penstock.engines.spark.lint import check_dataframe  # noqa: PLC0415
 
@@ -54,14 +58,17 @@ def check_sql(spark: Any, text: str) -> Verdict:
     return check(spark.sql(text))[0]
 
 
-def _check_text(what: str | Path) -> list[Verdict]:
+def _check_text(what: str | Path, functions: Iterable[Any]) -> list[Verdict]:
     text, file = str(what), "<text>"
     if isinstance(what, Path) or _names_a_file(what):
         try:
             text, file = Path(what).read_text(encoding="utf-8-sig"), str(what)
         except (OSError, UnicodeDecodeError) as error:
             raise PenstockError(f"{what}: {error}", "give the path of a file with SQL statements") from error
-    script = bind_text(text, file).checked()
+    catalog = Catalog()
+    for each in functions:
+        catalog = catalog.calling(user_function(each))
+    script = bind_text(text, file, catalog).checked()
     return [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
 
 

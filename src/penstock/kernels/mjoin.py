@@ -178,7 +178,7 @@ class Paths(NamedTuple):
     key_columns: Ints
 
 
-class Tally(NamedTuple):
+class StageCounts(NamedTuple):
     """By input and depth of its path how many combinations probed there, and how many rows they matched."""
 
     probes: Ints
@@ -205,7 +205,7 @@ def combine(
     paths: Paths,
     since: Ints,
     wants_going: bool,
-    tally: Tally,
+    tally: StageCounts,
     decided: int,
     progress: Progress,
     out_slots: Ints,

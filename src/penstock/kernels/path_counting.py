@@ -35,7 +35,7 @@ from penstock.kernels.mjoin import (
     Paths,
     Probers,
     Progress,
-    Tally,
+    StageCounts,
     null_word,
     sees,
 )
@@ -94,7 +94,7 @@ def count_along(
     paths: Paths,
     since: Ints,
     wants_going: bool,
-    tally: Tally,
+    tally: StageCounts,
     counted: Ints,
     memo: Memo,
     events: AllEvents,

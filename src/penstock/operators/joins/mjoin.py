@@ -21,7 +21,7 @@ from penstock.kernels.mjoin import Paths as PathArrays
 from penstock.kernels.mjoin import (
     Probers,
     Progress,
-    Tally,
+    StageCounts,
     admit,
     ask_for_first,
     combine,
@@ -44,7 +44,7 @@ from penstock.synopsis.store import BySlot
 #: Says of rows whether a predicate is true of them.
 Test = Callable[[Ints], NDArray[np.bool_]]
 #: What `kernels.mjoin.combine` is given of a step.
-Probing = tuple[Probers, Ints, Ints, PathArrays, Ints, bool, Tally]
+Probing = tuple[Probers, Ints, Ints, PathArrays, Ints, bool, StageCounts]
 
 _ALL = slice(None)
 
@@ -169,7 +169,7 @@ class JoinCore(IndexedInputs):
         self._room = (np.empty((BLOCK, len(inputs)), np.int64), np.empty(BLOCK, np.int64))
         self._more_room = (np.empty(BLOCK, np.int64), np.empty((BLOCK, self._sums_width), np.int64))
         shape = len(inputs), len(inputs) - 1
-        self._tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+        self._tally = StageCounts(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
         self._profiled = self.probe_counts()
         self.use(paths)
 
