@@ -47,8 +47,8 @@ def test_aggregates_over_joins_that_take_parts_of_any_size_agree(case: Case, siz
 def check(case: Case, size: int, cells: int, seed: int) -> None:
     query, catalog = bound(case)
     with parts_of(size):
-        for cuts in (0, Random(seed)):
-            assert embedded(case, query, catalog, cells, cuts) == expected(case, query, catalog)
+        got = embedded(case, query, catalog, cells, Random(seed) if seed % 2 else 0)
+    assert got == expected(case, query, catalog)
 
 
 @given(cases(), st.sampled_from(SIZES), st.integers(0, 2**32))
@@ -93,7 +93,8 @@ def test_leaves_that_take_rows_in_any_order_get_them_in_the_first_part() -> None
     step = Step({0: arrived(3, 1, 30, 2), 1: arrived(1, 2, 3)}, 10)
     (_, (first, _)), *others = cut(step, lambda: 2, (0,))
     assert first == [3, 1, 30, 2]
-    assert [rows[0] for _, rows in others] == [[]]
+    assert [rows[0] for _, rows in others] == [[]] * len(others)
+    assert len(others) == 2
 
 
 def test_probes_and_matches_are_counted_by_input_and_depth() -> None:
