@@ -417,6 +417,7 @@ def _core(
     sums = [_column_sum(parts, join, aggregation) for aggregation in join.summed]
     core = make(insert_only=insert_only, indexed=indexed, counted=join.counted, sums=sums)
     build.joins.append(core)
+    build.gauges.top.probing = core.probe_counts
     return core
 
 
