@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from penstock.effort import limited
 from penstock.errors import PenstockError
 from penstock.register import Verdict, check_query
 from penstock.sql import bind_text
 
+if TYPE_CHECKING:
+    from penstock.engines.spark.lint.guard import Guard
 
-def check(what: Any, *, effort: int | None = None) -> list[Verdict]:
+
+@overload
+def check(what: str | Path, *, effort: int | None = None) -> list[Verdict]: ...
+
+
+@overload
+def check(
+    what: Any, *, effort: int | None = None, output_mode: str | None = None, finite: Iterable[str] = ()
+) -> list[Any]: ...
+
+
+def check(
+    what: Any, *, effort: int | None = None, output_mode: str | None = None, finite: Iterable[str] = ()
+) -> list[Any]:
     """The verdict on each query of a text or file of SQL, on a query of a session, or on a streaming DataFrame.
 
     A text or file with errors raises them. Nothing runs, and only a DataFrame needs Spark. A query whose verdict takes
-    more than `effort` steps of work is not called safe.
+    more than `effort` steps of work is not called safe. Of a DataFrame, or of a writer of one, `output_mode` and the
+    columns that take few values, `finite`, can be given.
 
     >>> verdict, = check("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT DISTINCT a FROM s")
     >>> verdict.safe
@@ -31,6 +48,10 @@ def check(what: Any, *, effort: int | None = None) -> list[Verdict]:
       2. ALTER STREAM s ADD PUNCTUATED BY (a);
       3. s [RANGE 1 HOUR]
     """
+    if type(what).__module__.startswith("pyspark.sql"):
+        from penstock.engines.spark.lint import check_spark  # noqa: PLC0415
+
+        return [check_spark(what, output_mode, finite)]
     with limited(effort):
         return _checked(what)
 
@@ -38,10 +59,6 @@ def check(what: Any, *, effort: int | None = None) -> list[Verdict]:
 def _checked(what: Any) -> list[Verdict]:
     if isinstance(what, str | Path):
         return _check_text(what)
-    if type(what).__module__.startswith("pyspark.sql"):
-        from penstock.engines.spark.lint import check_dataframe  # noqa: PLC0415
-
-        return [check_dataframe(what)]
     verdict = getattr(what, "verdict", None)
     if isinstance(verdict, Verdict):
         return [verdict]
@@ -49,9 +66,19 @@ def _checked(what: Any) -> list[Verdict]:
     raise PenstockError(message, "give SQL, the path of a file with SQL, a query, or a streaming DataFrame")
 
 
-def check_sql(spark: Any, text: str) -> Verdict:
+def check_sql(spark: Any, text: str, *, output_mode: str | None = None, finite: Iterable[str] = ()) -> Any:
     """The verdict on a query of Spark SQL over streaming views of a SparkSession."""
-    return check(spark.sql(text))[0]
+    return check(spark.sql(text), output_mode=output_mode, finite=finite)[0]
+
+
+def guard(spark: Any, unsafe: str = "warn", finite: Iterable[str] = ()) -> Guard:
+    """Checks every streaming query of plain PySpark before it starts: warns of unsafe ones, or refuses to start them.
+
+    The guard that is returned can be removed again, and is a context manager.
+    """
+    from penstock.engines.spark.lint.guard import guard as guarding  # noqa: PLC0415
+
+    return guarding(spark, unsafe, finite)
 
 
 def _check_text(what: str | Path) -> list[Verdict]:
