@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.session import Session
     from penstock.sql import Script, bind_text
     from penstock.sql.formatting import format_text
-    from penstock.verdicts import check, check_sql
+    from penstock.verdicts import check, check_sql, guard
 
 __version__ = "0.1.0"
 
@@ -45,6 +45,7 @@ _HOME = {
     "check": "penstock.verdicts",
     "check_sql": "penstock.verdicts",
     "format_text": "penstock.sql.formatting",
+    "guard": "penstock.verdicts",
     "plan_text": "penstock.algebra.printing",
 }
 
@@ -64,6 +65,7 @@ __all__ = [
     "check",
     "check_sql",
     "format_text",
+    "guard",
     "plan_text",
 ]
 

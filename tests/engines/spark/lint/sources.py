@@ -9,7 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 ROWS = 24
-SCHEMA = "id long, user long, kind string, amount long, at string, ms long, ts timestamp, items array<long>, flag boolean"
+SCHEMA = (
+    "id long, user long, kind string, amount long, at string, ms long, ts timestamp, items array<long>, flag boolean"
+)
 
 
 class Streams:
@@ -30,7 +32,9 @@ class Streams:
             F.struct(
                 number.alias("id"),
                 (number * 31).alias("user"),
-                F.element_at(F.array(F.lit("view"), F.lit("click"), F.lit("buy")), (number % 3 + 1).cast("int")).alias("kind"),
+                F.element_at(F.array(F.lit("view"), F.lit("click"), F.lit("buy")), (number % 3 + 1).cast("int")).alias(
+                    "kind"
+                ),
                 (number % 100).alias("amount"),
                 F.date_format(ts, "yyyy-MM-dd HH:mm:ss").alias("at"),
                 F.unix_millis(ts).alias("ms"),

@@ -33,7 +33,7 @@ from pyspark.errors import AnalysisException
 
 from penstock.engines.spark.lint.explained import explained
 from penstock.engines.spark.lint.reading import Plans, stateful
-from penstock.engines.spark.lint.refusals import MODES, refusal, refused_while_running, said
+from penstock.engines.spark.lint.refusals import MODES, redefined_watermark, refusal, refused_while_running, said
 from penstock.engines.spark.lint.silent import warnings
 from penstock.engines.spark.lint.trees import analysed_plan, optimised_plan
 from penstock.engines.spark.lint.verdict import Refusal, SparkVerdict
@@ -80,4 +80,4 @@ def check_dataframe(
     plans = Plans(operators, optimised_plan(df), analysed_plan(df)) if hasattr(df, "_jdf") else Plans(operators)
     declared = frozenset(column.rpartition(".")[2].lower() for column in finite)
     found = stateful(plans, declared)
-    return SparkVerdict(name, found, mode, refused_while_running(found), warnings(plans))
+    return SparkVerdict(name, found, mode, redefined_watermark(plans) or refused_while_running(found), warnings(plans))

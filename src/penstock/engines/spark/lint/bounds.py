@@ -43,7 +43,9 @@ def states(operator: Stateful, complete: bool = False) -> tuple[State, ...]:
         case OwnState():
             return (_own(operator),)
         case Limit():
-            return (_state(StatefulOperator.WINDOW, entries(1, "counter"), "LIMIT counts the rows that it has let through"),)
+            return (
+                _state(StatefulOperator.WINDOW, entries(1, "counter"), "LIMIT counts the rows that it has let through"),
+            )
 
 
 def _groups(operator: Grouping, complete: bool) -> Iterator[State]:
@@ -110,7 +112,9 @@ def _side(side: Side, other: Side, join: StreamJoin) -> State:
         words = f"the rows of {side.name} that the watermark has not passed" + (f" by {kept}" if kept else "")
         claim = f"a row of {side.name} is removed when by the watermark no row of {other.name} can match it any more"
         return _state(holder, Bound(BoundKind.WINDOW, words), claim, side.name)
-    return _state(holder, UNBOUNDED, f"every row of {side.name} is kept, because {_why_kept(side, other, join)}", side.name)
+    return _state(
+        holder, UNBOUNDED, f"every row of {side.name} is kept, because {_why_kept(side, other, join)}", side.name
+    )
 
 
 def _why_kept(side: Side, other: Side, join: StreamJoin) -> str:
@@ -126,7 +130,9 @@ def _why_kept(side: Side, other: Side, join: StreamJoin) -> str:
 def _own(operator: OwnState) -> State:
     infinite = _infinite(operator.keys)
     if operator.keys and not infinite:
-        return _state(StatefulOperator.QUERY, _combinations(operator.keys, "state"), "its keys take finitely many values")
+        return _state(
+            StatefulOperator.QUERY, _combinations(operator.keys, "state"), "its keys take finitely many values"
+        )
     claim = (
         f"{operator.method} keeps state of your own for every value of {named(infinite or ['its keys'])}, "
         "and it cannot be seen whether your function removes it"

@@ -109,7 +109,9 @@ def canonical(node: PlanNode) -> str:
 
 
 #: What a node carries besides what it computes.
-_NOT_COMPUTED = frozenset({"class", "num-children", "exprId", "resultId", "qualifier", "metadata", "nullable", "schema"})
+_NOT_COMPUTED = frozenset(
+    {"class", "num-children", "exprId", "resultId", "qualifier", "metadata", "nullable", "schema"}
+)
 
 #: What gives another value each time.
 FRESH = frozenset(
@@ -169,7 +171,9 @@ def _expression(node: PlanNode) -> Expr | None:
     parts = [_expression(child) for child in node.children]
     if node.kind in _COMPARING:
         peer = next((part.type for part in parts if part is not None), None)
-        parts = [_opaque(child, peer) if part is None else part for child, part in zip(node.children, parts, strict=True)]
+        parts = [
+            _opaque(child, peer) if part is None else part for child, part in zip(node.children, parts, strict=True)
+        ]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts) or not known:
         return None

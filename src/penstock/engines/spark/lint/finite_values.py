@@ -42,6 +42,7 @@ _PERIODIC = {
     "DayName",
     "Signum",
     "SparkPartitionID",
+    "WidthBucket",
 }
 _PREDICATES = {
     "And",
@@ -212,7 +213,18 @@ def _listed(entries: Iterable[PlanNode], known: FiniteAttributes, declared: froz
     aliases = [entry for entry in entries if entry.kind == "Alias"]
     drawn = {f"Rand {_number(entry)}": _SOME for entry in aliases if entry.children[0].kind == "Rand"}
     found = {_number(entry): values(entry, known, declared) for entry in aliases}
-    return drawn | {number: of for number, of in found.items() if of is not None}
+    return drawn | _fields(aliases, known) | {number: of for number, of in found.items() if of is not None}
+
+
+def _fields(aliases: Iterable[PlanNode], known: FiniteAttributes) -> dict[str, Count]:
+    """Returns the fields of structs, such as of a parsed JSON text, that are finite under the names of these."""
+    texts = {f"{canonical(entry.children[0])}.": _number(entry) for entry in aliases if entry.children[0].children}
+    return {
+        f"{number}.{name[len(text) :]}": of
+        for text, number in texts.items()
+        for name, of in known.items()
+        if name.startswith(text)
+    }
 
 
 def _expanded(node: PlanNode, known: FiniteAttributes, declared: frozenset[str]) -> dict[str, Count]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryManager
@@ -22,6 +23,7 @@ from penstock.engines.spark.lint.guard import Guard, intercepting, writer_class
 from penstock.engines.spark.lint.stand_ins import standing_in
 from penstock.engines.spark.lint.verdict import SparkVerdict
 from penstock.engines.spark.lint.writers import Written
+from penstock.engines.spark.reports import causes, plain_message
 from penstock.engines.spark.session import spark_session
 from penstock.errors import PenstockError
 from penstock.masking import masked
@@ -97,7 +99,9 @@ class _Judge:
 def judge_job(file: str, arguments: Iterable[str] = (), finite: Iterable[str] = ()) -> JudgedJob:
     """Runs a script with its arguments, and returns the verdicts on the streaming queries that it would start."""
     if not Path(file).is_file():
-        raise PenstockError(f"{file}: there is no such file", "give the path of a Python script that starts streaming queries")
+        raise PenstockError(
+            f"{file}: there is no such file", "give the path of a Python script that starts streaming queries"
+        )
     judge = _Judge(tuple(finite))
     with _as_main(file, arguments), _intercepted(judge):
         error = _run(file)
@@ -109,14 +113,19 @@ def _run(file: str) -> JobError | None:
         runpy.run_path(file, run_name="__main__")
     except SystemExit as ended:
         if ended.code not in (None, 0):
-            return JobError(file, 1, f"the script ended with exit code {ended.code}", "run it with the arguments that it needs")
+            return JobError(
+                file, 1, f"the script ended with exit code {ended.code}", "run it with the arguments that it needs"
+            )
     except PenstockError as error:
         return JobError(file, _line_of(error, file), error.message, error.hint or "")
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         hint = "give the script what it reads, or the schema of its streams: readStream.schema(...)"
-        return JobError(file, _line_of(error, file), str(error).partition("\n")[0], hint)
+        message = masked(plain_message(causes(error)[-1])).partition("\n")[0]
+        return JobError(file, _line_of(error, file), message, hint)
     except Exception as error:  # noqa: BLE001 - whatever a user's script raises is reported
-        return JobError(file, _line_of(error, file), masked(f"{type(error).__name__}: {error}"), "the script raised this")
+        return JobError(
+            file, _line_of(error, file), masked(f"{type(error).__name__}: {error}"), "the script raised this"
+        )
     return None
 
 
@@ -168,7 +177,9 @@ def _intercepted(judge: _Judge) -> Iterator[None]:
 
 
 def _ending_at_once(guard: Guard) -> None:
-    guard.replace(StreamingQueryManager, "awaitAnyTermination", lambda _, timeout=None: None if timeout is None else True)
+    guard.replace(
+        StreamingQueryManager, "awaitAnyTermination", lambda _, timeout=None: None if timeout is None else True
+    )
     guard.replace(SparkSession, "stop", lambda _: None)
 
 

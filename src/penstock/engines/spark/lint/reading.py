@@ -16,7 +16,7 @@ from penstock.algebra.predicates import ColumnDifference, classify
 from penstock.closing.finite import Count, contradicts
 from penstock.engines.spark.lint.event_times import event_times
 from penstock.engines.spark.lint.explained import Explained
-from penstock.engines.spark.lint.expressions import conjuncts_of, predicates
+from penstock.engines.spark.lint.expressions import conjuncts_of, predicates, result_type
 from penstock.engines.spark.lint.finite_values import FiniteAttributes, finite_attributes, values
 from penstock.engines.spark.lint.names import Names
 from penstock.engines.spark.lint.stateful import (
@@ -129,7 +129,8 @@ class _Reader:
         gathered = dict.fromkeys(self._collected(node, known))
         distinct = not any(part.kind == "AggregateExpression" for entry in outputs(node) for part in entry.walk())
         timeless = tuple(self._timeless(node.children[0], listed, keys, known))
-        return Grouping(keys, self._times(node), timeless, tuple(gathered), distinct and bool(keys))
+        is_outer = bool(timeless) and all(_expand_of(node.children[0], key) is None for key in listed)
+        return Grouping(keys, self._times(node), timeless, is_outer, tuple(gathered), distinct and bool(keys))
 
     def _deduplication(self, node: PlanNode, explained: Explained) -> Deduplication:
         listed = node.expressions("keys")
@@ -191,10 +192,9 @@ class _Reader:
     def _times(self, node: PlanNode) -> Times:
         below = node.children[0]
         watermarked = tuple(event_times(below).values())
-        timestamps = (each.name for each in outputs(below) if str(_type(each)).startswith("timestamp"))
         above = _above(self.plan, node)
         is_set_above = not watermarked and any(each.kind == "EventTimeWatermark" for each in above)
-        return Times(watermarked, tuple(dict.fromkeys(timestamps)), is_set_above, self._stream(below))
+        return Times(watermarked, _timestamps(below), is_set_above, self._stream(below))
 
     def _stream(self, below: PlanNode) -> str | None:
         name = self.names.stream(below, "")
@@ -207,8 +207,7 @@ class _Reader:
         sides = []
         for place, (side, cleaned) in enumerate(zip(node.children, explained.cleaned, strict=True)):
             own = _numbers(side)
-            timestamps = tuple(each.name for each in outputs(side) if str(_type(each)).startswith("timestamp"))
-            times = Times(tuple(event_times(side).values()), timestamps, False, self._stream(side))
+            times = Times(tuple(event_times(side).values()), _timestamps(side), False, self._stream(side))
             keys = tuple(self._key_columns(node, own))
             kept_for = None if cleaned is None else _kept_for(views, frozenset(map(str, own)))
             sides.append(Side(self.names.stream(side, names[place]), times, cleaned, kept_for, keys))
@@ -274,9 +273,16 @@ def _numbers(node: PlanNode) -> frozenset[int]:
     return frozenset(each.identity for each in outputs(node) if "exprId" in each.fields)
 
 
-def _type(entry: PlanNode) -> object:
-    """Returns the type of an attribute, or of what an alias names where Spark writes it."""
-    return next((node.fields["dataType"] for node in (entry, *entry.children) if "dataType" in node.fields), None)
+def _timestamps(plan: PlanNode) -> tuple[str, ...]:
+    """Returns the columns of type timestamp of a plan and of those below it, down to the next operator with state."""
+    names = [each.name for each in outputs(plan) if "exprId" in each.fields and _is_timestamp(each)]
+    if plan.kind not in _PHYSICAL:
+        names += [name for child in plan.children for name in _timestamps(child)]
+    return tuple(dict.fromkeys(name for name in names if not name.startswith("_")))
+
+
+def _is_timestamp(entry: PlanNode) -> bool:
+    return TIMESTAMP in (result_type(node) for node in (entry, *entry.children))
 
 
 def _expand_of(below: PlanNode, time: PlanNode) -> PlanNode | None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException
 
+from penstock.engines.spark.lint.reading import Plans
 from penstock.engines.spark.lint.stateful import Deduplication, Grouping, Stateful
+from penstock.engines.spark.lint.trees import PlanNode
 from penstock.engines.spark.lint.verdict import Refusal
 
 MODES = ("append", "update", "complete")
@@ -16,6 +18,10 @@ MODES = ("append", "update", "complete")
 _HINTS = (
     ("MULTIPLE_EVENT_TIME_COLUMNS", "drop or cast all event times but one before the next stateful operator"),
     ("streaming aggregations without watermark", 'set withWatermark, or use outputMode("update")'),
+    ("Stream-stream", "set a watermark on both sides, and a range of their times in the condition"),
+    ("only in Append", 'use outputMode("append")'),
+    ("correctness", 'use outputMode("append")'),
+    ("Redefining watermark", "set one watermark on each stream, before the first operator with state"),
     ("without watermark", "set withWatermark below it"),
     ("Distinct aggregations", "use approx_count_distinct, or dropDuplicates before the aggregate"),
     ("distinct", "use approx_count_distinct, or dropDuplicates before the aggregate"),
@@ -52,6 +58,23 @@ def refused_while_running(operators: tuple[Stateful, ...]) -> Refusal | None:
             words = f"More than one event time column reaches an operator: {', '.join(times)}."
             return Refusal(words, dict(_HINTS)["MULTIPLE_EVENT_TIME_COLUMNS"])
     return None
+
+
+def redefined_watermark(plans: Plans) -> Refusal | None:
+    """Returns what Spark says, once a query runs, of a watermark on rows that have one."""
+    marks = [node for node in plans.optimised.walk() if node.kind == _WATERMARK] if plans.optimised is not None else []
+    if any(_reaches_watermark(mark.children[0]) for mark in marks):
+        return Refusal("Redefining watermark is disallowed.", dict(_HINTS)["Redefining watermark"])
+    return None
+
+
+_WATERMARK = "EventTimeWatermark"
+
+
+def _reaches_watermark(plan: PlanNode) -> bool:
+    if plan.kind == _WATERMARK:
+        return True
+    return plan.kind != "Join" and any(_reaches_watermark(child) for child in plan.children)
 
 
 def said(error: PySparkException) -> Refusal:

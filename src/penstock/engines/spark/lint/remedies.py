@@ -39,7 +39,7 @@ def remedies(operator: Stateful, complete: bool = False) -> tuple[Remedy, ...]:
 
 def _declared(columns: list[str]) -> tuple[Remedy, ...]:
     """Returns how to say of columns that they take few values; what has no name cannot be declared."""
-    if not columns or not all(name.isidentifier() for name in columns):
+    if not columns or not all(name.isidentifier() and "window" not in name for name in columns):
         return ()
     listed = ", ".join(f'"{name}"' for name in columns)
     return ((f"check(df, finite=[{listed}]), if {'it takes' if len(columns) == 1 else 'they take'} few values",),)
@@ -54,6 +54,9 @@ def together(alternatives: Iterable[tuple[Remedy, ...]]) -> tuple[Remedy, ...]:
 def _grouping(operator: Grouping, complete: bool) -> tuple[Remedy, ...]:
     infinite = [key.name for key in operator.keys if key.values is None and not key.has_watermark]
     declared = _declared(infinite)
+    if operator.timeless and operator.is_outer:
+        time = next(key.name for key in operator.keys if key.has_watermark)
+        return ((f'.where("{time} IS NOT NULL") before groupBy',), *declared)
     if operator.timeless:
         return (("groupBy with the window in every grouping set, instead of cube or rollup",), *declared)
     if operator.collected and not infinite:

@@ -3,12 +3,11 @@
 | warning | what Spark does |
 | --- | --- |
 | a range over a computed column | it evicts by the time of the watermark, not by the column of the range |
-| an interval that is written twice | it adds equal intervals of a condition only once |
+| a union with a watermark on its first side | rows of the other sides are late by the first one's time |
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from penstock.engines.spark.lint.event_times import event_times
@@ -25,8 +24,21 @@ def warnings(plans: Plans) -> tuple[str, ...]:
     if pairs is None or plans.optimised is None or plans.analysed is None:
         return ()
     names = Names(plans.analysed, plans.optimised)
+    unions = tuple(dict.fromkeys(_unions(plans.optimised)))
     joins = ((node, explained) for node, explained in pairs if node.kind == "Join")
-    return tuple(dict.fromkeys(text for node, explained in joins for text in _join(node, explained, names)))
+    return (*unions, *dict.fromkeys(text for node, explained in joins for text in _join(node, explained, names)))
+
+
+def _unions(plan: PlanNode) -> Iterator[str]:
+    for node in plan.walk():
+        if node.kind == "Union":
+            first, *others = (event_times(child) for child in node.children)
+            if first and not all(others):
+                time = next(iter(first.values()))
+                yield (
+                    f"the watermark on {time} is that of the first side of the union alone: rows of the others that are behind it "
+                    "are dropped as late. Set the watermark after the union, or on every side"
+                )
 
 
 def _join(node: PlanNode, explained: Explained, names: Names) -> Iterator[str]:
@@ -34,7 +46,6 @@ def _join(node: PlanNode, explained: Explained, names: Names) -> Iterator[str]:
         if cleaned is not None and "value predicate" in cleaned:
             for condition in _ranges(node):
                 yield from _computed_range(condition, side, other, names)
-                yield from _doubled_interval(condition)
 
 
 def _ranges(node: PlanNode) -> Iterator[PlanNode]:
@@ -65,27 +76,6 @@ def _is_copy(number: int, side: PlanNode, times: dict[int, str]) -> bool:
                     computed = computed.children[0]
                 return computed.kind == "AttributeReference" and computed.identity in times
     return False
-
-
-def _doubled_interval(condition: PlanNode) -> Iterator[str]:
-    signed = Counter(_intervals(condition.children[0], False)) + Counter(_intervals(condition.children[1], True))
-    if any(number > 1 for number in signed.values()):
-        yield "Spark adds equal intervals of a condition only once, and removes rows too early: write their sum as one interval"
-
-
-def _intervals(node: PlanNode, negated: bool) -> Iterator[tuple[str, bool]]:
-    """Yields the intervals that a sum adds, and whether each is subtracted once all stand on one side."""
-    match node.kind:
-        case "Literal" if "interval" in str(node.fields.get("dataType")):
-            yield str(node.fields.get("value")), negated
-        case "Subtract" | "TimeSub":
-            yield from _intervals(node.children[0], negated)
-            yield from _intervals(node.children[1], not negated)
-        case "UnaryMinus":
-            yield from _intervals(node.children[0], not negated)
-        case _:
-            for child in node.children:
-                yield from _intervals(child, negated)
 
 
 def _by_number(plan: PlanNode) -> dict[int, str]:

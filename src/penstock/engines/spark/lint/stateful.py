@@ -44,6 +44,8 @@ class Grouping:
     times: Times
     #: The keys of groups whose event time is NULL, which no watermark passes: of CUBE and ROLLUP, or of an outer join.
     timeless: tuple[tuple[Key, ...], ...] = ()
+    #: Whether an outer join makes these times NULL, and not CUBE or ROLLUP.
+    is_outer: bool = False
     #: Aggregates that keep all values of a group.
     collected: tuple[str, ...] = ()
     #: Whether it is DISTINCT, written as an aggregate.

@@ -8,7 +8,7 @@ from penstock.algebra.printing import Json
 from penstock.closing.bounds import Bound, plus
 from penstock.engines.spark.lint.bounds import states
 from penstock.engines.spark.lint.remedies import Remedy, remedies, together
-from penstock.engines.spark.lint.stateful import Deduplication, Grouping, Limit, OwnState, Stateful, StreamJoin
+from penstock.engines.spark.lint.stateful import Deduplication, Grouping, Key, Limit, OwnState, Stateful, StreamJoin
 from penstock.register.states import State
 
 
@@ -130,17 +130,30 @@ def _witness(operator: Stateful) -> str | None:
         case StreamJoin(left, right):
             side, other = (left, right) if left.cleaned is None else (right, left)
             keys = f", each with its own {side.keys[0]}" if side.keys else ""
-            return f"suppose N rows of {side.name} arrive{keys}: a partner of any of them may arrive next in {other.name}"
+            return (
+                f"suppose N rows of {side.name} arrive{keys}: a partner of any of them may arrive next in {other.name}"
+            )
         case Grouping(keys=keys, collected=collected):
-            new = [key.name for key in keys if key.values is None]
+            new = _new(keys)
             if new:
                 return f"suppose N rows arrive, each with its own {new[0]}: the next may be like any of them"
             return f"suppose N rows arrive: {collected[0]} holds a value of each" if collected else None
         case Deduplication(keys=keys) | OwnState(keys=keys):
-            new = [key.name for key in keys if key.values is None]
-            return f"suppose N rows arrive, each with its own {new[0]}: the next may be like any of them" if new else None
+            new = _new(keys)
+            return (
+                f"suppose N rows arrive, each with its own {new[0]}: the next may be like any of them" if new else None
+            )
         case Limit():
             return None
+
+
+def _new(keys: tuple[Key, ...]) -> list[str]:
+    """Returns the keys of which new values keep arriving, those without a time first."""
+    return [
+        key.name
+        for key in sorted(keys, key=lambda key: key.has_watermark or "window" in key.name)
+        if key.values is None
+    ]
 
 
 def _state_json(state: State) -> dict[str, Json]:
