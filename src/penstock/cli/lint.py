@@ -1,7 +1,8 @@
 """penstock lint: run PySpark jobs up to their streaming queries, and judge these in place of starting them
 
-A job is a Python script, which is not changed. Each streaming query that it would start is judged in its output mode: whether its state
-is bounded, whether Spark refuses it, and what Spark does wrongly in silence. Arguments after the files are the job's own.
+A job is a Python script, which is not changed. Each streaming query that it would start is judged in its output mode:
+whether its state is bounded, whether Spark refuses it, and what Spark does wrongly in silence. Arguments behind the
+files are the job's own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The corpus: streaming programs as people write them, whose state Spark bounds, lets grow, or refuses to keep.
 
-Shapes are those of Spark's programming guide, of public jobs, and of mistakes. `record.py` runs each on Spark; what it saw is in
-`recorded.json`.
+Shapes are those of Spark's programming guide, of public jobs, and of mistakes. `record.py` runs each on Spark; what it
+saw is in `recorded.json`.
 """
 
 from __future__ import annotations
@@ -752,7 +752,8 @@ program("an IN subquery of a stream")(lambda s: _views(s, "SELECT cid FROM c WHE
 program("an EXISTS subquery with a range")(
     lambda s: _views(
         s,
-        "SELECT cid FROM c WHERE EXISTS (SELECT 1 FROM v WHERE vid = cid AND vts BETWEEN cts AND cts + INTERVAL 1 HOUR)",
+        "SELECT cid FROM c WHERE EXISTS "
+        "(SELECT 1 FROM v WHERE vid = cid AND vts BETWEEN cts AND cts + INTERVAL 1 HOUR)",
     )
 )
 program("a NOT EXISTS subquery")(
@@ -762,7 +763,8 @@ program("sql with a CTE")(
     lambda s: _views(
         s,
         "WITH x AS (SELECT * FROM c WHERE ckind = 'click'), y AS (SELECT vid, vts FROM v) "
-        "SELECT x.cid FROM x JOIN y ON x.cid = y.vid AND y.vts BETWEEN x.cts - INTERVAL 5 MINUTES AND x.cts + INTERVAL 5 MINUTES",
+        "SELECT x.cid FROM x JOIN y ON x.cid = y.vid "
+        "AND y.vts BETWEEN x.cts - INTERVAL 5 MINUTES AND x.cts + INTERVAL 5 MINUTES",
     )
 )
 program("sql by window", "update")(

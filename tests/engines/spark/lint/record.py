@@ -1,7 +1,7 @@
 """Runs the corpus on Spark and records what its state did: `python -m tests.engines.spark.lint.record [NAME...]`.
 
-A program runs for some micro-batches. Its state is what Spark's own metrics say, `numRowsTotal` of all its operators: it grows if each
-of the last batches has more.
+A program runs for some micro-batches. Its state is what Spark's own metrics say, `numRowsTotal` of all its operators:
+it grows if each of the last batches has more.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SETTINGS = {
 
 
 def observe(df: DataFrame, mode: str) -> dict[str, object]:
-    """Returns what Spark does with a query: `flat`, `grows` or `refused`, and the rows of its state after each batch."""
+    """Returns what Spark does with a query, `flat`, `grows` or `refused`, and the rows of its state by batch."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         try:
             query = df.writeStream.format("noop").outputMode(mode).option("checkpointLocation", folder).start()

@@ -1,4 +1,4 @@
-"""Rows in files, one file a micro-batch: what a streaming query gives is compared with the batch query over all of them."""
+"""Rows in files, one file a micro-batch: what a streaming query gives, and what a batch query over all of them."""
 
 from __future__ import annotations
 

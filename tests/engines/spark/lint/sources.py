@@ -1,4 +1,4 @@
-"""Streams for the corpus: deterministic, with an hour of event time in each micro-batch, and opaque as those of Kafka are.
+"""Streams for the corpus: deterministic, with an hour of event time in each micro-batch, and opaque as Kafka's are.
 
 The columns are parsed from JSON, so that a plan does not show what values they take.
 """

@@ -63,9 +63,11 @@ def test_a_guard_lets_what_is_safe_start(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_a_guard_warns_and_starts(spark: SparkSession, tmp_path: Path) -> None:
-    df = stream(spark).groupBy("value").count()
-    with penstock.guard(spark), pytest.warns(UnboundedState, match="every value of value"):
-        query = df.writeStream.format("noop").outputMode("update").option("checkpointLocation", str(tmp_path)).start()
+    writer = stream(spark).groupBy("value").count().writeStream.format("noop").outputMode("update")
+    writer = writer.option("checkpointLocation", str(tmp_path))
+    with penstock.guard(spark):
+        with pytest.warns(UnboundedState, match="every value of value"):
+            query = writer.start()
         query.stop()
 
 

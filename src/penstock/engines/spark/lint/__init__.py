@@ -1,7 +1,7 @@
-"""Lint of plain Spark queries: the state of which operators grows without bound, what Spark refuses, and what it gets wrong.
+"""Lint of plain Spark queries: whose state grows without bound, what Spark refuses, and what it gets wrong.
 
-Spark itself derives what a watermark lets it remove, and says so when it explains a plan; the lint reads that. It adds which keys take
-finitely many values, names that the user knows, and what would help.
+Spark itself derives what a watermark lets it remove, and says so when it explains a plan; the lint reads that. It adds
+which keys take finitely many values, names that the user knows, and what would help.
 
 | file               | idea                                                                   |
 | ------------------ | ---------------------------------------------------------------------- |

@@ -1,6 +1,7 @@
 """How large the state of each operator of a Spark query gets, and why: Spark removes what the watermark has passed.
 
-State is bounded if Spark removes it, or if it is kept by keys with finitely many values. In complete mode Spark removes no group.
+State is bounded if Spark removes it, or if it is kept by keys with finitely many values. In complete mode Spark
+removes no group.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def _groups(operator: Grouping, complete: bool) -> Iterator[State]:
     if not infinite:
         yield _state(holder, _combinations(operator.keys, noun), "its keys take finitely many values")
     elif complete:
-        claim = f"one {noun} is kept for every value of {named(infinite)}, because complete mode outputs all of them each time"
+        reason = "complete mode outputs all of them each time"
+        claim = f"one {noun} is kept for every value of {named(infinite)}, because {reason}"
         yield _state(holder, UNBOUNDED, claim)
     elif not timed:
         claim = f"one {noun} is kept for every value of {named(infinite)}, because {_why_timeless(operator.times)}"

@@ -3,7 +3,7 @@
 Spark itself derives what a watermark lets it remove, and prints it. An attribute with a watermark ends with its delay:
 
     StateStoreSave [window#14-T600000ms, av#3L], state info [ ... ], Append, ...
-    StreamingSymmetricHashJoin [av#3L], [bv#7L], Inner, ..., state cleanup [ left = null, right value predicate: ... ], ...
+    StreamingSymmetricHashJoin [av#3L], [bv#7L], Inner, ..., state cleanup [ left = null, right value predicate: ... ]
 """
 
 from __future__ import annotations

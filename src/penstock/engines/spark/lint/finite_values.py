@@ -171,7 +171,7 @@ def _is_salt(expr: PlanNode, known: FiniteAttributes) -> bool:
 
 
 def _random(attribute: PlanNode) -> str:
-    """Returns by which text an attribute is known that holds a random number: Spark draws them in a step of their own."""
+    """Returns the text by which an attribute with a random number is known: Spark draws it in a step of its own."""
     return f"Rand {canonical(attribute)}"
 
 

@@ -19,7 +19,7 @@ _STARTING = ("start", "toTable")
 
 
 class UnboundedState(UserWarning):
-    """A streaming query starts whose state grows without bound, or that Spark runs otherwise than its author may expect."""
+    """A streaming query starts whose state grows without bound, or that Spark runs in an unexpected way."""
 
 
 class UnsafeStream(PenstockError):

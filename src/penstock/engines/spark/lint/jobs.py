@@ -1,4 +1,4 @@
-"""A job under the lint: its script runs, and every streaming query that it would start is judged in place of being started."""
+"""A job under the lint: its script runs, and every streaming query that it would start is judged instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQueryManager
+from pyspark.sql.streaming.query import StreamingQueryManager
 
 from penstock.engines.spark.lint import check_dataframe
 from penstock.engines.spark.lint.guard import Guard, intercepting, writer_class
@@ -66,10 +66,10 @@ class NotStarted:
         self.name = name
         self.id = self.runId = str(uuid.uuid4())
 
-    def awaitTermination(self, timeout: float | None = None) -> bool | None:  # noqa: N802 - Spark's name
+    def awaitTermination(self, timeout: float | None = None) -> bool | None:
         return None if timeout is None else True
 
-    def processAllAvailable(self) -> None:  # noqa: N802 - Spark's name
+    def processAllAvailable(self) -> None:
         return None
 
     def stop(self) -> None:
@@ -122,7 +122,7 @@ def _run(file: str) -> JobError | None:
         hint = "give the script what it reads, or the schema of its streams: readStream.schema(...)"
         message = masked(plain_message(causes(error)[-1])).partition("\n")[0]
         return JobError(file, _line_of(error, file), message, hint)
-    except Exception as error:  # noqa: BLE001 - whatever a user's script raises is reported
+    except Exception as error:
         return JobError(
             file, _line_of(error, file), masked(f"{type(error).__name__}: {error}"), "the script raised this"
         )

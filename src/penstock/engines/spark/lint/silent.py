@@ -1,4 +1,4 @@
-"""What Spark does wrongly in silence, each seen on Spark: results that a batch query over the same rows has, and a stream loses.
+"""What Spark does wrongly in silence, each seen on Spark: rows that a batch query gives, and the stream loses.
 
 | warning | what Spark does |
 | --- | --- |
@@ -36,8 +36,8 @@ def _unions(plan: PlanNode) -> Iterator[str]:
             if first and not all(others):
                 time = next(iter(first.values()))
                 yield (
-                    f"the watermark on {time} is that of the first side of the union alone: rows of the others that are behind it "
-                    "are dropped as late. Set the watermark after the union, or on every side"
+                    f"the watermark on {time} is that of the first side of the union alone: rows of the others that "
+                    "are behind it are dropped as late. Set the watermark after the union, or on every side"
                 )
 
 
@@ -61,8 +61,8 @@ def _computed_range(condition: PlanNode, side: PlanNode, other: PlanNode, names:
         if times and read & others.keys() and not _is_copy(number, side, times):
             time, column = next(iter(times.values())), own[number]
             yield (
-                f"Spark removes rows of {names.stream(side, 'this side')} by {time}, not by {column}, which the range is over: "
-                f"matches may be lost. Write the range over {time}"
+                f"Spark removes rows of {names.stream(side, 'this side')} by {time}, not by {column}, which the range "
+                f"is over: matches may be lost. Write the range over {time}"
             )
 
 

@@ -1,4 +1,4 @@
-"""Streams that stand in for sources that are not there: a job is judged where neither Kafka nor its files can be reached.
+"""Streams that stand in for sources that are not there: a job is judged where Kafka and files cannot be reached.
 
 A verdict depends on the columns of a source, not on its rows, so that an empty folder with the same columns does.
 """
@@ -17,7 +17,9 @@ from penstock.engines.spark.lint.guard import Guard
 
 #: The columns of sources that have always the same.
 _COLUMNS = {
-    "kafka": "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, timestampType int",
+    "kafka": (
+        "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, timestampType int"
+    ),
     "kinesis": (
         "partitionKey string, data binary, stream string, shardId string, sequenceNumber string, "
         "approximateArrivalTimestamp timestamp"
@@ -56,7 +58,7 @@ def _noting(name: str, method: Any) -> Any:
 def _or_stand_in(name: str, method: Any) -> Any:
     def read(reader: Any, *args: Any, **options: Any) -> DataFrame:
         try:
-            return method(reader, *args, **options)
+            found: DataFrame = method(reader, *args, **options)
         except (PySparkException, Py4JJavaError):
             noted = {**reader.__dict__.get("_noted", {}), **{k: v for k, v in options.items() if v is not None}}
             columns = _columns(name, noted)
@@ -65,6 +67,7 @@ def _or_stand_in(name: str, method: Any) -> Any:
             spark = SparkSession.active()
             folder = tempfile.mkdtemp(prefix="penstock-lint-")
             return spark.readStream.schema(columns).format("json").load(folder)
+        return found
 
     return read
 

@@ -1,6 +1,6 @@
 """Spark's logical plans and expressions as trees of plain values: class, fields and children of each node.
 
-Spark writes a tree as a list of its nodes, parents first. The plan that it optimised is the one whose operators it runs.
+Spark writes a tree as a list of its nodes, parents first. The optimised plan is the one whose operators it runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The verdict on a plain Spark query: what each of its operators keeps, what Spark refuses, and what it does wrongly in silence."""
+"""The verdict on a plain Spark query: what its operators keep, what Spark refuses, and what it gets wrong."""
 
 from __future__ import annotations
 
