@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "algebra": ("errors", "effort", "types"),
     "catalog": ("masking", "errors", "types", "algebra"),
     "sql": ("errors", "effort", "types", "algebra", "catalog"),
+    "functions": ("errors", "types", "algebra", "catalog", "sql"),
     "closing": ("errors", "effort", "types", "algebra", "catalog"),
     "register": ("errors", "effort", "types", "algebra", "catalog", "closing"),
     "elimination": ("errors", "effort", "types", "algebra", "catalog", "closing", "register"),
@@ -35,16 +36,17 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "kernels": (),
     "synopsis": ("errors", "types", "kernels"),
     "retention": ("errors", "types", "algebra", "closing", "plan", "kernels", "synopsis"),
-    "operators": ("errors", "types", "algebra", "closing", "plan", "kernels", "synopsis", "retention"),
+    "operators": ("masking", "errors", "types", "algebra", "closing", "plan", "kernels", "synopsis", "retention"),
     "adaptive": ("errors", "types", "algebra", "catalog", "plan", "kernels", "synopsis", "operators"),
-    "engines": (*LANGUAGE, *DERIVED, "kernels", "synopsis", "retention", "operators", "adaptive"),
+    "engines": (*LANGUAGE, "functions", *DERIVED, "kernels", "synopsis", "retention", "operators", "adaptive"),
     "profiling": (*LANGUAGE, "closing", "register", "kernels", "synopsis", "engines"),
     "monitor": (*LANGUAGE, "closing", "register", "plan", "operators", "adaptive", "engines"),
-    "verdicts": (*LANGUAGE, "closing", "register", "engines"),
-    "session": (*LANGUAGE, *DERIVED, "engines", "monitor"),
+    "verdicts": (*LANGUAGE, "functions", "closing", "register", "engines"),
+    "session": (*LANGUAGE, "functions", *DERIVED, "engines", "monitor"),
     "workloads": LANGUAGE,
     "cli": (
         *LANGUAGE,
+        "functions",
         *DERIVED,
         "engines",
         "profiling",
@@ -54,7 +56,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "__init__",
     ),
     # What `import penstock` offers.
-    "__init__": (*LANGUAGE, "closing", "register", "plan", "verdicts", "session"),
+    "__init__": (*LANGUAGE, "functions", "closing", "register", "plan", "verdicts", "session"),
 }
 
 #: Libraries from outside, and the only rooms that may import them.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.algebra.printing import plan_text
     from penstock.errors import DoubtfulUnit, PenstockError, SqlError, SqlErrors
+    from penstock.functions import function
     from penstock.plan.forgetting import Forgetting
     from penstock.register import UnsafeQuery, UnusedProof, Verdict
     from penstock.session import Session
@@ -45,6 +46,7 @@ _HOME = {
     "check": "penstock.verdicts",
     "check_sql": "penstock.verdicts",
     "format_text": "penstock.sql.formatting",
+    "function": "penstock.functions",
     "guard": "penstock.verdicts",
     "plan_text": "penstock.algebra.printing",
 }
@@ -65,6 +67,7 @@ __all__ = [
     "check",
     "check_sql",
     "format_text",
+    "function",
     "guard",
     "plan_text",
 ]

@@ -1,4 +1,4 @@
-"""What is declared: streams, tables, views, assertions, and what may be assumed of streams.
+"""What is declared: streams, tables, views, assertions, user functions, and what may be assumed of streams.
 
 The constraints are the papers': many-one joins (UNIQUE), k-constraints (RIDS, CA, OA of thesis chapter 6), punctuation
 schemes (Li et al.), assertions (Koudas et al.). A catalog is immutable: a declaration gives a new one. Names are looked
@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from penstock.algebra.expressions import Expr, require
+from penstock.algebra.user_functions import UserFunction
 from penstock.masking import MASK, is_secret_option, remember_secrets
 from penstock.types import TimeUnit, Type, duration_text
 
@@ -248,10 +249,14 @@ class AssertionDef:
 
 Definition = StreamDef | TableDef | ViewDef | AssertionDef
 
+#: User functions by their names in upper case and their numbers of arguments.
+Functions = Mapping[tuple[str, int], UserFunction]
+
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
     definitions: Mapping[str, Definition] = field(default_factory=lambda: MappingProxyType({}))
+    functions: Functions = field(default_factory=lambda: MappingProxyType({}))
 
     def get(self, name: str) -> Definition | None:
         return self.definitions.get(name.lower())
@@ -259,6 +264,11 @@ class Catalog:
     def having(self, definition: Definition) -> Catalog:
         """The catalog with a definition added, or put in place of the one of that name."""
         return replace(self, definitions=MappingProxyType({**self.definitions, definition.name.lower(): definition}))
+
+    def calling(self, function: UserFunction) -> Catalog:
+        """The catalog with a function added, or put in place of the one of that name with as many arguments."""
+        key = function.name.upper(), len(function.arguments)
+        return replace(self, functions=MappingProxyType({**self.functions, key: function}))
 
     def without(self, name: str) -> Catalog:
         kept = {key: value for key, value in self.definitions.items() if key != name.lower()}

@@ -151,6 +151,8 @@ _known: set[str] = set()
 _PLAIN = frozenset(("true", "false", "null", "none", "yes", "no", "on", "off", MASK))
 #: Shorter values are masked only where they are whole words: they may be part of any.
 _SHORT = 6
+#: What shells call the folders that they are and were in, not passwords.
+_FOLDERS = ("PWD", "OLDPWD")
 #: The environment has many short values that mean nothing.
 _SHORTEST_OF_ENVIRONMENT = 8
 
@@ -185,7 +187,10 @@ def masked(text: str) -> str:
     environment = frozenset(
         value
         for name, value in os.environ.items()
-        if len(value) >= _SHORTEST_OF_ENVIRONMENT and is_secret_name(name) and _can_be_masked(value)
+        if len(value) >= _SHORTEST_OF_ENVIRONMENT
+        and name not in _FOLDERS
+        and is_secret_name(name)
+        and _can_be_masked(value)
     )
     if secrets := environment | _known:
         text = _pattern(secrets).sub(MASK, text)

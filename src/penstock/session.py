@@ -7,7 +7,7 @@ Arrow table or its batches, a pandas frame. Data libraries are loaded when they 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.effort import limited
 from penstock.errors import Origin, PenstockError
+from penstock.functions import declare, user_function
 from penstock.plan.explain import fragments_text
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
@@ -84,6 +85,42 @@ class Session:
         data = _readable(name, data)
         elements = [*_columns(data), *_each(constraints)]
         self._declare(f"CREATE OR REPLACE TABLE {_quoted(name)} ({', '.join(elements)})", name, data)
+
+    def function(
+        self,
+        name: str | Callable[..., Any],
+        f: Callable[..., Any] | None = None,
+        *,
+        arguments: Iterable[str] | None = None,
+        returns: str | None = None,
+        vectorized: bool = False,
+        deterministic: bool = True,
+        null: str = "call",
+        on_error: str = "fail",
+    ) -> None:
+        """Registers a Python function for the statements that are bound from now on.
+
+        It takes a name, the function, and types as SQL writes them. One that is decorated with `penstock.function` is
+        given alone. A function of the same name and as many arguments takes the place of the one before.
+        """
+        if not isinstance(name, str):
+            if f is not None or arguments is not None or returns is not None:
+                raise PenstockError("a decorated function has its declaration", "give it alone, or the name first")
+            self.catalog = self.catalog.calling(user_function(name))
+            return
+        if f is None or arguments is None or returns is None:
+            usage = f"write session.function({name!r}, f, arguments=[...], returns=...)"
+            raise PenstockError(f"{name} needs code, types of arguments and a type of results", usage)
+        declaration = declare(
+            name,
+            arguments=arguments,
+            returns=returns,
+            vectorized=vectorized,
+            deterministic=deterministic,
+            null=null,
+            on_error=on_error,
+        )
+        self.catalog = self.catalog.calling(declaration.of(f))
 
     def query(self, text: str, *, effort: int | None = None) -> Query:
         """Returns the query of that name, or binds the text; each answer about it may take `effort` steps of work."""

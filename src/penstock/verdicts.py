@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from penstock.catalog import Catalog
 from penstock.effort import limited
 from penstock.errors import PenstockError
+from penstock.functions import user_function
 from penstock.register import Verdict, check_query
 from penstock.sql import bind_text
 
@@ -16,22 +18,33 @@ if TYPE_CHECKING:
 
 
 @overload
-def check(what: str | Path, *, effort: int | None = None) -> list[Verdict]: ...
+def check(what: str | Path, *, effort: int | None = None, functions: Iterable[Any] = ()) -> list[Verdict]: ...
 
 
 @overload
 def check(
-    what: Any, *, effort: int | None = None, output_mode: str | None = None, finite: Iterable[str] = ()
+    what: Any,
+    *,
+    effort: int | None = None,
+    functions: Iterable[Any] = (),
+    output_mode: str | None = None,
+    finite: Iterable[str] = (),
 ) -> list[Any]: ...
 
 
 def check(
-    what: Any, *, effort: int | None = None, output_mode: str | None = None, finite: Iterable[str] = ()
+    what: Any,
+    *,
+    effort: int | None = None,
+    functions: Iterable[Any] = (),
+    output_mode: str | None = None,
+    finite: Iterable[str] = (),
 ) -> list[Any]:
     """The verdict on each query of a text or file of SQL, on a query of a session, or on a streaming DataFrame.
 
     A text or file with errors raises them. Nothing runs, and only a DataFrame needs Spark. A query whose verdict takes
-    more than `effort` steps of work is not called safe. Of a DataFrame, or of a writer of one, `output_mode` and the
+    more than `effort` steps of work is not called safe. A text may call `functions`, which are decorated with
+    `penstock.function`. Of a DataFrame, or of a writer of one, `output_mode` and the
     columns that take few values, `finite`, can be given.
 
     >>> verdict, = check("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT DISTINCT a FROM s")
@@ -53,12 +66,12 @@ def check(
 
         return [check_spark(what, output_mode, finite)]
     with limited(effort):
-        return _checked(what)
+        return _checked(what, functions)
 
 
-def _checked(what: Any) -> list[Verdict]:
+def _checked(what: Any, functions: Iterable[Any]) -> list[Verdict]:
     if isinstance(what, str | Path):
-        return _check_text(what)
+        return _check_text(what, functions)
     verdict = getattr(what, "verdict", None)
     if isinstance(verdict, Verdict):
         return [verdict]
@@ -81,14 +94,17 @@ def guard(spark: Any, unsafe: str = "warn", finite: Iterable[str] = ()) -> Guard
     return guarding(spark, unsafe, finite)
 
 
-def _check_text(what: str | Path) -> list[Verdict]:
+def _check_text(what: str | Path, functions: Iterable[Any]) -> list[Verdict]:
     text, file = str(what), "<text>"
     if isinstance(what, Path) or _names_a_file(what):
         try:
             text, file = Path(what).read_text(encoding="utf-8-sig"), str(what)
         except (OSError, UnicodeDecodeError) as error:
             raise PenstockError(f"{what}: {error}", "give the path of a file with SQL statements") from error
-    script = bind_text(text, file).checked()
+    catalog = Catalog()
+    for each in functions:
+        catalog = catalog.calling(user_function(each))
+    script = bind_text(text, file, catalog).checked()
     return [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
 
 

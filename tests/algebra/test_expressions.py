@@ -38,6 +38,7 @@ from penstock.algebra.expressions import (
     substitute,
     walk,
 )
+from penstock.algebra.user_functions import Handle, UserCall, UserFunction
 from penstock.types import (
     BIGINT,
     BINARY,
@@ -153,6 +154,7 @@ ONE_OF_EACH: tuple[Expr, ...] = (
     Case((P, TRUE), (X, ONE), X),
     Cast(X, STRING),
     Call("COALESCE", (X, ONE, X)),
+    UserCall(UserFunction("f", (BIGINT, BIGINT), STRING, Handle(max, "code")), (X, ONE)),
 )
 
 

@@ -30,7 +30,7 @@ def test_spark_prints_what_the_embedded_engine_prints(penstock: Penstock) -> Non
     penstock.file("bid.csv", BIDS)
     penstock.file("item.json", '{"id": 1, "name": "chair"}\n{"id": 2}\n')
     embedded = penstock("run", "q.sql", "--engine", "embedded", "--until-done")
-    spark = penstock("run", "q.sql", "--until-done", "--cells", "2", "--master", "local[2]", "--metrics", "m.json")
+    spark = penstock("run", "q.sql", "--until-done", "--cells", "2", "--master", "local[2,4]", "--metrics", "m.json")
     assert (spark.code, spark.out) == (0, embedded.out)
     assert spark.err.splitlines()[-1] == embedded.err.splitlines()[-1] == "6 rows in, 4 rows out, 1 late, 1 bad"
 
@@ -45,7 +45,7 @@ def test_spark_tells_an_empty_text_from_null_in_csv(penstock: Penstock) -> None:
         """,
     )
     penstock.file("s.csv", '"",1\n,2\n\\N,3\nx,4\n')
-    arguments = ["--until-done", "--cells", "1", "--master", "local[2]"]
+    arguments = ["--until-done", "--cells", "1", "--master", "local[2,4]"]
     assert penstock("run", "q.sql", *arguments, "--out", f"{penstock.folder}/out.csv").code == 0
     lines = [line for file in (penstock.folder / "out.csv").glob("*.csv") for line in file.read_text().splitlines()]
     written = ['1,+,"",1', "2,+,\\N,2", "3,+,\\N,3", "4,+,x,4"]

@@ -22,9 +22,11 @@ from penstock.algebra.expressions import (
     Not,
     Or,
 )
+from penstock.algebra.user_functions import UserCall
 from tests.reference.arithmetic import arithmetic, negate
 from tests.reference.calls import call
 from tests.reference.casts import cast
+from tests.reference.user_functions import call_user
 from tests.reference.values import Value, equal, less
 
 
@@ -56,6 +58,10 @@ def evaluate(expr: Expr, row: Mapping[Column, Value]) -> Value:
             return _case(expr, row)
         case Cast():
             return cast(evaluate(expr.arg, row), expr.arg.type, expr.type, expr.zone)
+        case UserCall():
+            return call_user(expr.function, tuple(evaluate(arg, row) for arg in expr.args))
+        case Call("COALESCE"):
+            return next((value for arg in expr.args if (value := evaluate(arg, row)) is not None), None)
         case Call():
             args = tuple(evaluate(arg, row) for arg in expr.args)
             return call(expr.function, args, tuple(arg.type for arg in expr.args), expr.type, expr.zone)

@@ -54,6 +54,7 @@ from penstock.algebra.relations import (
     Window,
     WindowSpec,
 )
+from penstock.algebra.user_functions import UserCall
 from penstock.algebra.zones import DEFAULT
 from penstock.effort import nesting
 from penstock.types import DAY, Kind, TimeUnit, Type, duration_text
@@ -287,6 +288,8 @@ def _bound_text(expr: Expr) -> tuple[str, int]:
             return _case_text(expr), _ATOM
         case Cast(arg, type_):
             return f"CAST({_text(arg)} AS {type_})", _ATOM
+        case UserCall(function, args):
+            return f"{function.name}({_list(map(_text, args))})", _ATOM
         case Call(function, args):
             return f"{function}({_list(map(_text, args))})", _ATOM
     raise AssertionError(f"no expression {expr}")

@@ -23,6 +23,7 @@ from penstock.engines.scratch import scratch_prefix
 from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.spark.committed import Committed
 from penstock.engines.spark.declared import frames_of
+from penstock.engines.spark.lost_java import silent_about_lost_java
 from penstock.engines.spark.query import RunningQuery, start
 from penstock.engines.spark.reports import SparkDied
 from penstock.engines.spark.session import spark_session, stderr_to
@@ -53,6 +54,7 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
         _refuse_other_results(output, args.checkpoint)
     progress = ProgressLine(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
     with ExitStack() as stack:
+        stack.enter_context(nullcontext() if args.debug else silent_about_lost_java())
         metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
         temporary = tempfile.TemporaryDirectory(prefix=scratch_prefix(), ignore_cleanup_errors=True)
         scratch = Path(stack.enter_context(temporary))

@@ -49,6 +49,7 @@ from penstock.algebra.relations import (
     Table,
     Window,
 )
+from penstock.algebra.user_functions import calls_user
 from penstock.effort import once, spend
 from penstock.types import BIGINT_RANGE, BOOLEAN, INT_RANGE, Kind
 
@@ -199,6 +200,8 @@ def count(expr: Expr, known: Finite) -> Count | None:
             return Count(None if None in numbers else sum(number or 0 for number in numbers))
     if expr.type == BOOLEAN:
         return Count(3)
+    if calls_user(expr):
+        return None
     read = columns(expr)
     if not read <= known.keys():
         return None

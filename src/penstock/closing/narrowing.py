@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from penstock.algebra.relations import Relation, Select, SetOp, SetOperator, rewrite_relation, walk_relations
 from penstock.algebra.rewrites import normal_form
+from penstock.algebra.user_functions import calls_user
 from penstock.closing.finite import finite, renamed, truths
 
 
@@ -52,5 +53,7 @@ def _node(node: Relation) -> Relation:
 
 def _seen(side: Relation, other: Relation) -> Relation:
     """The rows of one side that the other side may have."""
-    known = tuple(renamed(truths(other), zip(other.schema, side.schema, strict=True)))
+    # No user function is called on rows of a side that does not call it.
+    truths_of_other = tuple(truth for truth in truths(other) if not calls_user(truth))
+    known = tuple(renamed(truths_of_other, zip(other.schema, side.schema, strict=True)))
     return Select(side, known) if known else side

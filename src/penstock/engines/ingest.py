@@ -20,6 +20,7 @@ from penstock.engines.exchange import RoutedBatch
 from penstock.engines.lateness import LAST_INSTANT, Progress, on_time
 from penstock.engines.routing import Router
 from penstock.errors import PenstockError
+from penstock.operators.functions.failures import Tally
 from penstock.operators.scalars import compile_predicate, compile_scalar
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.inputs import MOST_VIEWS, Input, counted_by, inputs
@@ -49,8 +50,9 @@ class Ingest:
         self.progress = Progress()
         self._dictionary = dictionary
         self._horizon = horizon
+        self._tally = Tally()
         self._readers = [
-            _Reader(fragment, number, each)
+            _Reader(fragment, number, each, self._tally)
             for fragment in plan.fragments
             for number, each in enumerate(inputs(fragment, sharing))
             if each.stream == definition.name
@@ -91,7 +93,10 @@ class Ingest:
             ts = ts[kept]
             encoded = [(codes[kept], None if null is None else null[kept]) for codes, null in encoded]
         arrived = _Arrived(ts, self.names, encoded)
-        return [reader.routed(arrived, self._dictionary) for reader in self._readers], ts
+        routed = [reader.routed(arrived, self._dictionary) for reader in self._readers]
+        (progress or self.progress).function_errors += self._tally.count
+        self._tally.count = 0
+        return routed, ts
 
 
 def instants_of(counted: Ints, unit: TimeUnit) -> Ints:
@@ -148,8 +153,9 @@ class _Arrived:
 class _Reader:
     """Makes the rows of one input out of a stream's rows."""
 
-    def __init__(self, fragment: Fragment, number: int, input_: Input) -> None:
+    def __init__(self, fragment: Fragment, number: int, input_: Input, tally: Tally) -> None:
         assert isinstance(input_.leaf, Scan)
+        self._tally = tally
         self._fragment, self._number, self._input, self._scan = fragment, number, input_, input_.leaf
         exprs = [output.expr for output in self._scan.outputs]
         for view in input_.views:
@@ -170,7 +176,7 @@ class _Reader:
                 bits |= view.counting(arrived, dictionary).astype(np.int64) << MOST_VIEWS + number
         read = np.flatnonzero(bits)
         taken, bits = (arrived, bits) if len(read) == len(bits) else (arrived.take(read), bits[read])
-        out = self._columns(taken, dictionary)
+        out = self._columns(taken, dictionary, bits)
         if all(view.router.is_trivial for view in self._views):
             return self._batch(taken.ts, out, bits, taken.zeros)
         picked, cells, bits = self._cells(taken, bits, dictionary)
@@ -190,9 +196,13 @@ class _Reader:
         deltas = Deltas(taken.ts[picked], np.ones(len(picked), np.int64), out[picked])
         return RoutedBatch(self._fragment.number, self._number, cells, deltas)
 
-    def _columns(self, taken: _Arrived, dictionary: Dictionary) -> list[tuple[Ints, Nulls]]:
+    def _columns(self, taken: _Arrived, dictionary: Dictionary, bits: Ints | None = None) -> list[tuple[Ints, Nulls]]:
+        """Returns the columns of the rows. No user function is called for views that do not read a row."""
         return [
-            taken.columns[place] if isinstance(place, int) else place(taken.rows, dictionary) for place in self._places
+            taken.columns[place]
+            if isinstance(place, int)
+            else place(taken.rows, dictionary, None if bits is None else bits & views != 0)
+            for place, views in zip(self._places, self._views_of_place, strict=True)
         ]
 
     def _batch(self, ts: Ints, some: list[tuple[Ints, Nulls]], bits: Ints, cells: Ints) -> RoutedBatch:
@@ -223,10 +233,17 @@ class _Reader:
         self._compiled_for = names
         schema = _raw_schema(self._scan.stream, names)
         self._places = [
-            schema.index(output.expr) if isinstance(output.expr, Column) else compile_scalar(output.expr, schema)
+            schema.index(output.expr)
+            if isinstance(output.expr, Column)
+            else compile_scalar(output.expr, schema, self._tally)
             for output in self._scan.outputs
         ]
-        self._views = [_View(self._fragment, view.route, names, view.counts) for view in self._input.views]
+        #: By column, the bits of the views that read it.
+        self._views_of_place = [
+            sum(1 << number for number, view in enumerate(self._input.views) if output.column in view.columns)
+            for output in self._scan.outputs
+        ]
+        self._views = [_View(self._fragment, view.route, names, view.counts, self._tally) for view in self._input.views]
         needs = ((1 << n) | (not view.counts_all) << MOST_VIEWS + n for n, view in enumerate(self._views))
         #: The bits of rows whose values somebody reads, if only those of their partition.
         self._valued = sum(needs)
@@ -235,10 +252,10 @@ class _Reader:
 class _View:
     """Decides which rows a view reads, and in which cells."""
 
-    def __init__(self, fragment: Fragment, route: Route, names: list[str], counts: bool) -> None:
+    def __init__(self, fragment: Fragment, route: Route, names: list[str], counts: bool, tally: Tally) -> None:
         assert isinstance(route.leaf, Scan)
         schema = _raw_schema(route.leaf.stream, names)
-        self.where = compile_predicate(route.leaf.where, schema) if route.leaf.where else None
+        self.where = compile_predicate(route.leaf.where, schema, tally) if route.leaf.where else None
         self.counts = counts
         by = frozenset(counted_by(route.leaf))
         #: Whether it counts all rows of the stream, in every cell.

@@ -39,6 +39,8 @@ class OperatorMetrics:
     violations: int = 0
     #: Rows that it has dropped since the start at the wait timeout, without their punctuation.
     given_up: int = 0
+    #: Rows of the step on which a user function failed that is declared on_error='null'.
+    function_errors: int = 0
     #: What its monitors report about constraints.
     constraints: tuple[ConstraintReport, ...] = ()
     #: What it has put on disk.
@@ -112,8 +114,10 @@ def stream_progress(progress: Progress) -> StreamProgress:
 def source_metrics(made: Callable[..., OperatorMetrics], name: str, now: Progress, before: Progress) -> OperatorMetrics:
     """Returns what a stream read between two moments; `made` fills in the step and the query."""
     rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
-    kept = rows - late - bad
-    return made("source", stream=name, rows_in=rows, rows_out=kept, late_rows=late, bad_rows=bad)
+    kept, failed = rows - late - bad, now.function_errors - before.function_errors
+    return made(
+        "source", stream=name, rows_in=rows, rows_out=kept, late_rows=late, bad_rows=bad, function_errors=failed
+    )
 
 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
@@ -130,6 +134,7 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             machine.state_bytes(gauge),
             violations=gauge.violations(),
             given_up=gauge.given_up_rows(),
+            function_errors=gauge.function_errors.count,
             constraints=tuple(gauge.reports()),
             on_disk=gauge.spilled(),
             in_flight_rows=gauge.in_flight_rows(),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from penstock.algebra.buckets import TableInterval
 from penstock.algebra.expressions import FALSE, Column, Expr, In
 from penstock.algebra.relations import Output
+from penstock.algebra.user_functions import calls_user
 from penstock.closing.blocks import Block, Operand
 from penstock.closing.finite import finite, truths
 from penstock.register.finite_columns import against, cases, equal_columns, listed, of_table
@@ -46,6 +47,9 @@ def told(
     outcomes: list[Expr] = []
     sides: list[tuple[Expr, int, Expr]] = []
     for predicate in compared:
+        # A function is called on rows that arrived, not on those that might.
+        if calls_user(predicate):
+            return None
         by_case = cases(predicate, own, known)
         side = None if by_case is not None else against(predicate, own, tables, same)
         if by_case is None and side is None:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from penstock import types
 from penstock.algebra.expressions import Case, Comparator, Expr, Literal, Operator, call_in
 from penstock.algebra.functions import FUNCTIONS, TRUNCATION_UNITS, AggregateFunction
+from penstock.algebra.user_functions import UserCall, UserFunction
 from penstock.sql.coercion import widen
 from penstock.sql.context import Context
 from penstock.sql.diagnostics import counted, did_you_mean
@@ -18,7 +19,7 @@ from penstock.sql.operations import arithmetic, cast, choose, compare
 from penstock.sql.refused import NO_CLOCK
 from penstock.sql.syntax import Tree
 from penstock.sql.zone import current_zone
-from penstock.types import BOOLEAN, STRING
+from penstock.types import BOOLEAN, STRING, common_type
 
 AGGREGATES = {function.value: function for function in AggregateFunction}
 
@@ -30,14 +31,48 @@ def check_function(tree: exp.Anonymous, context: Context) -> None:
     name = _FUNCTION_ALIASES.get(tree.name.upper(), tree.name.upper())
     if any(isinstance(arg, exp.Distinct) for arg in tree.expressions):
         context.fail(f"DISTINCT stands only in an aggregate, and {tree.name.upper()} is none", None, tree)
-    if name not in FUNCTIONS and name not in _SPECIAL_FUNCTIONS:
+    if name in FUNCTIONS or name in _SPECIAL_FUNCTIONS:
+        return
+    if not _overloads(name, context):
         _unknown_function(tree, name, context)
+    if context.callables.refusal is not None:
+        message, hint = context.callables.refusal
+        context.fail(f"{message}: {tree.name}", hint, tree)
 
 
 def call_function(tree: exp.Anonymous, args: tuple[Expr, ...], context: Context) -> Expr:
     special = _SPECIAL_FUNCTIONS.get(tree.name.upper())
     name = _FUNCTION_ALIASES.get(tree.name.upper(), tree.name.upper())
+    if special is None and name not in FUNCTIONS:
+        return _call_user(name, args, tree, context)
     return special(args, tree, context) if special else call(name, args, tree, context)
+
+
+def is_taken(name: str) -> bool:
+    """Whether no user function may have this name: the language has it, or speaks of it."""
+    names = (FUNCTIONS, _FUNCTION_ALIASES, _SPECIAL_FUNCTIONS, AGGREGATES, RELATION_TO_STREAM, _NOT_OF_THE_INPUT)
+    return any(name.upper() in some for some in names)
+
+
+def _overloads(name: str, context: Context) -> list[UserFunction]:
+    """The user functions of a name, those with fewer arguments first."""
+    found = [function for (own, _), function in context.callables.functions.items() if own == name]
+    return sorted(found, key=lambda function: len(function.arguments))
+
+
+def _call_user(name: str, args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    overloads = _overloads(name, context)
+    usage = f"write {' or '.join(function.signature for function in overloads)}"
+    function = context.callables.functions.get((name, len(args)))
+    if function is None:
+        takes = " or ".join(str(len(each.arguments)) for each in overloads)
+        noun = "argument" if takes == "1" else "arguments"
+        context.fail(f"{overloads[0].name} takes {takes} {noun}, not {len(args)}", usage, tree)
+    pairs = list(zip(args, function.arguments, strict=True))
+    if not all(common_type(arg.type, type_) == type_ for arg, type_ in pairs):
+        given = ", ".join(str(arg.type) for arg in args)
+        context.fail(f"{function.name} does not take ({given})", usage, tree)
+    return UserCall(function, tuple(widen(arg, type_) for arg, type_ in pairs))
 
 
 def _unknown_function(tree: exp.Anonymous, name: str, context: Context) -> NoReturn:
@@ -47,7 +82,8 @@ def _unknown_function(tree: exp.Anonymous, name: str, context: Context) -> NoRet
     if name in RELATION_TO_STREAM:
         hint = f"write SELECT {name}(a, b) FROM ..."
         context.fail(f"{name} stands right after the outermost SELECT, around the whole list", hint, tree)
-    known = [*FUNCTIONS, *_FUNCTION_ALIASES, *_SPECIAL_FUNCTIONS, *AGGREGATES]
+    own = [function.name for function in context.callables.functions.values()]
+    known = [*FUNCTIONS, *_FUNCTION_ALIASES, *_SPECIAL_FUNCTIONS, *AGGREGATES, *own]
     context.fail(f"there is no function {tree.name}", did_you_mean(name, known, at_least=0.75), tree)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple, NoReturn
 from sqlglot import exp
 
 from penstock.algebra.expressions import Expr
+from penstock.catalog import Functions
 from penstock.sql.diagnostics import Diagnostics
 from penstock.sql.scope import Scope
 from penstock.sql.syntax import Tree
@@ -24,6 +25,14 @@ NO_SUBQUERY = Refusal("there is no subquery here")
 
 
 @dataclass(frozen=True, slots=True)
+class Callables:
+    """The user functions that there are, and why none of them may be called here, if that is so."""
+
+    functions: Functions = field(default_factory=dict)
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """Where an expression stands."""
 
@@ -33,6 +42,8 @@ class Context:
     aggregate: Callable[[exp.Anonymous, Tree | None], Expr] | Refusal = NO_AGGREGATE
     #: Takes a scalar subquery, or says why there may be none.
     subquery: Callable[[exp.Subquery], Expr] | Refusal = NO_SUBQUERY
+    #: The user functions that may be called.
+    callables: Callables = field(default_factory=Callables)
     #: Names that are looked up after the columns in scope: aliases of the select list or of GROUP BY.
     aliases: Mapping[str, Callable[[], Expr]] = field(default_factory=dict)
     #: Those aliases that are looked up before.

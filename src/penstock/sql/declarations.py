@@ -17,6 +17,7 @@ from penstock.catalog import (
     Catalog,
     Clustered,
     Constraint,
+    Functions,
     NotNull,
     OnViolation,
     Ordered,
@@ -30,7 +31,7 @@ from penstock.catalog import (
     ViewDef,
     WithinRows,
 )
-from penstock.sql.context import Context, Refusal
+from penstock.sql.context import Callables, Context, Refusal
 from penstock.sql.diagnostics import Consequence, Diagnostics, did_you_mean, listed
 from penstock.sql.environment import Environment
 from penstock.sql.literals import bind_type
@@ -59,13 +60,20 @@ from penstock.sql.syntax import (
 from penstock.types import Kind, common_type
 
 _NO_AGGREGATE = Refusal("an assertion is about single rows, and has no aggregate")
+_NO_FUNCTION_IN_ASSERTION = Refusal(
+    "an assertion calls no user function", "what is proved from an assertion must not depend on code; write it in SQL"
+)
+_NO_FUNCTION_IN_CONSTRAINT = Refusal(
+    "a constraint calls no user function", "compare columns with constants, or compute the column before it arrives"
+)
 _NO_SUBQUERY = Refusal("an assertion has no subquery", "THEN EXISTS stream variable WHERE ... is about other rows")
 
 
-def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics) -> StreamDef:
+def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics, functions: Functions) -> StreamDef:
     attributes = _attributes(statement.elements, diagnostics)
     clauses = [element for element in statement.elements if not isinstance(element, ColumnDef)]
-    constraints = _not_null(statement.elements, diagnostics) + bind_constraints(clauses, attributes, diagnostics)
+    not_null = _not_null(statement.elements, diagnostics)
+    constraints = not_null + bind_constraints(clauses, attributes, diagnostics, functions)
     timestamp = _timestamp(statement, attributes, diagnostics)
     diagnostics.stop_if_failed()
     unit = statement.unit[0] if statement.unit else None
@@ -115,6 +123,7 @@ def bind_constraints(
     clauses: Sequence[ConstraintClause],
     attributes: tuple[Attribute, ...],
     diagnostics: Diagnostics,
+    functions: Functions,
     before: tuple[Constraint, ...] = (),
 ) -> tuple[Constraint, ...]:
     """The constraints that clauses add to those that were there before."""
@@ -123,7 +132,7 @@ def bind_constraints(
         with diagnostics.gathering():
             if isinstance(clause, RateClause) and any(isinstance(each, Rated) for each in (*before, *constraints)):
                 diagnostics.fail("RATE stands twice", "a stream has one rate: BETWEEN gives it two ends", clause.span)
-            constraints.append(_bind_constraint(clause, attributes, diagnostics))
+            constraints.append(_bind_constraint(clause, attributes, diagnostics, functions))
     return tuple(constraints)
 
 
@@ -236,7 +245,7 @@ def _timestamp(statement: CreateStream, attributes: tuple[Attribute, ...], diagn
 
 
 def _bind_constraint(
-    clause: ConstraintClause, attributes: tuple[Attribute, ...], diagnostics: Diagnostics
+    clause: ConstraintClause, attributes: tuple[Attribute, ...], diagnostics: Diagnostics, functions: Functions
 ) -> Constraint:
     def names(columns: Names) -> tuple[str, ...]:
         return _column_names(columns, attributes, diagnostics)
@@ -256,7 +265,7 @@ def _bind_constraint(
         case OrderedClause():
             return Ordered(names((clause.column,))[0], clause.within, on_violation)
         case PunctuatedClause():
-            when = _own_predicate(clause.when, attributes, diagnostics) if clause.when else None
+            when = _own_predicate(clause.when, attributes, diagnostics, functions) if clause.when else None
             source = clause.source.text if clause.source else None
             sources = tuple(name.text for name in clause.source_columns)
             return Punctuated(names(clause.columns), when, source, sources, clause.lifespan, on_violation)
@@ -285,11 +294,14 @@ def _attribute(name: Name, attributes: tuple[Attribute, ...], diagnostics: Diagn
     return found
 
 
-def _own_predicate(tree: Tree, attributes: tuple[Attribute, ...], diagnostics: Diagnostics) -> Expr:
+def _own_predicate(
+    tree: Tree, attributes: tuple[Attribute, ...], diagnostics: Diagnostics, functions: Functions
+) -> Expr:
     """A predicate over a stream's own columns, whose scope is empty."""
     columns = tuple((a.name, Column("", a.name, a.type)) for a in attributes if not a.virtual)
     virtual = frozenset(a.name.lower() for a in attributes if a.virtual)
-    return bind_predicate(tree, Context(diagnostics, Scope([Item("", columns, virtual)])))
+    callables = Callables(functions, _NO_FUNCTION_IN_CONSTRAINT)
+    return bind_predicate(tree, Context(diagnostics, Scope([Item("", columns, virtual)]), callables=callables))
 
 
 def _variables(variables: Sequence[VariableDef], scope: Scope, env: Environment) -> tuple[TupleVariable, ...]:
@@ -310,5 +322,6 @@ def _variables(variables: Sequence[VariableDef], scope: Scope, env: Environment)
 
 
 def _assertion_predicates(tree: Tree, scope: Scope, env: Environment) -> tuple[Expr, ...]:
-    context = Context(env.diagnostics, scope, _NO_AGGREGATE, _NO_SUBQUERY, clause="FOR")
+    callables = Callables(env.catalog.functions, _NO_FUNCTION_IN_ASSERTION)
+    context = Context(env.diagnostics, scope, _NO_AGGREGATE, _NO_SUBQUERY, callables, clause="FOR")
     return conjuncts(bind_predicate(tree, context))

@@ -14,7 +14,7 @@ from sqlglot import exp
 from penstock.algebra.expressions import Column, Comparator, Expr, conjuncts
 from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
 from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
-from penstock.sql.context import Context, Refusal
+from penstock.sql.context import Callables, Context, Refusal
 from penstock.sql.diagnostics import Consequence, Diagnostics, counted, tree_span
 from penstock.sql.environment import BoundRelation, CommonTable, Environment, refuse_others
 from penstock.sql.operations import compare
@@ -114,7 +114,8 @@ class _FromClause:
         if on is None:
             return ()
         inner = replace(scope, closed_because=scope.closed_because or "ON sees only its own FROM")
-        context = Context(self._env.diagnostics, inner, _NO_AGGREGATE_IN_ON, _NO_SUBQUERY_IN_ON)
+        callables = Callables(self._env.catalog.functions)
+        context = Context(self._env.diagnostics, inner, _NO_AGGREGATE_IN_ON, _NO_SUBQUERY_IN_ON, callables)
         return conjuncts(bind_predicate(on, context))
 
     def _using(self, names: list[Tree], item: Item) -> list[Expr]:

@@ -33,7 +33,7 @@ from penstock.algebra.relations import (
 from penstock.errors import Span
 from penstock.sql.coercion import widen
 from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions
-from penstock.sql.context import NO_AGGREGATE, Context, Refusal
+from penstock.sql.context import NO_AGGREGATE, Callables, Context, Refusal
 from penstock.sql.diagnostics import TooLarge, counted, did_you_mean, listed
 from penstock.sql.dialect import StreamList
 from penstock.sql.emission import check_on_close
@@ -300,7 +300,8 @@ class Stage:
         self._scalars: list[Relation] = []
 
     def context(self, aggregate: Callable[[exp.Anonymous, Tree | None], Expr] | Refusal) -> Context:
-        return Context(self.env.diagnostics, self.scope, aggregate, self._scalar)
+        callables = Callables(self.env.catalog.functions)
+        return Context(self.env.diagnostics, self.scope, aggregate, self._scalar, callables)
 
     def conditions(self, clause: Tree | None, context: Context, lift: Lift = _as_it_is) -> list[Condition]:
         return bind_conditions(clause, context, lambda tree: bind_subquery(tree, self.scope, self.env), lift)

@@ -170,7 +170,7 @@ class _ScriptBinder:
         clauses: list[ConstraintClause] = []
         match statement:
             case CreateStream():
-                definition = bind_stream_def(statement, diagnostics)
+                definition = bind_stream_def(statement, diagnostics, self.catalog.functions)
                 clauses = [element for element in statement.elements if not isinstance(element, ColumnDef)]
             case CreateTable():
                 definition = bind_table_def(statement, diagnostics)
@@ -257,7 +257,8 @@ class _ScriptBinder:
                 diagnostics.fail(message, "constraints are added to streams", statement.name)
             hint = did_you_mean(statement.name.text, [stream.name for stream in self.catalog.streams])
             diagnostics.fail(f"there is no stream {statement.name.text}", hint, statement.name)
-        added = bind_constraints(statement.added, definition.attributes, diagnostics, definition.constraints)
+        functions, before = self.catalog.functions, definition.constraints
+        added = bind_constraints(statement.added, definition.attributes, diagnostics, functions, before)
         diagnostics.stop_if_failed()
         self._referring.setdefault(definition.name.lower(), []).extend(statement.added)
         self.catalog = self.catalog.having(replace(definition, constraints=definition.constraints + added))

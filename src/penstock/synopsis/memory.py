@@ -8,6 +8,7 @@ restore.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 from collections.abc import Iterator
@@ -211,7 +212,41 @@ def keep_what_is_freed() -> None:
 
 def _mapped(file: int, rows: int, width: int) -> Ints:
     """A file as an array, which stays when the file is closed, moved or removed."""
-    return np.ndarray((rows, width), np.int64, mmap.mmap(file, max(8, rows * width * 8)))
+    return np.asarray(_Mapping(file, rows, width))
+
+
+class _Mapping:
+    """The mapped pages of a file, without a descriptor of it, until the last array of them is gone.
+
+    Python's own mapping keeps a descriptor open. A machine has a hundred arrays, and a process often only 1,024
+    descriptors.
+    """
+
+    def __init__(self, file: int, rows: int, width: int) -> None:
+        self._size = max(8, rows * width * 8)
+        readable = mmap.PROT_READ | mmap.PROT_WRITE
+        self._address: int | None = _LIBC.mmap(None, self._size, readable, mmap.MAP_SHARED, file, 0)
+        if self._address == _FAILED:
+            self._address = None
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        data = (self._address, False)
+        self.__array_interface__ = {
+            "shape": (rows, width),
+            "typestr": np.dtype(np.int64).str,
+            "data": data,
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        if self._address is not None:
+            _LIBC.munmap(self._address, self._size)
+
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.mmap.restype = ctypes.c_void_p
+_LIBC.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_longlong)
+_LIBC.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_FAILED = ctypes.c_void_p(-1).value
 
 
 def _reserved(rows: int, width: int) -> Ints:

@@ -4,7 +4,7 @@ Assumes nothing. Leaves, in every Select, Join, SemiJoin and AntiJoin, conjuncts
 before what has no negation, no TRUE, constants on the right, and differences of timestamps as `a.ts - b.ts <= c`.
 
 Only the truth of a predicate counts in these nodes, so NULL may stand for FALSE there, and below AND and OR. No
-expression fails, so no order of evaluation is lost.
+expression fails but a user function, which is called on the rows that no other conjunct drops, whatever their order.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Assumes nothing; finds more once `merge_joins` has put predicates into joins. Leaves in a Join's `on` only conjuncts
 over two inputs or more, and no Select over a Select, SemiJoin, AntiJoin, Distinct or SetOp that it could pass. No
-selection passes a window, which must see all rows of its stream. A conjunct without columns stays where it is.
+selection passes a window, which must see all rows of its stream. A conjunct without columns stays where it is, and one
+that calls a user function passes no aggregate, EXCEPT or INTERSECT: it is called on rows of their results only.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from penstock.algebra.relations import (
     Select,
     SemiJoin,
     SetOp,
+    SetOperator,
     rewrite_relation,
 )
+from penstock.algebra.user_functions import calls_user
 
 Predicates = tuple[Expr, ...]
 
@@ -74,7 +77,7 @@ def _selected(relation: Relation, predicates: Predicates) -> Relation:
             return _select(Distinct(_selected(below, moving)), kept)
         case Aggregate(below, keys):
             # A group has rows, and all of them satisfy a predicate of its keys or none does.
-            moving, kept = _split(predicates, tuple(key.column for key in keys), of_alike=True)
+            moving, kept = _split(predicates, tuple(key.column for key in keys), of_alike=True, calling=False)
             values = {key.column: key.expr for key in keys}
             lowered = _selected(below, _substituted(moving, values))
             return _select(Aggregate(lowered, keys, relation.aggregations), kept)
@@ -87,7 +90,8 @@ def _set_operation(node: SetOp, predicates: Predicates) -> Relation:
     """All six operators give a row a multiplicity that depends only on its multiplicities left and right, and is 0 if
     both are: a row that fails the predicate is in no side and in no result, and one that satisfies it is as before.
     """
-    moving, kept = _split(predicates, node.columns, of_alike=True)
+    calling = node.op is SetOperator.UNION
+    moving, kept = _split(predicates, node.columns, of_alike=True, calling=calling)
     left = _selected(node.left, _substituted(moving, _renamed(node.columns, node.left.schema)))
     right = _selected(node.right, _substituted(moving, _renamed(node.columns, node.right.schema)))
     return _select(SetOp(node.op, node.all, left, right, node.columns), kept)
@@ -126,19 +130,22 @@ def _select(relation: Relation, predicates: Predicates) -> Relation:
     return Select(relation, predicates) if predicates else relation
 
 
-def _split(predicates: Predicates, schema: Schema, of_alike: bool = False) -> tuple[Predicates, Predicates]:
+def _split(
+    predicates: Predicates, schema: Schema, *, of_alike: bool = False, calling: bool = True
+) -> tuple[Predicates, Predicates]:
     """The predicates that read columns of the schema and no others, and the rest.
 
     With `of_alike` the first are the same for rows that are alike. All are but for POWER, the one function that tells
-    the equal values -0.0 and 0.0 apart, by the sign of infinity.
+    the equal values -0.0 and 0.0 apart, by the sign of infinity. (A user function sees no -0.0.) Unless `calling`, the
+    first call no user function.
     """
     known = frozenset(schema)
     moving: list[Expr] = []
     kept: list[Expr] = []
     for predicate in predicates:
         read = columns(predicate)
-        fits = bool(read) and read <= known and not (of_alike and _tells_zeros_apart(predicate))
-        (moving if fits else kept).append(predicate)
+        stays = (of_alike and _tells_zeros_apart(predicate)) or (not calling and calls_user(predicate))
+        (moving if read and read <= known and not stays else kept).append(predicate)
     return tuple(moving), tuple(kept)
 
 

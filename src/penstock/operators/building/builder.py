@@ -213,7 +213,7 @@ class Builder:
         return in_one_block(lambda step: step.inputs[number].in_order())
 
     def _select(self, below: BlockNode, predicates: tuple[Expr, ...], schema: Schema) -> BlockNode:
-        test = compile_predicate(predicates, schema)
+        test = compile_predicate(predicates, schema, self.gauges.top.function_errors)
 
         def select(step: Step) -> Blocks:
             for deltas in below(step):
@@ -226,7 +226,8 @@ class Builder:
         columns = tuple(expr for expr in exprs if isinstance(expr, Column))
         if isinstance(below, PhysicalJoin) and below.kind is JoinKind.JOIN and len(columns) == len(exprs):
             return self.built(below, lambda: build_join(self, below, columns))
-        return self._projected(self.deltas(below), projection(exprs, below.schema))
+        project = projection(exprs, below.schema, self.gauges.top.function_errors)
+        return self._projected(self.deltas(below), project)
 
     def _union_all(self, left: Relation, right: Relation) -> BlockNode:
         nodes = [self.deltas(left), self.deltas(right)]

@@ -360,5 +360,5 @@ def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residu
     if not exprs:
         return None
     read = tuple(column for column in dict.fromkeys(stored) if any(column in columns_of(expr) for expr in exprs))
-    predicate = compile_predicate(exprs, read)
+    predicate = compile_predicate(exprs, read, build.gauges.top.function_errors)
     return Residual(lambda rows: predicate(rows, build.dictionary), tuple(map(stored.index, read)))

@@ -8,11 +8,14 @@ propagates, logic has three values, and arithmetic never fails.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.algebra.expressions import (
+    TRUE,
     And,
     Arithmetic,
     Call,
@@ -31,6 +34,9 @@ from penstock.algebra.expressions import (
     conjunction,
 )
 from penstock.algebra.relations import Schema
+from penstock.algebra.user_functions import UserCall, calls_user
+from penstock.operators.functions import arrays, calls, choices, outcomes
+from penstock.operators.functions.failures import Tally
 from penstock.operators.scalars import casts, logic, numbers, strings, times
 from penstock.operators.scalars.vectors import Batch, Evaluate, VectorRule, constant
 from penstock.synopsis.codes import Nulls
@@ -38,27 +44,41 @@ from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 from penstock.types import Type
 
-Scalar = Callable[[Ints, Dictionary], tuple[Ints, Nulls]]
+
+class Scalar(Protocol):
+    def __call__(
+        self, rows: Ints, dictionary: Dictionary, wanted: NDArray[np.bool_] | None = None
+    ) -> tuple[Ints, Nulls]:
+        """Gives codes and NULLs. User functions are called on the rows that are wanted only."""
+
+
 Predicate = Callable[[Ints, Dictionary], NDArray[np.bool_]]
+Conjunct = Callable[[Ints, Dictionary], "outcomes.Outcome"]
 
 
-def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
+def compile_scalar(expr: Expr, schema: Schema, tally: Tally | None = None) -> Scalar:
     """What gives, for rows of a schema, the codes of an expression, and where it is NULL (None: nowhere).
 
-    The codes of a bare column are a view of the rows.
+    The codes of a bare column are a view of the rows. `tally` counts where user functions failed and gave NULL.
     """
-    evaluate = _compile(expr, schema)
+    evaluate, tally = _compile(expr, schema), tally or Tally()
 
-    def scalar(rows: Ints, dictionary: Dictionary) -> tuple[Ints, Nulls]:
+    def scalar(rows: Ints, dictionary: Dictionary, wanted: NDArray[np.bool_] | None = None) -> tuple[Ints, Nulls]:
         batch = Batch(rows, len(schema), dictionary)
-        with np.errstate(all="ignore"):
-            return batch.codes(evaluate(batch), expr.type)
+        batch.calls.tally = tally
+        with np.errstate(all="ignore"), nullcontext() if wanted is None else batch.calls.only(wanted):
+            vector = evaluate(batch)
+            if (failures := batch.calls.failures()) is not None:
+                failures.raise_first()
+            return batch.codes(vector, expr.type)
 
     return scalar
 
 
-def compile_predicate(exprs: Sequence[Expr], schema: Schema) -> Predicate:
+def compile_predicate(exprs: Sequence[Expr], schema: Schema, tally: Tally | None = None) -> Predicate:
     """What tells, for rows of a schema, where all of some predicates are true: neither false nor NULL."""
+    if any(map(calls_user, exprs)):
+        return _compile_calling(exprs, schema, tally or Tally())
     evaluate = _compile(conjunction(tuple(exprs)), schema)
 
     def predicate(rows: Ints, dictionary: Dictionary) -> NDArray[np.bool_]:
@@ -70,6 +90,33 @@ def compile_predicate(exprs: Sequence[Expr], schema: Schema) -> Predicate:
     return predicate
 
 
+def _compile_calling(exprs: Sequence[Expr], schema: Schema, tally: Tally) -> Predicate:
+    """The same for predicates of which some call user functions: those are called on rows that others leave."""
+    plain = conjunction(tuple(expr for expr in exprs if not calls_user(expr)))
+    conjuncts = [_compile(expr, schema) for expr in (plain, *filter(calls_user, exprs)) if expr != TRUE]
+
+    def predicate(rows: Ints, dictionary: Dictionary) -> NDArray[np.bool_]:
+        batch = Batch(rows, len(schema), dictionary)
+        batch.calls.tally = tally
+        with np.errstate(all="ignore"):
+            return outcomes.all_true(conjuncts, batch)
+
+    return predicate
+
+
+def compile_conjunct(expr: Expr, schema: Schema, tally: Tally | None = None) -> Conjunct:
+    """What gives, for rows of a schema, the outcome of one conjunct: where it is true, and where it failed."""
+    evaluate, tally = _compile(expr, schema), tally or Tally()
+
+    def conjunct(rows: Ints, dictionary: Dictionary) -> outcomes.Outcome:
+        batch = Batch(rows, len(schema), dictionary)
+        batch.calls.tally = tally
+        with np.errstate(all="ignore"):
+            return outcomes.outcome(evaluate, batch, np.ones(len(rows), np.bool_))
+
+    return conjunct
+
+
 def _compile(expr: Expr, schema: Schema) -> Evaluate:
     if isinstance(expr, Column):
         position, type_ = schema.index(expr), expr.type
@@ -78,6 +125,11 @@ def _compile(expr: Expr, schema: Schema) -> Evaluate:
         return constant(expr.value, expr.type)
     parts = tuple(_compile(part, schema) for part in expr.parts)
     rule = _rule(expr)
+    match expr:
+        case Case() if calls_user(expr):
+            return choices.case(parts, len(expr.conditions), rule)
+        case Call("COALESCE") if calls_user(expr):
+            return choices.coalesce(parts, rule)
     return lambda batch: rule(batch, [part(batch) for part in parts])
 
 
@@ -107,6 +159,10 @@ def _rule(expr: Expr) -> VectorRule:
             return casts.cast(expr.arg.type, expr.type, expr.zone)
         case Call():
             return _call(expr)
+        case UserCall(function) if function.vectorized:
+            return calls.rule_of(function, arrays.of_arrays(function))
+        case UserCall(function):
+            return calls.rule_of(function, calls.of_values(function))
     raise AssertionError(f"no expression: {expr!r}")
 
 

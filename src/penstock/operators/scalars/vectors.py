@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.algebra.expressions import Value
+from penstock.operators.functions.failures import Calls
 from penstock.operators.scalars.integers import narrowed
 from penstock.synopsis.codes import Nulls, double_codes, is_interned
 from penstock.synopsis.deltas import NULL_BITS, is_null
@@ -62,6 +63,8 @@ class Batch:
         self._dictionary = dictionary
         self._passing: dict[Interned, int] = {}
         self._passing_values: list[Interned] = []
+        #: What user functions do on these rows.
+        self.calls = Calls(len(rows))
         #: Per null word, the columns that are NULL in some row.
         self._nullable: list[int] = [int(np.bitwise_or.reduce(word)) for word in rows[:, columns:].T]
 

@@ -1,0 +1,175 @@
+"""Calls of user functions as rules over vectors.
+
+A function of values is called once for each combination of arguments that occurs in a batch, or once per row where
+arguments hardly repeat; one of Arrow arrays (`arrays`) is called with all rows at once. Either way it is called only on
+the rows that want its result (`failures.Calls`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.algebra.user_functions import OnError, OnNull, UserFunction
+from penstock.operators.functions.failures import Failure, Misfit
+from penstock.operators.functions.values import reader, writer
+from penstock.operators.scalars.vectors import Batch, Mask, Vector, VectorRule, distinct
+from penstock.synopsis.codes import double_codes
+from penstock.synopsis.memory import Ints
+from penstock.types import Kind, Type
+
+#: So many rows tell whether arguments repeat.
+SAMPLE = 256
+#: A program may exit in a function; that ends the call, not the query without a word.
+RAISED = (Exception, SystemExit)
+
+
+class Answers(NamedTuple):
+    """What calls gave for rows: results, and of each row the number of its failure, or -1."""
+
+    results: Vector
+    numbers: Ints
+    failures: Sequence[Failure]
+
+
+#: What calls a function on rows, of which these are the arguments.
+Invoke = Callable[[Batch, Sequence[Vector], int], Answers]
+
+
+def rule_of(function: UserFunction, invoke: Invoke) -> VectorRule:
+    """The rule of a call, which is NULL on rows on which it was not called or failed."""
+
+    def rule(batch: Batch, args: Sequence[Vector]) -> Vector:
+        wanted = batch.calls.wanted()
+        is_constant = all(len(arg.data) == 1 for arg in args)
+        asked = wanted[wanted.argmax() :][:1] if is_constant and len(wanted) else wanted
+        if function.on_null is OnNull.SKIP:
+            asked = asked & ~_any_null(args)
+        rows = np.flatnonzero(asked)
+        if not len(rows):
+            return batch.vector([None], function.returns)
+        given = [_of_rows(arg, rows, len(asked), type_) for arg, type_ in zip(args, function.arguments, strict=True)]
+        with np.errstate(divide="warn", over="warn", invalid="warn"):
+            answers = invoke(batch, given, len(rows))
+        _note(batch, function, np.flatnonzero(wanted) if is_constant else rows, answers)
+        return _spread(answers.results, rows, len(asked))
+
+    return rule
+
+
+def of_values(function: UserFunction) -> Invoke:
+    """Calls a function of values."""
+    readers = [reader(type_) for type_ in function.arguments]
+    write, call = writer(function.returns), function.handle.function
+
+    def invoke(batch: Batch, args: Sequence[Vector], count: int) -> Answers:
+        some, places = _combinations(args, count)
+        values = [_values(batch, arg, type_) for arg, type_ in zip(some, function.arguments, strict=True)]
+        rows, are_read = _rows(values, readers)
+        results: list[Any] = []
+        numbers = np.full(len(rows), -1, np.int64)
+        failures: list[Failure] = []
+        for row in rows:
+            arguments = row
+            try:
+                arguments = row if are_read else _read(row, readers)
+                result = call(*arguments)
+                results.append(None if result is None else write(result))
+            except RAISED as error:
+                numbers[len(results)] = len(failures)
+                failures.append(Failure(function, arguments, error))
+                results.append(None)
+        found = batch.vector(results, function.returns)
+        if places is None:
+            return Answers(found, numbers, failures)
+        nulls = None if found.nulls is None else found.nulls[places]
+        return Answers(Vector(found.data[places], nulls), numbers[places], failures)
+
+    return invoke
+
+
+Readers = Sequence[Callable[[Any], Any] | None]
+
+
+def _rows(columns: Sequence[list[Any]], readers: Readers) -> tuple[list[tuple[Any, ...]], bool]:
+    """The arguments of each row, and whether they are Python values: if one has none, each row is read by itself."""
+    try:
+        read = [
+            column if one is None else [_read_one(v, one) for v in column]
+            for column, one in zip(columns, readers, strict=True)
+        ]
+    except Misfit:
+        return list(zip(*columns, strict=True)), False
+    return list(zip(*read, strict=True)) if read else [()], True
+
+
+def _read(row: tuple[Any, ...], readers: Readers) -> tuple[Any, ...]:
+    return tuple(value if one is None else _read_one(value, one) for value, one in zip(row, readers, strict=True))
+
+
+def _read_one(value: Any, read: Callable[[Any], Any]) -> Any:
+    return None if value is None else read(value)
+
+
+def _values(batch: Batch, arg: Vector, type_: Type) -> list[Any]:
+    if arg.nulls is None:
+        return batch.values(arg.data, type_)
+    live = batch.values(arg.data[~arg.nulls], type_)
+    there = iter(live)
+    return [None if null else next(there) for null in arg.nulls.tolist()]
+
+
+def _combinations(args: Sequence[Vector], count: int) -> tuple[Sequence[Vector], Ints | None]:
+    """The distinct combinations of arguments, and the number of each row's; None if all rows are taken as they are."""
+    columns = [column for arg in args for column in (arg.data, arg.nulls) if column is not None]
+    if not columns:
+        return args, np.zeros(count, np.int64)
+    if count > SAMPLE and len(distinct([column[:SAMPLE] for column in columns])[0][0]) == SAMPLE:
+        return args, None
+    found, places = distinct(columns)
+    parts = iter(found)
+    return [Vector(next(parts), None if arg.nulls is None else next(parts)) for arg in args], places
+
+
+def _any_null(args: Sequence[Vector]) -> Mask:
+    null = np.zeros(1, np.bool_)
+    for arg in args:
+        null = null if arg.nulls is None else null | arg.nulls
+    return null
+
+
+def _of_rows(arg: Vector, rows: Ints, length: int, type_: Type) -> Vector:
+    """A vector of some rows, with nothing where it is NULL, and of zeros just one."""
+    data = np.broadcast_to(arg.data, (length,))[rows]
+    nulls = None if arg.nulls is None else np.broadcast_to(arg.nulls, (length,))[rows]
+    if type_.kind is Kind.DOUBLE:
+        data = double_codes(data).view(np.float64)
+    if nulls is None or not nulls.any():
+        return Vector(data)
+    return Vector(np.where(nulls, np.zeros(1, data.dtype), data), nulls)
+
+
+def _note(batch: Batch, function: UserFunction, rows: Ints, answers: Answers) -> None:
+    """Counts the rows that are NULL because a call failed, and notes those that fail the query."""
+    if not answers.failures:
+        return
+    numbers = np.broadcast_to(answers.numbers, rows.shape)
+    nulled = function.on_error is OnError.NULL
+    tolerated = np.array([nulled and not isinstance(failure.cause, Misfit) for failure in answers.failures])
+    fails = (numbers >= 0) & ~tolerated[numbers]
+    batch.calls.tally.count += int(np.count_nonzero((numbers >= 0) & tolerated[numbers]))
+    if fails.any():
+        batch.calls.note(rows[fails], numbers[fails], answers.failures)
+
+
+def _spread(found: Vector, rows: Ints, length: int) -> Vector:
+    """A vector of all rows, NULL where there is no result."""
+    if len(rows) == length:
+        return found
+    data = np.zeros(length, found.data.dtype)
+    nulls = np.ones(length, np.bool_)
+    data[rows] = found.data
+    nulls[rows] = False if found.nulls is None else found.nulls
+    return Vector(data, nulls)
