@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from penstock.session import Session
     from penstock.sql import Script, bind_text
     from penstock.sql.formatting import format_text
+<<<<<<< HEAD
     from penstock.verdicts import check, check_sql, implies
+=======
+    from penstock.verdicts import check, check_sql, guard
+>>>>>>> h-lint
 
 __version__ = "0.1.0"
 
@@ -52,6 +56,7 @@ _HOME = {
     "format_text": "penstock.sql.formatting",
     "implies": "penstock.verdicts",
     "function": "penstock.functions",
+    "guard": "penstock.verdicts",
     "plan_text": "penstock.algebra.printing",
 }
 
@@ -74,7 +79,11 @@ __all__ = [
     "check_sql",
     "format_text",
     "function",
+<<<<<<< HEAD
     "implies",
+=======
+    "guard",
+>>>>>>> h-lint
     "plan_text",
 ]
 
