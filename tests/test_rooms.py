@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "retention": ("errors", "types", "algebra", "closing", "plan", "kernels", "synopsis"),
     "operators": ("masking", "errors", "types", "algebra", "closing", "plan", "kernels", "synopsis", "retention"),
     "adaptive": ("errors", "types", "algebra", "catalog", "plan", "kernels", "synopsis", "operators"),
-    "engines": (*LANGUAGE, *DERIVED, "kernels", "synopsis", "retention", "operators", "adaptive"),
+    "engines": (*LANGUAGE, "functions", *DERIVED, "kernels", "synopsis", "retention", "operators", "adaptive"),
     "profiling": (*LANGUAGE, "closing", "register", "kernels", "synopsis", "engines"),
     "monitor": (*LANGUAGE, "closing", "register", "plan", "operators", "adaptive", "engines"),
     "verdicts": (*LANGUAGE, "functions", "closing", "register", "engines"),

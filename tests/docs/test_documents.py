@@ -1,8 +1,8 @@
 """Every fenced block of the documentation runs.
 
 `python` is executed, or compared where it has `>>>`. `sql` has to bind, after what the document declared
-so far; under `<!-- refused: words -->` it has to be refused with these words. `console` runs each
-`$ penstock ...` and compares what it prints; a line `...` stands for any lines. A block with
+so far, user functions included; under `<!-- refused: words -->` it has to be refused with these words.
+`console` runs each `$ penstock ...` and compares what it prints; a line `...` stands for any lines. A block with
 `title="gain.sql"` is a file that the commands after it find. The other languages are only shown.
 """
 
@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -115,17 +116,26 @@ class Document:
         self.names = test.globs
 
     def bind(self, block: Block) -> None:
+        from penstock.catalog import Catalog
         from penstock.sql import bind_text
 
         declared, queries = split(block.text)
         known = self.declarations | declared
-        bound = bind_text("\n;\n".join([*known.values(), *queries]), str(self.path.relative_to(ROOT)))
+        catalog = reduce(Catalog.calling, declared_functions(self.names), Catalog())
+        bound = bind_text("\n;\n".join([*known.values(), *queries]), str(self.path.relative_to(ROOT)), catalog)
         messages = [error.message for error in bound.errors]
         if block.refused:
             assert any(block.refused in message for message in messages), f"not refused: {messages}"
         else:
             assert not messages
             self.declarations = known
+
+
+def declared_functions(names: dict[str, Any]) -> list[Any]:
+    """The user functions among the names that Python blocks left behind."""
+    from penstock.functions import user_function
+
+    return [user_function(each) for each in names.values() if hasattr(each, "__penstock_function__")]
 
 
 STATEMENT = re.compile(r"(?:[^;'\"-]|'[^']*'|\"[^\"]*\"|--.*|['\"-])+")

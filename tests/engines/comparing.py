@@ -20,6 +20,7 @@ from penstock.sql import bind_text
 from penstock.synopsis.codes import arrow_type
 from penstock.types import Kind
 from tests.generators import Case
+from tests.generators.user_functions import catalog_of_functions
 from tests.reference.interpreter import run
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -29,7 +30,7 @@ Log = Counter[tuple[Any, ...]]
 
 
 def bound(case: Case) -> tuple[Query, Catalog]:
-    script = bind_text(case.script).checked()
+    script = bind_text(case.script, catalog=catalog_of_functions()).checked()
     return script.queries[0], script.catalog
 
 

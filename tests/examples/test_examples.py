@@ -13,6 +13,7 @@ import pytest
 
 from penstock.algebra.printing import plan_text
 from penstock.algebra.rewrites import normalise
+from penstock.functions.files import catalog_of_files
 from penstock.sql import Script, bind_text
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +24,9 @@ each_example = pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.s
 
 
 def bound(path: Path) -> Script:
-    return bind_text(path.read_text(), path.name)
+    """The statements of an example, with the functions of a Python file of the same name."""
+    functions = path.with_suffix(".py")
+    return bind_text(path.read_text(), path.name, catalog_of_files([str(functions)] if functions.exists() else []))
 
 
 @each_example

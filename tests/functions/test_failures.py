@@ -124,3 +124,31 @@ def test_a_warning_of_numpy_is_what_it_is_outside(session: penstock.Session) -> 
     session.function("log", lambda a: float(np.log(np.float64(a - 1))), arguments=["BIGINT"], returns="DOUBLE")
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         assert values(session, "SELECT log(a) AS b FROM s WHERE a = 1") == [-math.inf]
+
+
+def errors_by_operator(session: penstock.Session, text: str, cells: int = 1) -> dict[str, int]:
+    query = session.query(text)
+    query.to_arrow(cells=cells)
+    counted: dict[str, int] = {}
+    for line in query.metrics():
+        if line["function_errors"]:
+            counted[line["operator"]] = counted.get(line["operator"], 0) + line["function_errors"]
+    return counted
+
+
+@pytest.mark.parametrize("cells", [1, 2])
+def test_errors_that_give_null_are_counted_where_they_happen(session: penstock.Session, cells: int) -> None:
+    session.function("picky", picky, arguments=["BIGINT"], returns="BIGINT", on_error="null")
+    session.function(
+        "pair", lambda a, b: {1: True}[a + b], arguments=["BIGINT"] * 2, returns="BOOLEAN", on_error="null"
+    )
+    assert errors_by_operator(session, "SELECT picky(a) AS b FROM s", cells) == {"source": 2}
+    assert errors_by_operator(session, "SELECT a FROM s WHERE picky(a) > 0 AND a > 1", cells) == {"source": 1}
+    joined = "SELECT x.a FROM s [ROWS 9] x, s [ROWS 9] y WHERE x.ts = y.ts AND pair(x.a, y.a)"
+    assert errors_by_operator(session, joined, cells) == {"join1": 4}
+    groups = "SELECT picky(MAX(a)) AS b FROM s"
+    assert list(errors_by_operator(session, groups, cells)) == ["project0"]
+
+
+def test_errors_that_fail_are_not_counted(session: penstock.Session) -> None:
+    assert errors_by_operator(session, "SELECT picky(a) AS b FROM s WHERE a < 3") == {}

@@ -14,6 +14,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from penstock.algebra.expressions import Operator, arithmetic_type
+from penstock.algebra.user_functions import UserFunction
 from penstock.types import (
     BIGINT,
     BINARY,
@@ -53,6 +54,7 @@ from tests.generators.syntax import (
     TimeText,
     common,
 )
+from tests.generators.user_functions import USER_FUNCTIONS
 
 T = TypeVar("T")
 Draw = st.DrawFn
@@ -95,6 +97,7 @@ def value(draw: Draw, scope: Scope, type_: Type, depth: int = 2) -> Expr:
     if depth > 0:
         ways += [lambda draw, scope, depth: _choice(draw, scope, type_, depth)]
         ways += [maker.make for maker in _MAKERS.get(type_, ()) if maker.fits(scope)]
+        ways += [maker.make for maker in _USER_MAKERS.get(type_, ()) if maker.fits(scope)] * 3
     return choose(draw, ways)(draw, scope, depth - 1)
 
 
@@ -137,6 +140,7 @@ def predicate(draw: Draw, scope: Scope, depth: int = 2) -> Expr:
     makers += [_like] if scope.of_type(STRING) else []
     makers += [_gap] if scope.of_type(TIMESTAMP) else []
     makers += [_boolean_leaf] if scope.of_type(BOOLEAN) else []
+    makers += [maker.make for maker in _USER_MAKERS[BOOLEAN] if maker.fits(scope)]
     makers += [_logic, _logic, _negation, _is_truth] if depth > 0 else []
     return choose(draw, makers)(draw, scope, max(depth - 1, 0))
 
@@ -323,6 +327,23 @@ def _from_number(draw: Draw, scope: Scope, depth: int) -> Expr:
     unit = choose(draw, ("TIMESTAMP_MICROS", "TIMESTAMP_SECONDS"))
     return Call(unit, (Binary("%", some, Const(1000, INT), some.type),), TIMESTAMP)
 
+
+def _user_call(function: UserFunction) -> Maker:
+    def make(draw: Draw, scope: Scope, depth: int) -> Expr:
+        args = tuple(value(draw, scope, type_, depth) for type_ in function.arguments)
+        call = Call(function.name, args, function.returns)
+        if function.name != "strict_negation":
+            return call
+        # It fails on NULL.
+        other = value(draw, scope, function.returns, 0)
+        return Call("IF", (IsNull(args[0], True), call, other), common((call, other)))
+
+    return Maker(make, function.arguments, lambda features: features.user_functions)
+
+
+_USER_MAKERS: dict[Type, list[Maker]] = {}
+for _function in USER_FUNCTIONS.values():
+    _USER_MAKERS.setdefault(_function.returns, []).append(_user_call(_function))
 
 _SMALL = [Const(n, INT) for n in (1, 2, 3)]
 _UNITS = [

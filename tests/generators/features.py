@@ -32,6 +32,8 @@ class Features:
     joins: bool = True
     functions: bool = True
     casts: bool = True
+    #: Calls of `user_functions`. DuckDB has none of them.
+    user_functions: bool = False
     #: [NOT] EXISTS and [NOT] IN over queries.
     subqueries: bool = True
     correlated: bool = True

@@ -51,6 +51,12 @@ def rows_or_time(text: str) -> tuple[int | None, int | None]:
         raise argparse.ArgumentTypeError(f"{text} is neither a number of rows nor a time, as '5 SECONDS' is") from None
 
 
+def add_functions(parser: argparse.ArgumentParser) -> None:
+    """Adds --functions: files of Python functions that the statements may call."""
+    what = "a file of Python functions, declared with @penstock.function; may be given several times"
+    parser.add_argument("--functions", metavar="FILE", action="append", default=[], help=what)
+
+
 def add_time_zone(parser: argparse.ArgumentParser) -> None:
     """Adds --time-zone: the zone of hours, days, and times without a zone."""
     parser.add_argument(

@@ -10,13 +10,13 @@ import argparse
 import json
 
 from penstock.algebra.printing import Json
-from penstock.cli.arguments import add_effort, add_time_zone, at_least_one
-from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
+from penstock.cli.arguments import add_effort, add_functions, add_time_zone, at_least_one
+from penstock.cli.files import JSON_SCHEMA, NO_QUERY, bound_script, error_json, print_errors
 from penstock.cli.printing import say
 from penstock.cli.witness import print_written, write_witness
 from penstock.effort import limited
 from penstock.register import Verdict, check_query, verdict_json, verdict_text
-from penstock.sql import Script, bind_text
+from penstock.sql import Script
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--witness", metavar="N", type=at_least_one, help="write input of N rows that defeats every plan, as csv files"
     )
     add_time_zone(parser)
+    add_functions(parser)
     add_effort(parser)
 
 
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    script = bind_text(read_sql(args.file), shown_name(args.file), zone=args.time_zone)
+    script = bound_script(args)
     verdicts = [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
     if args.json:
         say(json.dumps(report(script, verdicts), indent=2, ensure_ascii=False))

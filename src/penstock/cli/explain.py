@@ -16,8 +16,8 @@ from penstock.algebra.printing import Json, plan_json, plan_text
 from penstock.algebra.relations import Query
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
-from penstock.cli.arguments import add_effort, add_time_zone, at_least_one
-from penstock.cli.files import JSON_SCHEMA, NO_QUERY, error_json, print_errors, read_sql, shown_name
+from penstock.cli.arguments import add_effort, add_functions, add_time_zone, at_least_one
+from penstock.cli.files import JSON_SCHEMA, NO_QUERY, bound_script, error_json, print_errors
 from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.errors import PenstockError
@@ -25,7 +25,7 @@ from penstock.plan.decisions import decisions_text, latest_decisions
 from penstock.plan.explain import fragments_json, fragments_text
 from penstock.plan.fragments import plan
 from penstock.register import Verdict, check_query
-from penstock.sql import Script, bind_text
+from penstock.sql import Script
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--live", metavar="METRICS", help="show what a run decided while it adapted: the file that run --metrics writes"
     )
     add_time_zone(parser)
+    add_functions(parser)
     add_effort(parser)
 
 
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    script = bind_text(read_sql(args.file), shown_name(args.file), zone=args.time_zone)
+    script = bound_script(args)
     queries = [(normalise(query), check_query(query, script.catalog)) for query in _chosen(script, args.query)]
     if args.json:
         say(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))

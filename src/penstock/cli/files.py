@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
 from penstock.algebra.printing import Json
 from penstock.errors import PenstockError, SqlError, SqlErrors
-from penstock.sql import Script
+from penstock.functions.files import catalog_of_files
+from penstock.sql import Script, bind_text
 
 #: The version of every JSON output.
 JSON_SCHEMA = 1
@@ -25,6 +27,12 @@ def read_sql(file: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise PenstockError(f"{file}: byte {error.start} is not UTF-8", "save the file as UTF-8") from error
+
+
+def bound_script(args: argparse.Namespace) -> Script:
+    """Returns the statements of a command's file, bound in its time zone, with the functions that it names."""
+    catalog = catalog_of_files(args.functions)
+    return bind_text(read_sql(args.file), shown_name(args.file), catalog, args.time_zone)
 
 
 def shown_name(file: str) -> str:

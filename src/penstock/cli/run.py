@@ -9,8 +9,16 @@ import argparse
 import sys
 
 from penstock.algebra.relations import ADAPTIVE_MODES, Query
-from penstock.cli.arguments import add_effort, add_time_zone, at_least_one, duration, instant, rows_or_time
-from penstock.cli.files import read_sql, shown_name
+from penstock.cli.arguments import (
+    add_effort,
+    add_functions,
+    add_time_zone,
+    at_least_one,
+    duration,
+    instant,
+    rows_or_time,
+)
+from penstock.cli.files import bound_script
 from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.cli.printing import say
 from penstock.effort import limited
@@ -18,7 +26,7 @@ from penstock.errors import PenstockError
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.forgetting import Forgetting
 from penstock.register import check_query, refuse_unsafe
-from penstock.sql import Script, bind_text
+from penstock.sql import Script
 from penstock.sql.diagnostics import did_you_mean, listed
 
 
@@ -58,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
     parser.add_argument("--ui", metavar="PORT", type=int, help=argparse.SUPPRESS)  # refused: it is not there yet
+    add_functions(parser)
     add_effort(parser)
     parser.add_argument("--allow-unbounded", action="store_true", help="run even if memory may grow indefinitely")
 
@@ -68,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    script = bind_text(read_sql(args.file), shown_name(args.file), zone=args.time_zone).checked()
+    script = bound_script(args).checked()
     queries = chosen(script, args.query)
     if args.ui is not None:
         raise PenstockError("there is no web page yet", "leave --ui out; --metrics writes what it would show")

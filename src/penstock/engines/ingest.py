@@ -31,6 +31,7 @@ from penstock.operators.filters.bounds import Bounds, may_pass
 from penstock.operators.filters.clauses import split, tested_columns
 from penstock.operators.filters.columns import Columns
 from penstock.operators.filters.filters import Filters, Tuning
+from penstock.operators.functions.failures import Tally
 from penstock.operators.scalars import compile_scalar
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.inputs import MOST_VIEWS, Input, counted_by, inputs
@@ -61,8 +62,9 @@ class Ingest:
         self.progress = Progress()
         self._dictionary = dictionary
         self._horizon = horizon
+        self._tally = Tally()
         self._readers = [
-            _Reader(fragment, number, each)
+            _Reader(fragment, number, each, self._tally)
             for fragment in plan.fragments
             for number, each in enumerate(inputs(fragment, sharing))
             if each.stream == definition.name
@@ -108,7 +110,10 @@ class Ingest:
         if not kept.all():
             ts, columns = ts[kept], columns.filter(kept)
         arrived = _Arrived(ts, columns)
-        return [reader.routed(arrived, self._dictionary) for reader in self._readers], ts
+        routed = [reader.routed(arrived, self._dictionary) for reader in self._readers]
+        (progress or self.progress).function_errors += self._tally.count
+        self._tally.count = 0
+        return routed, ts
 
     @property
     def pruning(self) -> Pruning | None:
@@ -177,8 +182,9 @@ class _Kept:
 class _Reader:
     """Makes the rows of one input out of a stream's rows."""
 
-    def __init__(self, fragment: Fragment, number: int, input_: Input) -> None:
+    def __init__(self, fragment: Fragment, number: int, input_: Input, tally: Tally) -> None:
         assert isinstance(input_.leaf, Scan)
+        self._tally = tally
         self._fragment, self._number, self._input, self._scan = fragment, number, input_, input_.leaf
         exprs = [output.expr for output in self._scan.outputs]
         filters: list[Expr] = []
@@ -282,7 +288,9 @@ class _Reader:
         self._kept_places = [place for place, name in enumerate(names) if name in self._kept]
         kept = tuple(raw[place] for place in self._kept_places)
         self._places = [
-            kept.index(output.expr) if isinstance(output.expr, Column) else compile_scalar(output.expr, kept)
+            kept.index(output.expr)
+            if isinstance(output.expr, Column)
+            else compile_scalar(output.expr, kept, self._tally)
             for output in self._scan.outputs
         ]
         #: By column, the bits of the views that read it.
@@ -291,7 +299,8 @@ class _Reader:
             for output in self._scan.outputs
         ]
         self._views = [
-            _View(self._fragment, view.route, names, kept, view.counts, tuning) for view in self._input.views
+            _View(self._fragment, view.route, names, kept, view.counts, tuning, self._tally)
+            for view in self._input.views
         ]
         needs = ((1 << n) | (not view.counts_all) << MOST_VIEWS + n for n, view in enumerate(self._views))
         #: The bits of rows whose values somebody reads, if only those of their partition.
@@ -309,12 +318,14 @@ class _View:
         kept: Schema,
         counts: bool,
         tuning: Tuning | None,
+        tally: Tally,
     ) -> None:
         assert isinstance(route.leaf, Scan)
         schema = _raw_schema(route.leaf.stream, names)
         where, self.occurrence = route.leaf.where, route.leaf.stream.occurrence
+        name = f"{fragment.number}.{self.occurrence}"
         #: What rows have to pass; None if all are read.
-        self.filters = Filters(where, schema, tuning, f"{fragment.number}.{self.occurrence}") if where else None
+        self.filters = Filters(where, schema, tuning, name, tally) if where else None
         #: What rows pass at least that pass the filter.
         self.clauses = split(where, schema)[0]
         self.counts = counts

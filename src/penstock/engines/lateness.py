@@ -32,6 +32,8 @@ class Progress:
     bad_rows: int = 0
     #: The instant of the first row that has one.
     first: int = NEVER
+    #: Rows on which a user function failed and gave NULL.
+    function_errors: int = 0
 
 
 def earliest(newest: int, delay: int) -> int:

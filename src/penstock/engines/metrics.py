@@ -43,6 +43,8 @@ class OperatorMetrics:
     violations: int = 0
     #: Rows that it has dropped since the start at the wait timeout, without their punctuation.
     given_up: int = 0
+    #: Rows of the step on which a user function failed that is declared on_error='null'.
+    function_errors: int = 0
     #: What its monitors report about constraints.
     constraints: tuple[ConstraintReport, ...] = ()
     #: What it has put on disk.
@@ -123,9 +125,9 @@ def source_metrics(
 ) -> OperatorMetrics:
     """Returns what a stream read between two moments; `made` fills in the step and the query."""
     rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
-    kept = rows - late - bad
-    ordered = filter_metrics(filters, name)
-    return made("source", stream=name, rows_in=rows, rows_out=kept, late_rows=late, bad_rows=bad, **ordered)
+    kept, failed = rows - late - bad, now.function_errors - before.function_errors
+    counts = {"rows_in": rows, "rows_out": kept, "late_rows": late, "bad_rows": bad, "function_errors": failed}
+    return made("source", stream=name, **counts, **filter_metrics(filters, name))
 
 
 def filter_metrics(filters: Iterable[Filters], place: str) -> dict[str, Any]:
@@ -156,6 +158,7 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             machine.state_bytes(gauge),
             violations=gauge.violations(),
             given_up=gauge.given_up_rows(),
+            function_errors=gauge.function_errors.count,
             constraints=tuple(gauge.reports()),
             on_disk=gauge.spilled(),
             in_flight_rows=gauge.in_flight_rows(),

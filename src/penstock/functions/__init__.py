@@ -6,7 +6,9 @@ A declaration is an attribute of the Python function, which stays what it was an
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -20,6 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: The attribute of a Python function that holds its declaration.
 _DECLARED = "__penstock_function__"
+_COLLECTED: ContextVar[list[Callable[..., Any]] | None] = ContextVar("penstock_functions", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +75,28 @@ def function(
             null=null,
             on_error=on_error,
         )
-        declaration.of(python)
+        _check_parameters(declaration, python)
         try:
             setattr(python, _DECLARED, declaration)
         except AttributeError:
             message = f"{own}: a {type(python).__name__} cannot be decorated"
             raise PenstockError(message, "register it with session.function(name, f, arguments=[...], ...)") from None
+        if (collected := _COLLECTED.get()) is not None:
+            collected.append(python)
         return python
 
     return declared
+
+
+@contextmanager
+def collecting() -> Iterator[list[Callable[..., Any]]]:
+    """Collects the functions that are declared inside, also those whose names another takes over."""
+    declared: list[Callable[..., Any]] = []
+    token = _COLLECTED.set(declared)
+    try:
+        yield declared
+    finally:
+        _COLLECTED.reset(token)
 
 
 def declare(

@@ -13,6 +13,7 @@ import numpy as np
 
 from penstock.algebra.relations import Relation
 from penstock.operators.filters.filters import Filters
+from penstock.operators.functions.failures import Tally
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.explain import operator_name
 from penstock.synopsis.deltas import Deltas
@@ -42,13 +43,15 @@ class Gauge:
     timed_out: list[Callable[[], int]] = field(default_factory=list)
     #: What says how well constraints are kept.
     monitors: list[Callable[[], list[ConstraintReport]]] = field(default_factory=list)
+    #: What counts the rows of the step on which a user function failed and gave NULL.
+    function_errors: Tally = field(default_factory=Tally)
     #: The predicates that it evaluates.
     filters: list[Filters] = field(default_factory=list)
     #: What counts the rows that it has put on disk.
     on_disk: list[Callable[[], OnDisk]] = field(default_factory=list)
 
     def begin(self) -> None:
-        self.rows_in = self.rows_out = 0
+        self.rows_in = self.rows_out = self.function_errors.count = 0
 
     def stepped(self, inputs: Mapping[int, Deltas], rows_out: int) -> None:
         came = sum(gauge.latest for gauge in self.below)

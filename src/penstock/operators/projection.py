@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.relations import Schema
+from penstock.operators.functions.failures import Tally
 from penstock.operators.scalars import compile_scalar
 from penstock.synopsis.deltas import assemble, is_null
 from penstock.synopsis.dictionary import Dictionary
@@ -14,10 +15,12 @@ from penstock.synopsis.memory import Ints
 Projection = Callable[[Ints, Dictionary], Ints]
 
 
-def projection(exprs: tuple[Expr, ...], schema: Schema) -> Projection:
+def projection(exprs: tuple[Expr, ...], schema: Schema, tally: Tally | None = None) -> Projection:
     """Rows of these expressions. Plain columns are copied, without a look at what they hold."""
     width = len(schema)
-    compiled = [schema.index(expr) if isinstance(expr, Column) else compile_scalar(expr, schema) for expr in exprs]
+    compiled = [
+        schema.index(expr) if isinstance(expr, Column) else compile_scalar(expr, schema, tally) for expr in exprs
+    ]
 
     def project(rows: Ints, dictionary: Dictionary) -> Ints:
         parts = [

@@ -223,6 +223,9 @@ class QueryParser(SparkParser):
             if not by and self._match_text_seq("UNBOUNDED"):
                 return StreamWindow(kind="UNBOUNDED")
             return StreamWindow(kind="ROWS", size=self.read_count("a window has"), by=by)
+        if by and self._match(TokenType.L_PAREN, advance=False):
+            hint = "a partitioned window is [PARTITION BY a, b ROWS n]: compute the column before the rows arrive"
+            self.fault("a window is partitioned by columns, and this is a call", hint, self._prev)
         if by:
             self.fault("expected ROWS n after PARTITION BY", "a partitioned window is [PARTITION BY a, b ROWS n]")
         self.fault(

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.generators.spark import SparkGenerator
 
+from penstock.sql.calls import is_taken
 from penstock.sql.dialect import StreamList, StreamWindow
 from penstock.types import duration_text
 
@@ -44,6 +45,10 @@ class QueryGenerator(SparkGenerator):
         exp.CurrentTimestamp: lambda self, _: "CURRENT_TIMESTAMP",
         exp.CurrentUser: lambda self, _: "CURRENT_USER",
     }
+
+    def anonymous_sql(self, expression: exp.Anonymous) -> str:
+        """Functions of the language in upper case; the user's own as they are written."""
+        return str(self.func(expression.name, *expression.expressions, normalize=is_taken(expression.name)))
 
     def stream_window_sql(self, window: StreamWindow) -> str:
         kind, size, slide = window.args["kind"], window.args.get("size"), window.args.get("slide")

@@ -102,7 +102,7 @@ def test_a_checkpoint_belongs_to_one_query_and_one_output(spark: SparkSession, t
     refused("the checkpoint of a Spark query that Penstock did not start", "new.parquet", "foreign")
     (tmp_path / "foreign" / "penstock").mkdir()
     (tmp_path / "foreign" / "penstock" / "fingerprint").write_text("another")
-    refused("the query, its streams, the horizon or the number of cells changed", "old.parquet", "foreign")
+    refused("the query, its streams, functions, horizon or number of cells changed", "old.parquet", "foreign")
     refused("cannot tell the format", "new.text", "new")
 
 

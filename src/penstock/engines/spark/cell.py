@@ -169,7 +169,7 @@ def changed_query(found: str = "", zone: str = "") -> PenstockError:
             f"go on in the time zone {before}, or start with a new checkpoint folder",
         )
     return PenstockError(
-        "the query, its streams, the horizon or the number of cells changed since the checkpoint was written",
+        "the query, its streams, functions, horizon or number of cells changed since the checkpoint was written",
         "start with a new checkpoint folder, or put back what was changed: --spill and Penstock's version count, too",
     )
 

@@ -43,6 +43,7 @@ class Clock:
             progress.rows += brought.rows
             progress.late_rows += brought.late_rows
             progress.bad_rows += brought.bad_rows
+            progress.function_errors += brought.function_errors
             progress.first = brought.first if progress.first == NEVER else progress.first
         reached = [earliest(progress.newest, delays[name]) for name, progress in self.streams.items()]
         if not self.closed and reached and NEVER not in reached:

@@ -11,7 +11,7 @@ import base64
 import json
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import Enum
 from typing import Any
 
@@ -82,7 +82,7 @@ def rows_packets(
 
 
 def marker_packet(segments: list[tuple[Segment, Progress]]) -> bytes:
-    read = [[*_origin(s), p.newest, p.rows, p.late_rows, p.bad_rows, p.first] for s, p in segments]
+    read = [[*_origin(s), *astuple(p)] for s, p in segments]
     return _packed({"kind": PacketKind.MARKER.value, "segments": read}, [])
 
 

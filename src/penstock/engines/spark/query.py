@@ -31,6 +31,7 @@ from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
 from penstock.engines.spark.reports import SlowStart, SparkDied, explained, naming
 from penstock.engines.spark.session import check_session
+from penstock.engines.spark.shipping import refuse_unpicklable
 from penstock.engines.spark.sink import unpacked
 from penstock.engines.spark.source import PACKETS, packed_control, packed_files, packed_stream, reads_files
 from penstock.engines.spark.state_directory import StateDirectory, new_run
@@ -307,6 +308,7 @@ def _work(
     planned: Plan | None,
 ) -> Work:
     work = make_work(query, catalog, cells, horizon, forgetting, planned)
+    refuse_unpicklable(work.plan)
     contents = {}
     for table in tables_of(work, catalog):
         if table.name not in tables:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -201,8 +202,12 @@ def _unreadable(file: str, reason: str) -> PenstockError:
 
 
 def _ours(text: str) -> PenstockError:
-    message, _, rest = text.partition("\n")
-    return PenstockError(message, rest.partition("\n")[0].removeprefix("hint: ") if rest.startswith("hint: ") else None)
+    """Returns the error that a text begins with: its message, of which further lines are indented, and its hint."""
+    first, *others = text.split("\n")
+    message = [first, *takewhile(lambda line: line.startswith("  "), others)]
+    following = others[len(message) - 1] if len(others) >= len(message) else ""
+    hint = following.removeprefix("hint: ") if following.startswith("hint: ") else None
+    return PenstockError("\n".join(message), hint)
 
 
 def plain_message(message: str) -> str:

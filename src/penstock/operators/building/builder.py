@@ -228,7 +228,8 @@ class Builder:
     def filters(self, predicates: tuple[Expr, ...], schema: Schema) -> Callable[[Ints], Bools]:
         """What tells which rows of a schema pass predicates of the operator that is being built; its gauge counts."""
         gauge = self.gauges.top
-        found = Filters(predicates, schema, self.tuning, f"{gauge.name}.{len(gauge.filters)}")
+        name = f"{gauge.name}.{len(gauge.filters)}"
+        found = Filters(predicates, schema, self.tuning, name, gauge.function_errors)
         gauge.filters.append(found)
         return lambda rows: found.passing(RowColumns(rows, len(schema)), self.dictionary)
 
@@ -237,7 +238,8 @@ class Builder:
         columns = tuple(expr for expr in exprs if isinstance(expr, Column))
         if isinstance(below, PhysicalJoin) and below.kind is JoinKind.JOIN and len(columns) == len(exprs):
             return self.built(below, lambda: build_join(self, below, columns))
-        return self._projected(self.deltas(below), projection(exprs, below.schema))
+        project = projection(exprs, below.schema, self.gauges.top.function_errors)
+        return self._projected(self.deltas(below), project)
 
     def _union_all(self, left: Relation, right: Relation) -> BlockNode:
         nodes = [self.deltas(left), self.deltas(right)]

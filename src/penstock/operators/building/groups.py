@@ -130,7 +130,7 @@ def build_aggregate(build: Builder, relation: Aggregate) -> tuple[AggregateOpera
     )
     key_types = tuple(key.type for key in keys)
     if isinstance(relation.input, Panes):
-        project = projection(keys + arguments, relation.input.schema)
+        project = projection(keys + arguments, relation.input.schema, build.gauges.top.function_errors)
         return _pane_aggregate(build, relation.input, project, key_types, specs)
     if isinstance(relation.input, PhysicalJoin) and relation.input.has_totals:
         return _total_aggregate(build, relation.input, relation, specs)

@@ -21,6 +21,7 @@ from penstock.operators.filters.conjuncts import Conjuncts
 from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
 from penstock.operators.filters.fused import FusedFilter
 from penstock.operators.filters.profile import MOST_FILTERS
+from penstock.operators.functions.failures import Tally
 from penstock.operators.scalars import compile_conjunct, compile_filter
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
@@ -53,10 +54,18 @@ class Tuning(Protocol):
 
 
 class Filters:
-    """The conjuncts of a predicate over rows of a schema, by `name` among all of a run that are tuned."""
+    """The conjuncts of a predicate over rows of a schema, by `name` among all of a run that are tuned.
+
+    `tally` counts where user functions failed and gave NULL.
+    """
 
     def __init__(
-        self, exprs: Sequence[Expr], schema: Schema, tuning: Tuning | None = None, name: str = "filters"
+        self,
+        exprs: Sequence[Expr],
+        schema: Schema,
+        tuning: Tuning | None = None,
+        name: str = "filters",
+        tally: Tally | None = None,
     ) -> None:
         found = Conjuncts.of(exprs, schema)
         self._cheap = FusedFilter(found.cheap, schema) if found.cheap else None
@@ -66,7 +75,7 @@ class Filters:
         groups += filter(None, [found.dear[len(alone) :]])
         #: The filters that are ordered, as they are written.
         self.texts = tuple(expression_text(conjunction(group)) for group in groups)
-        self._filters = [_filter(group, schema) for group in groups]
+        self._filters = [_filter(group, schema, tally) for group in groups]
         self.chain: FilterChain | None = None
         self.name = name
         self.tuner: FilterTuner | None = None
@@ -114,11 +123,11 @@ def _block(exprs: Sequence[Expr], schema: Schema) -> Filter:
     return lambda columns, rows, dictionary: Outcome(holds(columns, dictionary, rows))
 
 
-def _filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
+def _filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None) -> Filter:
     """Returns the filter of conjuncts, of which a user function may fail."""
     if not any(map(calls_user, exprs)):
         return _block(exprs, schema)
-    conjunct = compile_conjunct(conjunction(tuple(exprs)), schema)
+    conjunct = compile_conjunct(conjunction(tuple(exprs)), schema, tally)
 
     def evaluate(columns: Columns, rows: Ints | None, dictionary: Dictionary) -> Outcome:
         true, failures = conjunct(columns, dictionary, rows)

@@ -21,7 +21,7 @@ from penstock.synopsis.memory import Ints
 from penstock.types import Kind, Type
 
 #: So many rows tell whether arguments repeat.
-SAMPLE = 64
+SAMPLE = 256
 #: A program may exit in a function; that ends the call, not the query without a word.
 RAISED = (Exception, SystemExit)
 
@@ -67,13 +67,14 @@ def of_values(function: UserFunction) -> Invoke:
     def invoke(batch: Batch, args: Sequence[Vector], count: int) -> Answers:
         some, places = _combinations(args, count)
         values = [_values(batch, arg, type_) for arg, type_ in zip(some, function.arguments, strict=True)]
+        rows, are_read = _rows(values, readers)
         results: list[Any] = []
-        numbers = np.full(len(some[0].data) if some else 1, -1, np.int64)
+        numbers = np.full(len(rows), -1, np.int64)
         failures: list[Failure] = []
-        for held in zip(*values, strict=True) if values else [()]:
-            arguments = held
+        for row in rows:
+            arguments = row
             try:
-                arguments = _read(held, readers)
+                arguments = row if are_read else _read(row, readers)
                 result = call(*arguments)
                 results.append(None if result is None else write(result))
             except RAISED as error:
@@ -89,10 +90,27 @@ def of_values(function: UserFunction) -> Invoke:
     return invoke
 
 
-def _read(values: tuple[Any, ...], readers: Sequence[Callable[[Any], Any] | None]) -> tuple[Any, ...]:
-    return tuple(
-        value if read is None or value is None else read(value) for value, read in zip(values, readers, strict=True)
-    )
+Readers = Sequence[Callable[[Any], Any] | None]
+
+
+def _rows(columns: Sequence[list[Any]], readers: Readers) -> tuple[list[tuple[Any, ...]], bool]:
+    """The arguments of each row, and whether they are Python values: if one has none, each row is read by itself."""
+    try:
+        read = [
+            column if one is None else [_read_one(v, one) for v in column]
+            for column, one in zip(columns, readers, strict=True)
+        ]
+    except Misfit:
+        return list(zip(*columns, strict=True)), False
+    return list(zip(*read, strict=True)) if read else [()], True
+
+
+def _read(row: tuple[Any, ...], readers: Readers) -> tuple[Any, ...]:
+    return tuple(value if one is None else _read_one(value, one) for value, one in zip(row, readers, strict=True))
+
+
+def _read_one(value: Any, read: Callable[[Any], Any]) -> Any:
+    return None if value is None else read(value)
 
 
 def _values(batch: Batch, arg: Vector, type_: Type) -> list[Any]:
@@ -141,7 +159,7 @@ def _note(batch: Batch, function: UserFunction, rows: Ints, answers: Answers) ->
     nulled = function.on_error is OnError.NULL
     tolerated = np.array([nulled and not isinstance(failure.cause, Misfit) for failure in answers.failures])
     fails = (numbers >= 0) & ~tolerated[numbers]
-    batch.calls.nulled += int(np.count_nonzero((numbers >= 0) & tolerated[numbers]))
+    batch.calls.tally.count += int(np.count_nonzero((numbers >= 0) & tolerated[numbers]))
     if fails.any():
         batch.calls.note(rows[fails], numbers[fails], answers.failures)
 

@@ -27,10 +27,6 @@ Mask = NDArray[np.bool_]
 _OURS = str(Path(__file__).parents[2])
 
 
-class FunctionFailed(PenstockError):
-    """A user function raised an exception, or gave something that is not of its declared type."""
-
-
 class Misfit(Exception):
     """A value that has no Python form, or a result that is not of the declared type: the message says how."""
 
@@ -43,15 +39,15 @@ class Failure:
     arguments: tuple[Any, ...]
     cause: BaseException
 
-    def error(self) -> FunctionFailed:
+    def error(self) -> PenstockError:
         shown = ", ".join(shortened(repr(argument), most=60) for argument in self.arguments)
         called = f"{self.function.name}({shown})"
         if isinstance(self.cause, Misfit):
-            return FunctionFailed(f"{called} {self.cause}", f"it is declared {_declared(self.function)}")
+            return PenstockError(f"{called} {self.cause}", f"it is declared {_declared(self.function)}")
         said = shortened(str(self.cause), most=300)
         what = f"{type(self.cause).__name__}: {said}" if said else type(self.cause).__name__
         message = "\n".join([f"{called} raised {what}", *_user_frames(self.cause)])
-        return FunctionFailed(message, "catch it in the function, or declare on_error='null' to get NULL instead")
+        return PenstockError(message, "catch it in the function, or declare on_error='null' to get NULL instead")
 
 
 def _declared(function: UserFunction) -> str:
@@ -97,17 +93,26 @@ def no_failures(rows: int) -> Failures:
     return Failures(np.full(rows, -1, np.int64), ())
 
 
+class Tally:
+    """Counts the rows on which a function failed that is NULL then."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
 class Calls:
     """The calls of user functions while an expression is computed on a batch: on which rows, and what came of them."""
 
-    __slots__ = ("_failures", "_live", "_rows", "nulled")
+    __slots__ = ("_failures", "_live", "_rows", "tally")
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
         self._live: Mask | None = None
         self._failures: Failures | None = None
-        #: On how many rows a function failed that is NULL then.
-        self.nulled = 0
+        #: Where rows are counted on which a function failed that is NULL then.
+        self.tally = Tally()
 
     def wanted(self) -> Mask:
         """The rows on which functions are called: none that failed already."""

@@ -37,6 +37,7 @@ from penstock.algebra.relations import Schema
 from penstock.algebra.user_functions import UserCall, calls_user
 from penstock.operators.filters.columns import Columns, RowColumns
 from penstock.operators.functions import arrays, calls, choices, outcomes
+from penstock.operators.functions.failures import Tally
 from penstock.operators.scalars import casts, logic, numbers, strings, times
 from penstock.operators.scalars.vectors import Batch, Evaluate, VectorRule, constant
 from penstock.synopsis.codes import Nulls
@@ -57,15 +58,16 @@ Filter = Callable[[Columns, Dictionary, Ints | None], NDArray[np.bool_]]
 Conjunct = Callable[[Columns, Dictionary, Ints | None], "outcomes.Outcome"]
 
 
-def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
+def compile_scalar(expr: Expr, schema: Schema, tally: Tally | None = None) -> Scalar:
     """What gives, for rows of a schema, the codes of an expression, and where it is NULL (None: nowhere).
 
-    The codes of a bare column are a view of the rows.
+    The codes of a bare column are a view of the rows. `tally` counts where user functions failed and gave NULL.
     """
-    evaluate = _compile(expr, schema)
+    evaluate, tally = _compile(expr, schema), tally or Tally()
 
     def scalar(rows: Ints, dictionary: Dictionary, wanted: NDArray[np.bool_] | None = None) -> tuple[Ints, Nulls]:
         batch = Batch(RowColumns(rows, len(schema)), dictionary)
+        batch.calls.tally = tally
         with np.errstate(all="ignore"), nullcontext() if wanted is None else batch.calls.only(wanted):
             vector = evaluate(batch)
             if (failures := batch.calls.failures()) is not None:
@@ -75,16 +77,16 @@ def compile_scalar(expr: Expr, schema: Schema) -> Scalar:
     return scalar
 
 
-def compile_predicate(exprs: Sequence[Expr], schema: Schema) -> Predicate:
+def compile_predicate(exprs: Sequence[Expr], schema: Schema, tally: Tally | None = None) -> Predicate:
     """What tells, for rows of a schema, where all of some predicates are true: neither false nor NULL."""
-    holds = compile_filter(exprs, schema)
+    holds = compile_filter(exprs, schema, tally)
     return lambda rows, dictionary: holds(RowColumns(rows, len(schema)), dictionary, None)
 
 
-def compile_filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
+def compile_filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None = None) -> Filter:
     """What tells, for all rows of columns or for some by number, where all of some predicates are true."""
     if any(map(calls_user, exprs)):
-        return _compile_calling(exprs, schema)
+        return _compile_calling(exprs, schema, tally or Tally())
     evaluate = _compile(conjunction(tuple(exprs)), schema)
 
     def holds(columns: Columns, dictionary: Dictionary, some: Ints | None) -> NDArray[np.bool_]:
@@ -96,24 +98,27 @@ def compile_filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
     return holds
 
 
-def _compile_calling(exprs: Sequence[Expr], schema: Schema) -> Filter:
+def _compile_calling(exprs: Sequence[Expr], schema: Schema, tally: Tally) -> Filter:
     """The same for predicates of which some call user functions: those are called on rows that others leave."""
     plain = conjunction(tuple(expr for expr in exprs if not calls_user(expr)))
     conjuncts = [_compile(expr, schema) for expr in (plain, *filter(calls_user, exprs)) if expr != TRUE]
 
     def holds(columns: Columns, dictionary: Dictionary, some: Ints | None) -> NDArray[np.bool_]:
+        batch = Batch(columns, dictionary, some)
+        batch.calls.tally = tally
         with np.errstate(all="ignore"):
-            return outcomes.all_true(conjuncts, Batch(columns, dictionary, some))
+            return outcomes.all_true(conjuncts, batch)
 
     return holds
 
 
-def compile_conjunct(expr: Expr, schema: Schema) -> Conjunct:
+def compile_conjunct(expr: Expr, schema: Schema, tally: Tally | None = None) -> Conjunct:
     """What gives, for all rows of columns or for some, the outcome of one conjunct: where it is true, or failed."""
-    evaluate = _compile(expr, schema)
+    evaluate, tally = _compile(expr, schema), tally or Tally()
 
     def conjunct(columns: Columns, dictionary: Dictionary, some: Ints | None) -> outcomes.Outcome:
         batch = Batch(columns, dictionary, some)
+        batch.calls.tally = tally
         with np.errstate(all="ignore"):
             return outcomes.outcome(evaluate, batch, np.ones(len(batch), np.bool_))
 
