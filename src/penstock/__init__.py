@@ -28,11 +28,7 @@ if TYPE_CHECKING:
     from penstock.session import Session
     from penstock.sql import Script, bind_text
     from penstock.sql.formatting import format_text
-<<<<<<< HEAD
-    from penstock.verdicts import check, check_sql, implies
-=======
-    from penstock.verdicts import check, check_sql, guard
->>>>>>> h-lint
+    from penstock.verdicts import check, check_sql, guard, implies
 
 __version__ = "0.1.0"
 
@@ -79,11 +75,8 @@ __all__ = [
     "check_sql",
     "format_text",
     "function",
-<<<<<<< HEAD
-    "implies",
-=======
     "guard",
->>>>>>> h-lint
+    "implies",
     "plan_text",
 ]
 

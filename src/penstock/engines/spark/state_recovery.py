@@ -65,7 +65,7 @@ def take(
     address: int,
     token: str | None,
     pages: Iterable[tuple[str, bytes]],
-    learnt: Mapping[str, Any],
+    learnt: Mapping[str, Any] | None = None,
     *,
     is_full: bool = False,
 ) -> LiveMachine:
@@ -89,8 +89,8 @@ def take(
         folder = directory.new(address)
     try:
         if is_there and folder is not None:
-            return _attached(work, address, token, folder, learnt)
-        return _rebuilt(work, address, token, pages, folder, learnt)
+            return _attached(work, address, token, folder, learnt or {})
+        return _rebuilt(work, address, token, pages, folder, learnt or {})
     except BaseException:
         if folder is not None:
             discard(folder)

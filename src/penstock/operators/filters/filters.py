@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from penstock.algebra.expressions import Expr, conjunction
+from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import Schema
 from penstock.algebra.user_functions import calls_user
 from penstock.operators.filters.columns import Columns
@@ -88,7 +89,7 @@ class Filters:
         groups = [*filter(None, [found.computed]), *((expr,) for expr in alone)]
         groups += filter(None, [found.dear[len(alone) :]])
         #: The filters that are ordered, as they are written.
-        self.texts = tuple(str(conjunction(group)) for group in groups)
+        self.texts = tuple(expression_text(conjunction(group)) for group in groups)
         self._filters = [_filter(group, schema, tally) for group in groups]
         self.chain: FilterChain | None = None
         self.name = name
