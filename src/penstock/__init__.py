@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.algebra.printing import plan_text
     from penstock.errors import DoubtfulUnit, PenstockError, SqlError, SqlErrors
     from penstock.functions import function
+    from penstock.plan.adaptivity import Adaptive
     from penstock.plan.forgetting import Forgetting
     from penstock.register import UnsafeQuery, UnusedProof, Verdict
     from penstock.session import Session
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 
 #: Where each name comes from. Spark's workers import a part of the package, and should not wait for all of it.
 _HOME = {
+    "Adaptive": "penstock.plan.adaptivity",
     "DoubtfulUnit": "penstock.errors",
     "Forgetting": "penstock.plan.forgetting",
     "PenstockError": "penstock.errors",
@@ -51,6 +53,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Adaptive",
     "DoubtfulUnit",
     "Forgetting",
     "PenstockError",

@@ -20,6 +20,8 @@ from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.effort import limited
 from penstock.errors import Origin, PenstockError
 from penstock.functions import declare, user_function
+from penstock.plan.adaptivity import FULL, Adaptive
+from penstock.plan.decisions import FilterDecision, latest_decisions
 from penstock.plan.explain import fragments_text
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
@@ -215,7 +217,14 @@ class Query:
             planned = None if cells is None else plan(query, cells, self._session.catalog)
         return plan_text(query) if planned is None else f"{plan_text(query)}\n\n{fragments_text(planned)}"
 
-    def run(self, *, cells: int = 1, horizon: int | None = None, forgetting: Forgetting = EAGER) -> Iterator[Any]:
+    def run(
+        self,
+        *,
+        cells: int = 1,
+        horizon: int | None = None,
+        forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
+    ) -> Iterator[Any]:
         """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""
         from penstock.engines.embedded_run import open_run  # noqa: PLC0415
 
@@ -224,7 +233,13 @@ class Query:
         handed = {name: _collected(name, data) for name, data in self._session.data.items()}
         with limited(self._effort):
             running = open_run(
-                [self.bound], self._session.catalog, handed, cells=cells, horizon=horizon, forgetting=forgetting
+                [self.bound],
+                self._session.catalog,
+                handed,
+                cells=cells,
+                horizon=horizon,
+                forgetting=forgetting,
+                adaptive=adaptive,
             )
         for result in running.results():
             assert result is not None
@@ -245,7 +260,7 @@ class Query:
 
         self._admit()
         cells = cells or self._session.spark.sparkContext.defaultParallelism
-        planned, streams, tables = self._frames(cells, EAGER)
+        planned, streams, tables = self._frames(cells, EAGER, FULL)
         return build(self.bound, self._session.catalog, streams, tables, cells, planned=planned)
 
     def start(
@@ -257,6 +272,7 @@ class Query:
         until_done: bool = False,
         horizon: int | None = None,
         forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
     ) -> Any:
         """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query."""
         from penstock.engines.spark.query import start  # noqa: PLC0415
@@ -264,7 +280,7 @@ class Query:
         self._admit()
         spark = self._session.spark
         cells = cells or spark.sparkContext.defaultParallelism
-        planned, streams, tables = self._frames(cells, forgetting)
+        planned, streams, tables = self._frames(cells, forgetting, adaptive)
         self._started = start(
             self.bound,
             self._session.catalog,
@@ -288,20 +304,26 @@ class Query:
         for warning in verdict.warnings:
             warnings.warn(warning, UnusedProof, stacklevel=3)
 
+    def decisions(self) -> list[FilterDecision]:
+        """Returns the decisions on orders of the last run: each with its statistics, and what it earned."""
+        return latest_decisions(self.metrics())
+
     def metrics(self) -> list[dict[str, Any]]:
         """Returns what each operator did in each step of the query started on Spark, or of the last run here."""
         if self._started is not None:
             return [metric.as_json() for metric in self._started.metrics()]
         return self._metrics
 
-    def _frames(self, cells: int, forgetting: Forgetting) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
+    def _frames(
+        self, cells: int, forgetting: Forgetting, adaptive: Adaptive
+    ) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
         """Returns the plan, and the DataFrames of the streams and of the tables that the plan reads."""
         from penstock.engines.planning import plan_of  # noqa: PLC0415
         from penstock.engines.spark.declared import frames_of  # noqa: PLC0415
 
         catalog = self._session.catalog
         with limited(self._effort):
-            planned = plan_of(self.bound, catalog, cells, forgetting)
+            planned = plan_of(self.bound, catalog, cells, forgetting, adaptive)
         return planned, *frames_of(planned, catalog, self._session.spark, self._session.data)
 
     def __repr__(self) -> str:

@@ -221,6 +221,27 @@ def test_other_code_has_another_fingerprint(one: Callable[..., Any], two: Callab
     assert fingerprint(one) != fingerprint(two)
 
 
+def told(text: str) -> str:
+    names: dict[str, Any] = {"__name__": "m"}
+    exec(text, names)
+    return fingerprint(names["f"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import re\nP = re.compile('{}')\ndef f(a): return bool(P.match(a))",
+        "class C:\n    def of(self, a): return a + {}\ndef f(a): return C().of(a)",
+        "from decimal import Decimal\nD = Decimal('{}')\ndef f(a): return a + D",
+        "D = dict(a={})\nD['self'] = D\ndef f(a): return D[a]",
+        "def g(a): return h(a)\ndef h(a): return a + {} if a else g(a)\nf = g",
+    ],
+)
+def test_what_a_function_uses_of_its_module_counts(text: str) -> None:
+    assert told(text.format(1)) == told(text.format(1))
+    assert told(text.format(1)) != told(text.format(2))
+
+
 def test_a_docstring_and_the_name_of_a_file_do_not_count() -> None:
     texts = [
         "def f(a):\n    return g(a)\ndef g(a): return a",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.catalog import Catalog, Definition, ViewDef
 from penstock.errors import SqlErrors
+from penstock.functions.files import catalog_of_files
 from penstock.sql import Script, bind_text
 from penstock.sql.comments import comments
 from penstock.sql.formatting import format_text
@@ -27,7 +28,8 @@ def name(path: Path) -> str:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=name)
 def test_an_example_means_the_same_after_formatting(path: Path) -> None:
-    assert_kept(path.read_text())
+    functions = path.with_suffix(".py")
+    assert_kept(path.read_text(), catalog_of_files([str(functions)] if functions.exists() else []))
 
 
 @pytest.mark.parametrize("path", REFUSALS, ids=name)
@@ -78,10 +80,10 @@ def with_comments(text: str, random: Random) -> str:
     return "".join(parts) + random.choice(("", *COMMENTS)).format("the last")
 
 
-def assert_kept(text: str) -> None:
-    before = bind_text(text).checked()
+def assert_kept(text: str, catalog: Catalog | None = None) -> None:
+    before = bind_text(text, catalog=catalog).checked()
     formatted = format_text(text)
-    after = bind_text(formatted).checked()
+    after = bind_text(formatted, catalog=catalog).checked()
     assert after.queries == before.queries, formatted
     assert definitions(after.catalog) == definitions(before.catalog)
     assert format_text(formatted) == formatted

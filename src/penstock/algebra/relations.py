@@ -394,6 +394,10 @@ class ToStream:
         return self.input.schema
 
 
+#: How far a query may adapt while it runs: not at all, in the orders in which it evaluates, or in all that can change.
+ADAPTIVE_MODES = ("off", "orders", "full")
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A named continuous query. Without a ToStream at its root it gives its relation's change log."""
@@ -403,6 +407,8 @@ class Query:
     allow_unbounded: bool = False
     #: The time zone that it was bound in, in which texts without one are read.
     zone: str = DEFAULT
+    #: What `WITH (adaptive = ...)` says: how far it adapts while it runs, whatever the run's settings are.
+    adaptive: str | None = None
 
     @property
     def relation(self) -> Relation:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+from pathlib import Path
+from typing import Any
 
 from penstock.algebra.printing import Json, plan_json, plan_text
 from penstock.algebra.relations import Query
@@ -18,6 +21,7 @@ from penstock.cli.files import JSON_SCHEMA, NO_QUERY, bound_script, error_json, 
 from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.errors import PenstockError
+from penstock.plan.decisions import decisions_text, latest_decisions
 from penstock.plan.explain import fragments_json, fragments_text
 from penstock.plan.fragments import plan
 from penstock.register import Verdict, check_query
@@ -29,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query", metavar="NAME", help="explain this query only")
     parser.add_argument("--cells", metavar="N", type=at_least_one, help="show its fragments, with so many cells each")
     parser.add_argument("--json", action="store_true", help="print the plans as JSON")
+    parser.add_argument(
+        "--live", metavar="METRICS", help="show what a run decided while it adapted: the file that run --metrics writes"
+    )
     add_time_zone(parser)
     add_functions(parser)
     add_effort(parser)
@@ -50,7 +57,30 @@ def _run(args: argparse.Namespace) -> int:
         elif not script.errors:
             print(NO_QUERY)
         print_errors(script)
+        if args.live is not None:
+            say(_live(args.live, {query.name for query, _ in queries}))
     return 2 if script.errors else 0
+
+
+def _live(path: str, names: set[str]) -> str:
+    """Returns the decisions that a file of metrics reports of some queries."""
+    lines = [line for line in _metrics(path) if line.get("query") in names]
+    return f"\ndecided while it ran:\n{decisions_text(latest_decisions(lines))}"
+
+
+def _metrics(path: str) -> list[dict[str, Any]]:
+    try:
+        lines = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    except OSError as error:
+        said = os.strerror(error.errno) if error.errno else str(error)
+        raise PenstockError(f"{path}: {said}", "give the file that penstock run --metrics writes") from error
+    except ValueError as error:
+        raise PenstockError(
+            f"{path} is not a file of metrics", "give the one that penstock run --metrics writes"
+        ) from error
+    if not all(isinstance(line, dict) for line in lines):
+        raise PenstockError(f"{path} is not a file of metrics", "give the one that penstock run --metrics writes")
+    return lines
 
 
 def _chosen(script: Script, name: str | None) -> list[Query]:

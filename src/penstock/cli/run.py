@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from penstock.algebra.relations import Query
+from penstock.algebra.relations import ADAPTIVE_MODES, Query
 from penstock.cli.arguments import (
     add_effort,
     add_functions,
@@ -23,6 +23,7 @@ from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.errors import PenstockError
+from penstock.plan.adaptivity import Adaptive
 from penstock.plan.forgetting import Forgetting
 from penstock.register import check_query, refuse_unsafe
 from penstock.sql import Script
@@ -54,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--spill", action="store_true", help="put rows that are probably unnecessary on disk, so that nothing is lost"
+    )
+    parser.add_argument(
+        "--adaptive",
+        choices=ADAPTIVE_MODES,
+        default="full",
+        help="what may change as the data does: nothing, the orders of evaluation, or all (default: full)",
     )
     add_time_zone(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
@@ -97,6 +104,10 @@ def _run(args: argparse.Namespace) -> int:
 def forgetting(args: argparse.Namespace) -> Forgetting:
     rows, time = args.purge_every or (None, None)
     return Forgetting(rows, time, args.give_up_after, args.spill)
+
+
+def adaptive(args: argparse.Namespace) -> Adaptive:
+    return Adaptive(mode=args.adaptive)
 
 
 def chosen(script: Script, name: str | None) -> list[Query]:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from penstock.algebra.relations import Query
 from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.progress import ProgressLine
-from penstock.cli.run import forgetting
+from penstock.cli.run import adaptive, forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, is_interrupt, stopping
 from penstock.engines.csv_files import finish_blocks
 from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
@@ -37,6 +37,7 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
             horizon=args.horizon,
             until_done=args.until_done,
             forgetting=forgetting(args),
+            adaptive=adaptive(args),
             warn=progress.warn,
         )
         stack.callback(running.close)

@@ -15,7 +15,7 @@ from penstock.algebra.relations import Query
 from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.outputs import refuse_names
 from penstock.cli.progress import Counts, ProgressLine
-from penstock.cli.run import forgetting
+from penstock.cli.run import adaptive, forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, stopping, terminable
 from penstock.engines.java import find_java
 from penstock.engines.planning import plan_of
@@ -96,7 +96,7 @@ def _start(
     with nullcontext() if args.debug else stderr_to(scratch / "spark.log"):
         spark = spark_session(args.master, time_zone=args.time_zone)
     cells = args.cells or spark.sparkContext.defaultParallelism
-    planned = plan_of(query, script.catalog, cells, forgetting(args))
+    planned = plan_of(query, script.catalog, cells, forgetting(args), adaptive(args))
     streams, tables = frames_of(planned, script.catalog, spark)
     folder = str(scratch / f"{query.name}.parquet") if output == "-" else output
     checkpoint = str(Path(args.checkpoint) / query.name if args.checkpoint else scratch / f"{query.name}.checkpoint")

@@ -19,6 +19,7 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from penstock.adaptive.tuners import tuners_of
 from penstock.algebra.relations import Query, StreamKind, streams, walk_relations
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import GroupEnding
@@ -42,6 +43,7 @@ from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 from penstock.operators.machine import Machine
 from penstock.operators.windows.stubs import SharedStores
+from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.inputs import Input, inputs
@@ -69,8 +71,11 @@ class EmbeddedEngine:
         planned: Plan | None = None,
         stores: SharedStores | None = None,
         forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
     ) -> None:
-        self.plan: Plan = planned or plan_of(query, catalog, cells, forgetting)
+        self.plan: Plan = planned or plan_of(query, catalog, cells, forgetting, adaptive)
+        #: What filters have learnt; None where they do not adapt.
+        self.tuners = tuners_of(self.plan.adaptive)
         self.query = query
         #: The streams of its windows. Others are read for their punctuations, and do not set the horizon.
         self._own = {stream.name for stream in streams(query.relation)}
@@ -100,9 +105,18 @@ class EmbeddedEngine:
         self._arrivals: list[Ints] = []
         self._exchanges = exchanges(self.plan, sharing)
         self.streams = {
-            definition.name: Ingest(definition, self.plan, self._dictionary, self._horizon, sharing)
+            definition.name: Ingest(
+                definition,
+                self.plan,
+                self._dictionary,
+                self._horizon,
+                sharing,
+                None if self.tuners is None else self.tuners.within(definition.name),
+            )
             for definition in read_by([self.plan], catalog)[0]
         }
+        #: Rows that were pushed since the last step, and how many passed the filters of inputs.
+        self.pushed_rows = self.delivered_rows = 0
         self._ended: set[str] = set()
         self._until = 0
         self._steps = 0
@@ -114,10 +128,17 @@ class EmbeddedEngine:
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""
         routed, instants = self.streams[stream].take(batch)
-        if self.plan.kind is StreamKind.RSTREAM and stream in self._own:
+        self.pushed_rows += batch.num_rows
+        if self.shows_arrivals and stream in self._own:
             self._arrivals.append(np.unique(instants))
         for each in routed:
+            self.delivered_rows += len(each.deltas)
             self._deliver(each)
+
+    @property
+    def shows_arrivals(self) -> bool:
+        """Returns whether each instant at which a row arrives is one of the result."""
+        return self.plan.kind is StreamKind.RSTREAM
 
     def end(self, stream: str) -> None:
         """Marks the end of a stream: no row waits for it any longer."""
@@ -205,7 +226,7 @@ class EmbeddedEngine:
     def _source_metrics(self, made: Callable[..., OperatorMetrics], name: str, now: Progress) -> OperatorMetrics:
         before = self._metrics_until_now[name]
         self._metrics_until_now[name] = replace(now)
-        return source_metrics(made, name, now, before)
+        return source_metrics(made, name, now, before, [each for _, each in self.streams[name].filters])
 
     @property
     def schema(self) -> pa.Schema:
@@ -217,6 +238,7 @@ class EmbeddedEngine:
     def _step_in_blocks(self, until: int) -> Iterator[pa.Table]:
         self._until = until
         self._steps += 1
+        self.pushed_rows = self.delivered_rows = 0
         if until > 0:
             for batch in self._tables:
                 self._deliver(batch)
@@ -276,7 +298,18 @@ class EmbeddedEngine:
 
     def _make(self, fragment: Fragment) -> list[Machine]:
         folders = [self.spill_folder(fragment.number, cell) for cell in range(fragment.cells)]
-        return [Machine(self.plan, fragment, Memory(), self._dictionary, self._stores, folder) for folder in folders]
+        return [
+            Machine(
+                self.plan,
+                fragment,
+                Memory(),
+                self._dictionary,
+                self._stores,
+                folder,
+                None if self.tuners is None else self.tuners.within(f"{fragment.number}.{cell}"),
+            )
+            for cell, folder in enumerate(folders)
+        ]
 
     def spill_folder(self, fragment: int, cell: int) -> Path | None:
         """Returns the folder to which a machine spills rows."""

@@ -25,10 +25,12 @@ from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
 from penstock.engines.lateness import NEVER, Progress, earliest
 from penstock.engines.planning import plan_of, read_by
+from penstock.engines.pruning import pruning_together
 from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
 from penstock.errors import PenstockError
 from penstock.kernels.jit import compiling
 from penstock.operators.windows.stubs import SharedStores
+from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
 from penstock.plan.sharing import sharing
@@ -38,6 +40,9 @@ FEW_ROWS = 1 << 15
 
 #: Rows that are pushed at most beyond the instant that other streams have closed: a part of the rows that are kept.
 STATE_SHARE = 8
+
+#: Rows that are pushed at most before a step where filters let few of them through.
+MOST_ROWS = 1 << 19
 
 #: The batches of a stream; None means that no more rows have arrived yet.
 Batches = Iterator[pa.RecordBatch | None]
@@ -118,6 +123,9 @@ class EmbeddedRun:
         while open_streams:
             ready = [stream for stream in open_streams if not stream.idle]
             if not ready:
+                for engine in self.engines:
+                    if engine.pushed_rows:
+                        yield from _step_results(engine, engine.advance_in_blocks())
                 yield None
                 for stream in open_streams:
                     stream.idle = False
@@ -136,7 +144,8 @@ class EmbeddedRun:
             for engine in stream.engines:
                 engine.push(stream.name, batch)
                 self._doubts.examine({stream.name: stream.progress.first})
-                yield from _step_results(engine, engine.advance_in_blocks())
+                if not _may_wait(engine, batch.num_rows):
+                    yield from _step_results(engine, engine.advance_in_blocks())
         for engine in self.engines:
             yield from _step_results(engine, engine.finish_in_blocks())
 
@@ -147,6 +156,15 @@ class EmbeddedRun:
         """
         others = [other.closed() for other in open_streams if other is not stream]
         return min(others, default=NEVER if any(engine.forgets for engine in stream.engines) else None)
+
+
+def _may_wait(engine: EmbeddedEngine, rows: int) -> bool:
+    """Returns whether a step can wait for more rows: many were read, as from a file, and few of them passed filters.
+
+    Where operators purge, or each instant of an input is one of a result, steps remain small.
+    """
+    is_bulk = rows >= FEW_ROWS and engine.pushed_rows < MOST_ROWS
+    return is_bulk and engine.delivered_rows < FEW_ROWS and not engine.forgets and not engine.shows_arrivals
 
 
 def _step_results(engine: EmbeddedEngine, blocks: Iterable[pa.Table]) -> Iterator[Result]:
@@ -165,6 +183,7 @@ def open_run(
     horizon: int | None = None,
     until_done: bool = True,
     forgetting: Forgetting = EAGER,
+    adaptive: Adaptive = FULL,
     warn: Warn = warn_in_python,
 ) -> EmbeddedRun:
     """Opens a run over rows that a program provides, by name, and over the files that the catalog names.
@@ -172,7 +191,7 @@ def open_run(
     Without `until_done` it waits for more files indefinitely. `warn` is called with warnings.
     """
     handed = handed or {}
-    plans = [plan_of(query, catalog, cells, forgetting) for query in queries]
+    plans = [plan_of(query, catalog, cells, forgetting, adaptive) for query in queries]
     streams, tables = read_by(plans, catalog)
     read: list[StreamDef | TableDef] = [*streams, *tables]
     zone = zone_of_all(queries)
@@ -182,12 +201,13 @@ def open_run(
     batches: dict[str, Batches] = {}
     for stream in streams:
         columns = columns_read(stream.name, engines)
+        pruning = pruning_together(e.streams[stream.name].pruning for e in engines if stream.name in e.streams)
         if stream.name in handed:
             batches[stream.name] = handed[stream.name].batches(stream, columns, zone)
         elif until_done:
-            batches[stream.name] = files[stream.name].batches(columns)
+            batches[stream.name] = files[stream.name].batches(columns, pruning)
         else:
-            batches[stream.name] = files[stream.name].following(columns)
+            batches[stream.name] = files[stream.name].following(columns, pruning)
     return EmbeddedRun(engines, batches, warn)
 
 

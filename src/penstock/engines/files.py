@@ -16,6 +16,7 @@ from penstock.algebra.zones import DEFAULT
 from penstock.catalog import Attribute, StreamDef, TableDef
 from penstock.engines import csv_files, json_files, parquet_files
 from penstock.engines.paths import check_not_empty, files_of
+from penstock.engines.pruning import Pruning
 from penstock.errors import PenstockError
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.synopsis.codes import arrow_type
@@ -24,18 +25,36 @@ from penstock.synopsis.codes import arrow_type
 BATCH_ROWS = 1 << 16
 
 Read = Callable[[Path, list[Attribute], list[Attribute], Mapping[str, str]], Iterator[pa.RecordBatch]]
+ReadPruned = Callable[[Path, list[Attribute], list[Attribute], Pruning], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
+    """How files are read: their columns as declared, and those of them that are wanted."""
+
     read: Read
     options: tuple[str, ...]
+    #: What reads files that have statistics.
+    read_pruned: ReadPruned | None = None
+
+    def batches(
+        self,
+        file: Path,
+        declared: list[Attribute],
+        wanted: list[Attribute],
+        options: Mapping[str, str],
+        pruning: Pruning | None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of a file; of those that `pruning` rules out, if it has statistics, few columns."""
+        if pruning is None or self.read_pruned is None:
+            return self.read(file, declared, wanted, options)
+        return self.read_pruned(file, declared, wanted, pruning)
 
 
 FORMATS: dict[str, Format] = {
     "csv": Format(csv_files.read_csv, csv_files.OPTIONS),
     "json": Format(json_files.read_json, json_files.OPTIONS),
-    "parquet": Format(parquet_files.read_parquet, parquet_files.OPTIONS),
+    "parquet": Format(parquet_files.read_parquet, parquet_files.OPTIONS, parquet_files.read_pruned),
 }
 
 #: These options limit how fast Spark reads, and have no effect here.
@@ -64,22 +83,22 @@ class FileSource:
         self._read: set[Path] = set()
         self._new()
 
-    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: list[str], pruning: Pruning | None = None) -> Iterator[pa.RecordBatch]:
         """Yields all rows that there are, with these columns."""
         check_not_empty(self._path)
-        yield from self._batches(columns)
+        yield from self._batches(columns, pruning)
 
-    def following(self, columns: list[str]) -> Iterator[pa.RecordBatch | None]:
+    def following(self, columns: list[str], pruning: Pruning | None = None) -> Iterator[pa.RecordBatch | None]:
         """Yields all rows that there are and that will be; None when there is nothing for now."""
         while True:
-            yield from self._batches(columns)
+            yield from self._batches(columns, pruning)
             yield None
 
-    def _batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def _batches(self, columns: list[str], pruning: Pruning | None) -> Iterator[pa.RecordBatch]:
         wanted = [attribute for attribute in self._declared if attribute.name in columns]
         for file in self._new():
             self._read.add(file)
-            for batch in self._format.read(file, self._declared, wanted, self._options):
+            for batch in self._format.batches(file, self._declared, wanted, self._options, pruning):
                 yield from bounded(batch)
 
     def table(self) -> pa.Table:

@@ -1,39 +1,50 @@
 """Ingest: a source's batches become routed batches, without late rows, filtered, projected, and with their cells.
 
-Which rows are late is decided in `lateness`, and does not depend on how the rows were cut into batches.
+    Arrow batch ──▶ on time? ──▶ cheap filters ──▶ dear filters ──▶ codes ──▶ rows ──▶ cells
+                    the time      columns where     columns of       of the columns that are kept,
+                    column        they lie          rows left        and of rows that pass
+
+Which rows are late is decided in `lateness`: of all rows, before any filter, so that it depends neither on filters nor
+on how the rows were cut into batches.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-from numpy.typing import NDArray
 
-from penstock.algebra.expressions import Column, columns
+from penstock.algebra.expressions import Column, Expr, columns
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema, Stream
 from penstock.catalog import StreamDef
 from penstock.engines.exchange import RoutedBatch
 from penstock.engines.lateness import LAST_INSTANT, Progress, on_time
+from penstock.engines.pruning import Pruning, is_pruned, pruning_together
 from penstock.engines.routing import Router
 from penstock.errors import PenstockError
+from penstock.operators.filters.arrow_columns import ArrowColumns
+from penstock.operators.filters.bounds import Bounds, may_pass
+from penstock.operators.filters.clauses import split, tested_columns
+from penstock.operators.filters.columns import Columns
+from penstock.operators.filters.filters import Filters, Tuning
 from penstock.operators.functions.failures import Tally
-from penstock.operators.scalars import compile_predicate, compile_scalar
+from penstock.operators.scalars import compile_scalar
 from penstock.plan.fragments import Fragment, Plan, Route
 from penstock.plan.inputs import MOST_VIEWS, Input, counted_by, inputs
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
 from penstock.synopsis.codes import Nulls, encode_column
-from penstock.synopsis.deltas import Deltas, assemble
+from penstock.synopsis.deltas import Bools, Deltas, assemble
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 from penstock.types import TimeUnit
 
 
 class Ingest:
-    """Reads one declared stream for all inputs of a plan that take its rows."""
+    """Reads one declared stream for all inputs of a plan that take its rows. `tuning` orders its filters."""
 
     def __init__(
         self,
@@ -42,6 +53,7 @@ class Ingest:
         dictionary: Dictionary,
         horizon: int | None = None,
         sharing: Sharing = NOTHING_SHARED,
+        tuning: Tuning | None = None,
     ) -> None:
         if horizon is not None and horizon > LAST_INSTANT:
             message = f"the horizon {horizon} is beyond the last instant, {LAST_INSTANT}"
@@ -61,17 +73,25 @@ class Ingest:
         read = {name for reader in self._readers for name in reader.names} | {definition.timestamp}
         needed = definition.not_null
         self._attributes = [a for name, a in attributes.items() if name in read or name.lower() in needed]
+        self._time = self.names.index(definition.timestamp)
         #: The columns without which a row is bad, by their places.
         self._needed = [place for place, a in enumerate(self._attributes) if a.name.lower() in needed]
+        for reader in self._readers:
+            reader.compile(self.names, tuning)
 
     @property
     def names(self) -> list[str]:
         """Returns the columns that the plan reads."""
         return [attribute.name for attribute in self._attributes]
 
+    @property
+    def filters(self) -> list[tuple[str, Filters]]:
+        """Returns the filters of all that read it, each with the occurrence that it is of."""
+        return [each for reader in self._readers for each in reader.filters]
+
     def times(self, batch: pa.RecordBatch) -> Ints:
         """Returns the instants of a batch's rows; where there is none, some other number."""
-        (attribute,) = (a for a in self._attributes if a.name == self.definition.timestamp)
+        attribute = self._attributes[self._time]
         column = _column(batch, attribute.name, self.definition)
         return instants_of(encode_column(column, attribute.type, self._dictionary)[0], self.definition.unit)
 
@@ -80,23 +100,39 @@ class Ingest:
 
         Whether a row is late is judged by `progress`, the stream's own unless another is given.
         """
-        encoded = []
-        for attribute in self._attributes:
-            column = _column(batch, attribute.name, self.definition)
-            encoded.append(encode_column(column, attribute.type, self._dictionary))
-        counted, _ = encoded[self.names.index(self.definition.timestamp)]
-        lacking = [null for place in self._needed if (null := encoded[place][1]) is not None]
-        nulls = np.logical_or.reduce(lacking) if lacking else None
-        ts = instants_of(counted, self.definition.unit)
-        kept = on_time(ts, nulls, progress or self.progress, self.definition.delay, self._horizon)
+        if is_pruned(batch):
+            columns = self._columns(batch, self._needed)
+            ts = instants_of(columns.lasting(self._needed.index(self._time))[0], self.definition.unit)
+            return [], ts[self._on_time(ts, columns, range(len(self._needed)), progress)]
+        columns = self._columns(batch, range(len(self._attributes)))
+        ts = instants_of(columns.lasting(self._time)[0], self.definition.unit)
+        kept = self._on_time(ts, columns, self._needed, progress)
         if not kept.all():
-            ts = ts[kept]
-            encoded = [(codes[kept], None if null is None else null[kept]) for codes, null in encoded]
-        arrived = _Arrived(ts, self.names, encoded)
+            ts, columns = ts[kept], columns.filter(kept)
+        arrived = _Arrived(ts, columns)
         routed = [reader.routed(arrived, self._dictionary) for reader in self._readers]
         (progress or self.progress).function_errors += self._tally.count
         self._tally.count = 0
         return routed, ts
+
+    @property
+    def pruning(self) -> Pruning | None:
+        """Returns which rows need not be read whole; None if all have to be."""
+        parts = pruning_together(reader.pruning for reader in self._readers)
+        if parts is None:
+            return None
+        return replace(parts, always=frozenset(self._attributes[place].name for place in self._needed))
+
+    def _columns(self, batch: pa.RecordBatch, places: Sequence[int]) -> ArrowColumns:
+        some = [self._attributes[place] for place in places]
+        arrays = [_column(batch, attribute.name, self.definition) for attribute in some]
+        return ArrowColumns(arrays, [attribute.type for attribute in some], self._dictionary)
+
+    def _on_time(self, ts: Ints, columns: ArrowColumns, needed: Sequence[int], progress: Progress | None) -> Bools:
+        """Returns which rows are neither late nor bad; `needed` are the places of columns that are NOT NULL."""
+        lacking = [null for place in needed if (null := columns.nulls(place)) is not None]
+        nulls = np.logical_or.reduce(lacking) if lacking else None
+        return on_time(ts, nulls, progress or self.progress, self.definition.delay, self._horizon)
 
 
 def instants_of(counted: Ints, unit: TimeUnit) -> Ints:
@@ -125,29 +161,22 @@ def _column(batch: pa.RecordBatch, name: str, definition: StreamDef) -> pa.Array
 
 @dataclass(frozen=True)
 class _Arrived:
-    """Rows that are on time, as columns, and assembled into rows where an expression has to be computed."""
+    """Rows that are on time, as they were read."""
 
     ts: Ints
-    names: list[str]
+    columns: ArrowColumns
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Rows that pass, by the columns that are kept, and assembled into rows where an expression has to be computed."""
+
+    ts: Ints
     columns: list[tuple[Ints, Nulls]]
 
     @cached_property
     def rows(self) -> Ints:
         return assemble(self.columns, len(self.ts))
-
-    @cached_property
-    def ones(self) -> Ints:
-        """Returns the weight of each row."""
-        return np.ones(len(self.ts), np.int64)
-
-    @cached_property
-    def zeros(self) -> Ints:
-        """Returns the cell of each row, where a fragment has only one."""
-        return np.zeros(len(self.ts), np.int64)
-
-    def take(self, some: Ints) -> _Arrived:
-        columns = [(codes[some], None if nulls is None else nulls[some]) for codes, nulls in self.columns]
-        return _Arrived(self.ts[some], self.names, columns)
 
 
 class _Reader:
@@ -158,45 +187,65 @@ class _Reader:
         self._tally = tally
         self._fragment, self._number, self._input, self._scan = fragment, number, input_, input_.leaf
         exprs = [output.expr for output in self._scan.outputs]
+        filters: list[Expr] = []
         for view in input_.views:
             assert isinstance(view.route.leaf, Scan)
-            exprs += view.route.leaf.where
+            filters += view.route.leaf.where
             exprs += [expr for dimension in view.route.dimensions if dimension for expr in dimension]
-        self.names = {column.name for expr in exprs for column in columns(expr)}
-        self._compiled_for: list[str] | None = None
+        #: The columns whose values are kept or tell the cells of a row; filters may read others.
+        self._kept = {column.name for expr in exprs for column in columns(expr)}
+        self.names = self._kept | {column.name for expr in filters for column in columns(expr)}
 
     def routed(self, arrived: _Arrived, dictionary: Dictionary) -> RoutedBatch:
-        self._compile(arrived.names)
         if not self._input.has_bits:
             return self._routed_to_one(self._views[0], arrived, dictionary)
         bits = np.zeros(len(arrived.ts), np.int64)
         for number, view in enumerate(self._views):
-            bits |= view.passing(arrived, dictionary).astype(np.int64) << number
+            bits |= _word(view.passing(arrived.columns, dictionary)) << number
             if view.counts:
-                bits |= view.counting(arrived, dictionary).astype(np.int64) << MOST_VIEWS + number
+                bits |= _word(view.counting(arrived.columns, dictionary)) << MOST_VIEWS + number
         read = np.flatnonzero(bits)
-        taken, bits = (arrived, bits) if len(read) == len(bits) else (arrived.take(read), bits[read])
+        taken = self._taken(arrived, read)
+        bits = bits[read]
         out = self._columns(taken, dictionary, bits)
         if all(view.router.is_trivial for view in self._views):
-            return self._batch(taken.ts, out, bits, taken.zeros)
+            return self._batch(taken.ts, out, bits, np.zeros(len(bits), np.int64))
         picked, cells, bits = self._cells(taken, bits, dictionary)
         some = [(codes[picked], None if nulls is None else nulls[picked]) for codes, nulls in out]
         return self._batch(taken.ts[picked], some, bits, cells)
 
     def _routed_to_one(self, view: _View, arrived: _Arrived, dictionary: Dictionary) -> RoutedBatch:
-        taken = arrived
-        if view.where is not None:
-            taken = arrived.take(np.flatnonzero(view.where(arrived.rows, dictionary)))
+        passing = view.passing(arrived.columns, dictionary)
+        taken = self._taken(arrived, None if passing is None else np.flatnonzero(passing))
         out = assemble(self._columns(taken, dictionary), len(taken.ts))
-        ones = arrived.ones[: len(out)]
         if view.router.is_trivial:
-            deltas = Deltas(taken.ts, ones, out)
-            return RoutedBatch(self._fragment.number, self._number, arrived.zeros[: len(out)], deltas)
+            deltas = Deltas(taken.ts, np.ones(len(out), np.int64), out)
+            return RoutedBatch(self._fragment.number, self._number, np.zeros(len(out), np.int64), deltas)
         picked, cells = view.router.cells(taken.rows, dictionary)
         deltas = Deltas(taken.ts[picked], np.ones(len(picked), np.int64), out[picked])
         return RoutedBatch(self._fragment.number, self._number, cells, deltas)
 
-    def _columns(self, taken: _Arrived, dictionary: Dictionary, bits: Ints | None = None) -> list[tuple[Ints, Nulls]]:
+    @property
+    def pruning(self) -> Pruning | None:
+        """Returns which rows it need not read; None if each is read or counted."""
+        if any(view.counts or not view.clauses for view in self._views):
+            return None
+        tested = {place for view in self._views for place in tested_columns(view.clauses)}
+
+        def may_read(bounds: Mapping[str, Bounds]) -> bool:
+            by_place = {place: bounds[self._all[place]] for place in tested if self._all[place] in bounds}
+            return any(may_pass(view.clauses, by_place) for view in self._views)
+
+        return Pruning(frozenset(), frozenset(self._all[place] for place in tested), may_read)
+
+    def _taken(self, arrived: _Arrived, some: Ints | None) -> _Kept:
+        """Encodes the columns that are kept, of some rows or, if it is None, of all."""
+        if some is not None and len(some) == len(arrived.ts):
+            some = None
+        encoded = [arrived.columns.lasting(place, some) for place in self._kept_places]
+        return _Kept(arrived.ts if some is None else arrived.ts[some], encoded)
+
+    def _columns(self, taken: _Kept, dictionary: Dictionary, bits: Ints | None = None) -> list[tuple[Ints, Nulls]]:
         """Returns the columns of the rows. No user function is called for views that do not read a row."""
         return [
             taken.columns[place]
@@ -213,7 +262,7 @@ class _Reader:
         deltas = Deltas(ts, np.ones(len(ts), np.int64), assemble([*some, (bits, None)], len(ts)))
         return RoutedBatch(self._fragment.number, self._number, cells, deltas)
 
-    def _cells(self, taken: _Arrived, bits: Ints, dictionary: Dictionary) -> tuple[Ints, Ints, Ints]:
+    def _cells(self, taken: _Kept, bits: Ints, dictionary: Dictionary) -> tuple[Ints, Ints, Ints]:
         """Returns triples of a row's number, a cell, and the bits of the views that read or count the row there."""
         found = np.zeros((len(bits), self._fragment.cells), np.int64)
         for number, view in enumerate(self._views):
@@ -227,15 +276,21 @@ class _Reader:
         rows, cells = np.nonzero(found)
         return rows, cells, found[rows, cells]
 
-    def _compile(self, names: list[str]) -> None:
-        if self._compiled_for == names:
-            return
-        self._compiled_for = names
-        schema = _raw_schema(self._scan.stream, names)
+    @property
+    def filters(self) -> list[tuple[str, Filters]]:
+        """Returns the filters of its views, each with the occurrence that it reads."""
+        return [(view.occurrence, view.filters) for view in self._views if view.filters is not None]
+
+    def compile(self, names: list[str], tuning: Tuning | None) -> None:
+        """Compiles its expressions for rows of these columns. `tuning` orders filters as rows come."""
+        self._all = names
+        raw = _raw_schema(self._scan.stream, names)
+        self._kept_places = [place for place, name in enumerate(names) if name in self._kept]
+        kept = tuple(raw[place] for place in self._kept_places)
         self._places = [
-            schema.index(output.expr)
+            kept.index(output.expr)
             if isinstance(output.expr, Column)
-            else compile_scalar(output.expr, schema, self._tally)
+            else compile_scalar(output.expr, kept, self._tally)
             for output in self._scan.outputs
         ]
         #: By column, the bits of the views that read it.
@@ -243,7 +298,10 @@ class _Reader:
             sum(1 << number for number, view in enumerate(self._input.views) if output.column in view.columns)
             for output in self._scan.outputs
         ]
-        self._views = [_View(self._fragment, view.route, names, view.counts, self._tally) for view in self._input.views]
+        self._views = [
+            _View(self._fragment, view.route, names, kept, view.counts, tuning, self._tally)
+            for view in self._input.views
+        ]
         needs = ((1 << n) | (not view.counts_all) << MOST_VIEWS + n for n, view in enumerate(self._views))
         #: The bits of rows whose values somebody reads, if only those of their partition.
         self._valued = sum(needs)
@@ -252,28 +310,45 @@ class _Reader:
 class _View:
     """Decides which rows a view reads, and in which cells."""
 
-    def __init__(self, fragment: Fragment, route: Route, names: list[str], counts: bool, tally: Tally) -> None:
+    def __init__(
+        self,
+        fragment: Fragment,
+        route: Route,
+        names: list[str],
+        kept: Schema,
+        counts: bool,
+        tuning: Tuning | None,
+        tally: Tally,
+    ) -> None:
         assert isinstance(route.leaf, Scan)
         schema = _raw_schema(route.leaf.stream, names)
-        self.where = compile_predicate(route.leaf.where, schema, tally) if route.leaf.where else None
+        where, self.occurrence = route.leaf.where, route.leaf.stream.occurrence
+        name = f"{fragment.number}.{self.occurrence}"
+        #: What rows have to pass; None if all are read.
+        self.filters = Filters(where, schema, tuning, name, tally) if where else None
+        #: What rows pass at least that pass the filter.
+        self.clauses = split(where, schema)[0]
         self.counts = counts
         by = frozenset(counted_by(route.leaf))
         #: Whether it counts all rows of the stream, in every cell.
         self.counts_all = self.counts and not by
         # A predicate on the partition's columns takes all rows of a partition or none, which then need not count.
-        whole = tuple(p for p in route.leaf.where if columns(p) and columns(p) <= by)
-        self._partitions = compile_predicate(whole, schema) if whole else None
-        self.router = Router(fragment, route, schema)
+        whole = [predicate for predicate in where if columns(predicate) and columns(predicate) <= by]
+        self._partitions = Filters(whole, schema) if whole else None
+        own = _raw_schema(route.leaf.stream, [column.name for column in kept])
+        self.router = Router(fragment, route, own)
 
-    def passing(self, arrived: _Arrived, dictionary: Dictionary) -> NDArray[np.bool_]:
-        if self.where is None:
-            return np.ones(len(arrived.ts), np.bool_)
-        return self.where(arrived.rows, dictionary)
+    def passing(self, columns: Columns, dictionary: Dictionary) -> Bools | None:
+        """Returns which rows it reads; None means all."""
+        return None if self.filters is None else self.filters.passing(columns, dictionary)
 
-    def counting(self, arrived: _Arrived, dictionary: Dictionary) -> NDArray[np.bool_]:
-        if self._partitions is None:
-            return np.ones(len(arrived.ts), np.bool_)
-        return self._partitions(arrived.rows, dictionary)
+    def counting(self, columns: Columns, dictionary: Dictionary) -> Bools | None:
+        """Returns which rows it counts; None means all."""
+        return None if self._partitions is None else self._partitions.passing(columns, dictionary)
+
+
+def _word(passing: Bools | None) -> Ints | int:
+    return 1 if passing is None else passing.astype(np.int64)
 
 
 def _raw_schema(stream: Stream, names: list[str]) -> Schema:

@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from penstock.adaptive.decisions import reported
+from penstock.adaptive.filters.filter_tuner import FilterTuner
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Table
 from penstock.engines.lateness import Progress
+from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
+from penstock.plan.decisions import FilterDecision
 from penstock.plan.probe_paths import ByDepth
 
 #: The operator name under which the values of a dictionary are counted.
@@ -52,6 +56,11 @@ class OperatorMetrics:
     #: Of a join by input and depth of its probe path: combinations that probed there in this step, and their matches.
     probes: ByDepth = ()
     matches: ByDepth = ()
+    #: The filters that it orders, in the current order, and on how many rows each was evaluated since the start.
+    filter_order: tuple[str, ...] = ()
+    evaluations: tuple[int, ...] = ()
+    #: The decisions on orders that are new, and those in use.
+    decisions: tuple[FilterDecision, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -115,13 +124,32 @@ def stream_progress(progress: Progress) -> StreamProgress:
     return StreamProgress(progress.rows, progress.late_rows, progress.bad_rows, newest, progress.first)
 
 
-def source_metrics(made: Callable[..., OperatorMetrics], name: str, now: Progress, before: Progress) -> OperatorMetrics:
+def source_metrics(
+    made: Callable[..., OperatorMetrics],
+    name: str,
+    now: Progress,
+    before: Progress,
+    filters: Iterable[MeasuredFilters] = (),
+) -> OperatorMetrics:
     """Returns what a stream read between two moments; `made` fills in the step and the query."""
     rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
     kept, failed = rows - late - bad, now.function_errors - before.function_errors
-    return made(
-        "source", stream=name, rows_in=rows, rows_out=kept, late_rows=late, bad_rows=bad, function_errors=failed
-    )
+    counts = {"rows_in": rows, "rows_out": kept, "late_rows": late, "bad_rows": bad, "function_errors": failed}
+    return made("source", stream=name, **counts, **filter_metrics(filters, name))
+
+
+def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, Any]:
+    """Returns the metrics of the filters of one place: their order, evaluations, and decisions."""
+    ordered = [(text, count) for each in filters for text, count in each.evaluations().items()]
+    decisions: list[FilterDecision] = []
+    for each in filters:
+        if isinstance(each.tuner, FilterTuner):
+            decisions += reported(f"{place} {each.name}", each.tuner)
+    return {
+        "filter_order": tuple(text for text, _ in ordered),
+        "evaluations": tuple(count for _, count in ordered),
+        "decisions": tuple(decisions),
+    }
 
 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
@@ -146,6 +174,7 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             in_flight_bytes=machine.in_flight_bytes(gauge),
             probes=probed.probes,
             matches=probed.matches,
+            **filter_metrics(gauge.filters, f"fragment {machine.fragment.number} cell {cell}"),
         )
 
 

@@ -7,18 +7,27 @@ punctuations: two plans of one query need not read the same streams.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Query, Table
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, StreamDef, TableDef
+from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
 
 
-def plan_of(query: Query, catalog: Catalog, cells: int = 1, forgetting: Forgetting = EAGER) -> Plan:
-    """Returns the plan by which a query runs, with up to so many cells per fragment."""
-    return plan(normalise(query), cells, catalog, forgetting)
+def plan_of(
+    query: Query, catalog: Catalog, cells: int = 1, forgetting: Forgetting = EAGER, adaptive: Adaptive = FULL
+) -> Plan:
+    """Returns the plan by which a query runs, with up to so many cells per fragment.
+
+    What the query itself says of its adaptivity goes before `adaptive`.
+    """
+    mode = query.adaptive
+    own = adaptive if mode is None else replace(adaptive, mode=mode)
+    return replace(plan(normalise(query), cells, catalog, forgetting), adaptive=own)
 
 
 def read_by(plans: Iterable[Plan], catalog: Catalog) -> tuple[list[StreamDef], list[TableDef]]:

@@ -75,7 +75,7 @@ def function(
             null=null,
             on_error=on_error,
         )
-        declaration.of(python)
+        _check_parameters(declaration, python)
         try:
             setattr(python, _DECLARED, declaration)
         except AttributeError:

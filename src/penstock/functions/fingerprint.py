@@ -1,17 +1,25 @@
 """The fingerprint of a Python function: by it a checkpoint tells whether the code has changed.
 
-It is a hash of the compiled code, of defaults, of values from around the function, and of the functions of the user's
-own module that it calls. It does not depend on names of files, lines, comments or the order of definitions. It says
-nothing of other modules, nor of data that the function reads, and differs between versions of Python.
+It is a hash of the compiled code, of defaults, of values from around the function, and of the functions, classes and
+constants of the user's own module that it uses. It does not depend on names of files, lines, comments or the order of
+definitions. It says nothing of other modules, nor of data that the function reads, and differs between versions of
+Python.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import re
 import types
 from collections.abc import Iterator
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import Any
+
+#: Values that are told apart by how they are shown.
+_PLAIN = (bool, int, float, complex, str, bytes, Decimal, date, time, timedelta, re.Pattern, types.NoneType)
+_CONTAINERS = (tuple, list, dict, set, frozenset)
 
 
 def fingerprint(function: Any) -> str:
@@ -44,13 +52,18 @@ def _described(value: Any, seen: set[int]) -> Iterator[str]:
             yield "partial"
             yield from _described(value.func, seen)
             yield from _described((value.args, value.keywords), seen)
-        case bool() | int() | float() | complex() | str() | bytes() | None:
+        case re.Pattern():
+            yield repr((value.pattern, value.flags))
+        case _ if isinstance(value, _PLAIN):
             yield repr(value)
         case tuple() | list():
+            # A tuple may be ours, and its number that of another soon; a circle goes through something else, too.
+            seen.update([id(value)] if isinstance(value, list) else [])
             yield type(value).__name__
             for item in value:
                 yield from _described(item, seen)
         case dict():
+            seen.add(id(value))
             yield "dict"
             for key, item in value.items():
                 yield from _described(key, seen)
@@ -94,10 +107,10 @@ def _names(code: types.CodeType) -> set[str]:
 
 
 def _is_own(value: Any, module: str) -> bool:
-    """Whether it is a function of the user's module, or a plain constant there."""
-    if isinstance(value, types.FunctionType):
+    """Whether it is a function or class of the user's module, or a constant there."""
+    if isinstance(value, types.FunctionType | type):
         return value.__module__ == module
-    return isinstance(value, (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset))
+    return value is not None and isinstance(value, _PLAIN + _CONTAINERS)
 
 
 def _object(value: Any, seen: set[int]) -> Iterator[str]:
@@ -105,8 +118,9 @@ def _object(value: Any, seen: set[int]) -> Iterator[str]:
     kind = value if isinstance(value, type) else type(value)
     yield f"{kind.__module__}.{getattr(value, '__qualname__', kind.__qualname__)}"
     seen.add(id(value))
-    call = kind.__dict__.get("__call__")
-    if isinstance(call, types.FunctionType):
-        yield from _described(call, seen)
+    for name, method in vars(kind).items():
+        if isinstance(method, types.FunctionType):
+            yield name
+            yield from _described(method, seen)
     if not isinstance(value, type):
         yield from _described(getattr(value, "__dict__", None), seen)

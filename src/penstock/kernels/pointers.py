@@ -52,6 +52,33 @@ def _poke_int32(at: int, value: int) -> None:
     ctypes.c_int32.from_address(int(at)).value = int(value)
 
 
+def _word_of(at: int, number: int) -> int:
+    return ctypes.c_int64.from_address(int(at + 8 * number)).value
+
+
+def _half_of(at: int, number: int) -> int:
+    return ctypes.c_int32.from_address(int(at + 4 * number)).value
+
+
+def _byte_of(at: int, number: int) -> int:
+    return ctypes.c_uint8.from_address(int(at + number)).value
+
+
+def _load_of(bits: int) -> Any:
+    """Loads an element by its number: if the address does not change in a loop, LLVM loads many at a time."""
+
+    def load(typing_context: Any, at: Any, number: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            first = builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer())
+            value = builder.load(builder.gep(first, [arguments[1]]))
+            widen = builder.zext if bits == 8 else builder.sext
+            return value if bits == 64 else widen(value, ir.IntType(64))
+
+        return types.int64(types.int64, types.int64), generate
+
+    return intrinsic(load)
+
+
 def _load(bits: int) -> Any:
     def load(typing_context: Any, at: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -102,3 +129,8 @@ poke: Callable[[int, int], None] = _poke if PLAIN else _store(64)
 #: The same of an int32.
 peek_int32: Callable[[int], int] = _peek_int32 if PLAIN else _load(32)
 poke_int32: Callable[[int, int], None] = _poke_int32 if PLAIN else _store(32)
+
+#: An element of an array by its address and number: of words, of halves of words, and of bytes from 0 on.
+word_of: Callable[[int, int], int] = _word_of if PLAIN else _load_of(64)
+half_of: Callable[[int, int], int] = _half_of if PLAIN else _load_of(32)
+byte_of: Callable[[int, int], int] = _byte_of if PLAIN else _load_of(8)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.algebra.relations import Relation
+from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.functions.failures import Tally
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.explain import operator_name
@@ -45,6 +46,8 @@ class Gauge:
     monitors: list[Callable[[], list[ConstraintReport]]] = field(default_factory=list)
     #: What counts the rows of the step on which a user function failed and gave NULL.
     function_errors: Tally = field(default_factory=Tally)
+    #: The predicates that it evaluates.
+    filters: list[MeasuredFilters] = field(default_factory=list)
     #: What counts the rows that it has put on disk.
     on_disk: list[Callable[[], OnDisk]] = field(default_factory=list)
     #: Of a join what counts its probes since it was built, and what that was when the step began.

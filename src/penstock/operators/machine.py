@@ -18,6 +18,8 @@ from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.operators.blocks import Blocks, gathered, whole_instants
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
+from penstock.operators.filters.filters import Tuning
+from penstock.operators.filters.pipelined import PipelinedFiltersOperator
 from penstock.operators.gauges import Gauge
 from penstock.operators.inputs import InputManager
 from penstock.operators.joins.mjoin import JoinCore
@@ -35,7 +37,10 @@ from penstock.synopsis.memory import Ints, Memory
 
 
 class Machine:
-    """`stores`: what it has in common with the machines of other queries. `spill`: a folder of its own for rows."""
+    """`stores`: what it has in common with the machines of other queries. `spill`: a folder of its own for rows.
+
+    `tuning`: what orders its filters as rows come.
+    """
 
     def __init__(
         self,
@@ -45,6 +50,7 @@ class Machine:
         dictionary: Dictionary,
         stores: SharedStores | None = None,
         spill: Path | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
         self.fragment = fragment
         self._memory = memory
@@ -55,7 +61,7 @@ class Machine:
         self._is_net = plan.comes_once
         insert_only = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
         root = root_join(fragment.root) if insert_only else None
-        self._builder = Builder(fragment, memory, dictionary, root, stores, plan.forgetting, spill)
+        self._builder = Builder(fragment, memory, dictionary, root, stores, plan.forgetting, spill, tuning)
         self._root = self._builder.deltas(fragment.root)
         self._spills = [purge.spill for purge in self._builder.purges if purge.spill is not None]
         self._purge_every = plan.forgetting.rows
@@ -115,6 +121,11 @@ class Machine:
     def joins(self) -> Sequence[JoinCore]:
         """Its joins, whose probe paths may be replaced between two steps."""
         return self._builder.joins
+
+    @property
+    def pipelined_filters(self) -> Sequence[PipelinedFiltersOperator]:
+        """Its filters by semi-joins, whose order may be replaced between two steps."""
+        return self._builder.pipelined_filters
 
     def sync(self) -> None:
         """Makes sure of what it has put on disk in the last step, before its state counts."""

@@ -10,6 +10,7 @@ from typing import cast
 
 from penstock.algebra.buckets import Buckets
 from penstock.algebra.physical import Keep, Received, Scan
+from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
 from penstock.algebra.relations import (
     Aggregation,
@@ -36,6 +37,8 @@ def operator_name(relation: Relation, number: int) -> str:
             name = relation.kind.value
         case GroupEnding():
             name = "ending"
+        case PipelinedFilters():
+            name = "filters"
         case _:
             name = type(relation).__name__.lower()
     return f"{name}{number}"
@@ -53,7 +56,7 @@ def fragments_json(plan: Plan) -> list[Json]:
             "shares": list(fragment.shares),
             "inputs": [_route_json(fragment, route) for route in fragment.routes],
             "operators": [
-                {"operator": operator_name(node, number), "text": _operator_text(node), **_paths_json(node)}
+                {"operator": operator_name(node, number), "text": _operator_text(node), **_choices_json(node)}
                 for number, node in enumerate(walk_relations(fragment.root))
             ],
             "sends_to": _receivers(plan, fragment),
@@ -71,10 +74,42 @@ def _step_text(root: Relation) -> str:
     return "; ".join([*held, "the rows that it gives"])
 
 
-def _paths_json(relation: Relation) -> dict[str, Json]:
+def _choices_json(relation: Relation) -> dict[str, Json]:
+    """What may be replaced while a query runs: probe paths of joins, and the order of filters."""
+    match relation:
+        case PhysicalJoin():
+            return _paths_json(relation)
+        case PipelinedFilters(filters=filters):
+            return {"filters": [_filter_json(relation, each) for each in filters]}
+    return {}
+
+
+def _filter_json(relation: PipelinedFilters, each: MembershipFilter) -> Json:
+    where: list[Json] = [expression_text(expr) for expr in each.where]
+    return {
+        "wants_match": each.wants_match,
+        "side": each.side,
+        "on": [f"{expression_text(a)} = {expression_text(b)}" for a, b in relation.compared(each)],
+        **({"where": where} if where else {}),
+    }
+
+
+def filter_text(relation: PipelinedFilters, each: MembershipFilter) -> str:
+    """A filter as it is written."""
+    on = [f"{expression_text(a)} = {expression_text(b)}" for a, b in relation.compared(each)]
+    on += map(expression_text, each.where)
+    return f"{'SemiJoin' if each.wants_match else 'AntiJoin'} on {' AND '.join(on) or 'TRUE'}"
+
+
+def _filters_text(relation: PipelinedFilters) -> str:
+    """The filters, as they are written, and what they judge."""
+    texts = " and ".join(filter_text(relation, each) for each in relation.filters)
+    judged = "changes" if relation.window is None else f"arrivals, which then are in {window_text(relation.window)}"
+    return f"{texts}, as filters in any order, of {judged}"
+
+
+def _paths_json(relation: PhysicalJoin) -> dict[str, Json]:
     """Of each input of a join, which others its rows probe one after the other, and by which of their columns."""
-    if not isinstance(relation, PhysicalJoin):
-        return {}
     operands, variables = relation.operands, join_variables(relation)
 
     def stage(each: Stage) -> Json:
@@ -226,6 +261,8 @@ def _operator_text(relation: Relation) -> str:
                 column = values.groups.schema[-1].name
                 parts.append(f"forgets values of {column} that end {_closers_text(values.groups)}")
             return ", ".join(parts)
+        case PipelinedFilters():
+            return _filters_text(relation)
         case PhysicalJoin():
             return ", ".join([_operator_text(relation.logical()), *_kept_texts(relation)])
     return plan_text(relation).partition("\n")[0]

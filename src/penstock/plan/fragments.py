@@ -8,12 +8,14 @@ cell just once, whatever the join graph. With one cell nothing is exchanged and 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
 from penstock.algebra.physical import Keep, Received, Scan
+from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import (
     Aggregate,
@@ -32,17 +34,19 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import AfterPunctuation, GroupEnding
 from penstock.closing.groups import Declared, emitting, with_endings
-from penstock.closing.join_variables import is_monotone, join_variables
+from penstock.closing.join_variables import is_monotone, is_table, join_variables
 from penstock.closing.narrowing import narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging
 from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
+from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
 from penstock.plan.path_counting import with_path_counting
+from penstock.plan.pipelined_filters import with_pipelined_filters
 from penstock.plan.stateless_input import with_stateless_inputs
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
@@ -89,6 +93,8 @@ class Plan:
     #: Whether no row of the result is there twice or comes again: then there is nothing to net (`keys`).
     comes_once: bool = False
     forgetting: Forgetting = EAGER
+    #: How far it adapts while it runs. It changes no result, and no state.
+    adaptive: Adaptive = FULL
 
     @property
     def last(self) -> Fragment:
@@ -160,6 +166,8 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
     lambda relation, _: in_panes(relation),
     # Aggregates above a join are counted along its probe paths, where no combination has to be listed.
     lambda relation, wanted: with_path_counting(relation, sums=wanted.cells == 1),
+    # Semi-joins whose rows are judged once are filters.
+    lambda relation, _: with_pipelined_filters(relation),
 )
 
 
@@ -258,6 +266,8 @@ class _Cutter:
                 return self._join(relation)
             case PhysicalJoin(_, (left, right), on):
                 return self._semi_join(relation, _equal_columns(on, left, right))
+            case PipelinedFilters():
+                return self._filters(relation)
             case Aggregate(PhysicalJoin(has_totals=True) as join, keys):
                 placed = self._with_totals(join, [key.expr for key in keys if isinstance(key.expr, Column)])
                 seen = placed.seen and placed.seen.renamed((key.column, key.expr) for key in keys)
@@ -379,6 +389,46 @@ class _Cutter:
         routes = tuple(route for piece in placed for route in piece.routes)
         inputs = tuple(piece.relation for piece in placed)
         return _Piece(relation.with_inputs(inputs), routes, placed[0].shares, _seen(relation, _columns(own[0])))
+
+    def _filters(self, relation: PipelinedFilters) -> _Piece:
+        """Filters that compare one column share a fragment, which is partitioned by it; others get one after another.
+
+        Sides without that column, of which any row is a match, are copied to all cells.
+        """
+        piece = self.piece(relation.left)
+        # Without a window each change is judged. That is so, too, where a fragment before has applied it, unless sides
+        # may have changed in the meantime.
+        later = None if all(map(is_table, relation.sides)) else relation.window
+        for number, (column, filters) in enumerate(_by_column(relation.filters)):
+            part = relation.only(filters)
+            part = part if number == 0 else replace(part, window=later)
+            own: list[list[Expr | None]] = [[column]]
+            for side, below in enumerate(part.sides):
+                asking = next(each for each in part.filters if each.side == side)
+                own.append([below.schema[asking.columns.index(column)] if column in asking.columns else None])
+            pieces = [piece, *(self.piece(side) for side in part.sides)]
+            placed = self._grid(pieces, own, (1,) if column is None else (self.cells,))
+            routes = tuple(route for each in placed for route in each.routes)
+            part = part.with_inputs(tuple(each.relation for each in placed))
+            piece = _Piece(part, routes, placed[0].shares, _seen(part, _columns(own[0])))
+        return piece
+
+
+def _by_column(filters: Sequence[MembershipFilter]) -> list[tuple[Column | None, tuple[MembershipFilter, ...]]]:
+    """The filters by a column that all of a group compare: the one that most have first.
+
+    Those that compare none are in the first group.
+    """
+    groups: list[tuple[Column | None, tuple[MembershipFilter, ...]]] = []
+    left = [each for each in filters if each.columns]
+    anywhere = [each for each in filters if not each.columns]
+    while left or anywhere:
+        counts = Counter(column for each in left for column in dict.fromkeys(each.columns))
+        column = max(counts, key=counts.__getitem__, default=None)
+        group = [each for each in left if column in each.columns] + anywhere
+        groups.append((column, tuple(each for each in filters if each in group)))
+        left, anywhere = [each for each in left if each not in group], []
+    return groups
 
 
 def _of_groups(groups: _Piece, held: Mapping[Column, Column]) -> tuple[Dimension, ...]:

@@ -143,7 +143,8 @@ def _create_query(statement: CreateQuery, tall: bool) -> str:
     if statement.name is None:
         return f"{query}\n{allow}" if allow else query
     head = _create("QUERY", statement.creation, statement.name)
-    return f"{head} {allow} AS\n{query}" if allow else f"{head} AS\n{query}"
+    adaptive = f"WITH (adaptive = '{statement.adaptive}')" if statement.adaptive else ""
+    return f"{' '.join(filter(None, [head, adaptive, allow]))} AS\n{query}"
 
 
 def _create_source(statement: CreateStream | CreateTable) -> str:

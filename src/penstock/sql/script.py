@@ -218,7 +218,7 @@ class _ScriptBinder:
         env = self._env(diagnostics)
         query = bind_root(name, statement.query, env, statement.allow_unbounded, statement.on_close)
         diagnostics.stop_if_failed()
-        self.queries[name.lower()] = query
+        self.queries[name.lower()] = replace(query, adaptive=statement.adaptive)
         whole = tree_span(statement.query) or statement.span
         self.places[name.lower()] = Places(whole, env.places, frozenset(env.own_places), statement.name is not None)
         self._reads[name.lower()] = frozenset(env.reads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from penstock.algebra.relations import ADAPTIVE_MODES
 from penstock.catalog import Connector
 from penstock.errors import Span
 from penstock.sql.constraint_grammar import ConstraintParser
@@ -133,10 +134,29 @@ class StatementParser(ConstraintParser):
     def read_create_query(self, creation: Creation) -> CreateQuery:
         name = self.read_name("the query's name")
         allowed = self.read_allow_unbounded()
+        adaptive = self.read_adaptive()
+        allowed = self.read_allow_unbounded() or allowed
         self._expect(TokenType.ALIAS, "AS", "write CREATE QUERY name AS SELECT ...")
         query = self.read_query("the query")
         on_close, also_allowed = self.read_emission()
-        return CreateQuery(self._span(), creation, name, query, allowed or also_allowed, on_close)
+        return CreateQuery(self._span(), creation, name, query, allowed or also_allowed, on_close, adaptive)
+
+    def read_adaptive(self) -> str | None:
+        """`WITH (adaptive = 'off')`, the only option of a query."""
+        if not self._match(TokenType.WITH):
+            return None
+        self._expect(TokenType.L_PAREN, "( after WITH", "write WITH (adaptive = 'off')")
+        key = self._take_word("an option's name")
+        if key.lower() != "adaptive":
+            self.fault(f"a query has no option {key}", "its only option is adaptive", token=self._prev)
+        self._match(TokenType.EQ)
+        token = self._curr
+        mode = token.text.lower() if token else ""
+        if mode not in ADAPTIVE_MODES:
+            self.fault("expected how far the query adapts", f"write {', '.join(map(repr, ADAPTIVE_MODES))}")
+        self._advance()
+        self._expect(TokenType.R_PAREN, ")", "close WITH (adaptive = 'off')")
+        return mode
 
     def read_create_assertion(self, creation: Creation) -> CreateAssertion:
         """`FOR stream variable, ... [WHERE premise] THEN [EXISTS stream variable, ... WHERE] conclusion`."""

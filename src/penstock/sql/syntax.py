@@ -144,6 +144,8 @@ class CreateQuery:
     allow_unbounded: bool
     #: Where EMIT ON CLOSE stands, if it does.
     on_close: Span | None = None
+    #: What WITH (adaptive = ...) says.
+    adaptive: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ the distinct values that a dictionary holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -32,6 +32,12 @@ Nulls = NDArray[np.bool_] | None
 NARROW_PRECISION = 18
 
 
+class Encoder(Protocol):
+    """What gives numbers to values: a dictionary, or the transient codes of a batch."""
+
+    def encode(self, values: Iterable[Interned]) -> Ints: ...
+
+
 def is_interned(type_: Type) -> bool:
     """Whether the codes of a type are numbers of a dictionary."""
     return type_.kind in (Kind.STRING, Kind.BINARY) or _is_wide(type_)
@@ -45,13 +51,13 @@ def double_codes(values: NDArray[np.float64]) -> Ints:
     return canonical.view(np.int64)
 
 
-def encode_column(array: pa.Array | pa.ChunkedArray, type_: Type, dictionary: Dictionary) -> tuple[Ints, Nulls]:
+def encode_column(array: pa.Array | pa.ChunkedArray, type_: Type, dictionary: Encoder) -> tuple[Ints, Nulls]:
     """The codes of an Arrow column, and where it is NULL (None: nowhere)."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if array.type != arrow_type(type_):
         array = array.cast(arrow_type(type_))
-    nulls = _nulls(array) if array.null_count else None
+    nulls = nulls_of(array)
     if is_interned(type_):
         return _encode_interned(array, nulls, dictionary), nulls
     codes = _ENCODERS.get(type_.kind, _plain_numbers)(array)
@@ -90,8 +96,9 @@ def _is_wide(type_: Type) -> bool:
     return type_.precision is not None and type_.precision > NARROW_PRECISION
 
 
-def _nulls(array: pa.Array) -> NDArray[np.bool_]:
-    return np.asarray(array.is_null().to_numpy(zero_copy_only=False))
+def nulls_of(array: pa.Array) -> Nulls:
+    """Where an Arrow array is NULL."""
+    return np.asarray(array.is_null().to_numpy(zero_copy_only=False)) if array.null_count else None
 
 
 def _plain_numbers(array: pa.Array) -> Ints:
@@ -138,7 +145,7 @@ _DECODERS: dict[Kind, Callable[[Ints, Nulls, pa.DataType], pa.Array]] = {
 }
 
 
-def _encode_interned(array: pa.Array, nulls: Nulls, dictionary: Dictionary) -> Ints:
+def _encode_interned(array: pa.Array, nulls: Nulls, dictionary: Encoder) -> Ints:
     """The codes of STRINGs, BINARYs or DECIMALs: each distinct value is looked up once."""
     coded = array.dictionary_encode()
     codes = dictionary.encode(_distinct_values(coded.dictionary))

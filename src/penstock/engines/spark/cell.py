@@ -130,7 +130,8 @@ class CellProcessor:
     def _made_once(self, address: int, mine: list[bytes], *, is_full: bool) -> _Made:
         head = self._saved_head()
         token = head["token"] if head else None
-        live = state_recovery.take(self._work, address, token, self._saved_pages(), is_full=is_full)
+        learnt = head.get("learnt", {}) if head else {}
+        live = state_recovery.take(self._work, address, token, self._saved_pages(), learnt, is_full=is_full)
         try:
             step = CellStep(self._work, address, live, head)
             rows = list(step.run(mine))
@@ -204,7 +205,8 @@ class CellStep:
 
     def saved(self) -> dict[str, Any]:
         """Returns what the next step needs besides the machine."""
-        return {"clock": self.clock.saved(), "tables": self._has_tables}
+        learnt = self._live.tuners.saved() if self._live.tuners else {}
+        return {"clock": self.clock.saved(), "tables": self._has_tables, **({"learnt": learnt} if learnt else {})}
 
     def run(self, packets: list[bytes]) -> Iterator[CellRow]:
         schemas = [input_.schema for input_ in self._inputs]

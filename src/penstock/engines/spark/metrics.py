@@ -22,14 +22,17 @@ from penstock.engines.metrics import (
     DICTIONARY,
     OperatorMetrics,
     QueryTotals,
+    filter_metrics,
     machine_metrics,
     source_metrics,
     stream_progress,
     totals_of,
 )
 from penstock.engines.spark.clock import Clock
+from penstock.operators.filters.filters import Filters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import ConstraintReport, OnDisk
+from penstock.plan.decisions import FilterDecision
 
 _NOTES = "penstock"
 
@@ -56,6 +59,12 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
         from_cell["streams"] = {name: asdict(progress) for name, progress in clock.streams.items()}
         from_cell["before"] = {name: asdict(progress) for name, progress in clock.before.items()}
     return json.dumps(from_cell)
+
+
+def source_note(query: str, stream: str, filters: list[Filters]) -> str:
+    """Returns the note of a source task whose filters are ordered."""
+    line = OperatorMetrics(0, 0, query, "filter", stream=stream, **filter_metrics(filters, stream))
+    return json.dumps({"watermark": 0, "operators": [asdict(line)]})
 
 
 def observed(packets: DataFrame) -> DataFrame:
@@ -135,8 +144,11 @@ class _Report:
 def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
     reports = tuple(ConstraintReport(**each) for each in line["constraints"])
     on_disk = OnDisk(**line["on_disk"])
-    probed = {name: tuple(map(tuple, line[name])) for name in ("probes", "matches")}
-    return OperatorMetrics(**{**line, **probed, "step": batch, "constraints": reports, "on_disk": on_disk})
+    decided = tuple(FilterDecision.of_json(each) for each in line["decisions"])
+    lists = {name: tuple(line[name]) for name in ("filter_order", "evaluations")}
+    lists |= {name: tuple(map(tuple, line[name])) for name in ("probes", "matches")}
+    made = {**line, **lists, "step": batch, "constraints": reports, "on_disk": on_disk, "decisions": decided}
+    return OperatorMetrics(**made)
 
 
 def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:

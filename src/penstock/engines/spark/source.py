@@ -24,8 +24,12 @@ from penstock.engines.exchange import RoutedBatch
 from penstock.engines.files import FORMATS
 from penstock.engines.ingest import Ingest
 from penstock.engines.lateness import Progress
+from penstock.engines.pruning import Pruning
+from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.inspection import inspect
+from penstock.engines.spark.learnt import learnt_of, leave
 from penstock.engines.spark.listing import ListedFiles
+from penstock.engines.spark.metrics import source_note
 from penstock.engines.spark.packing import Segment, close_packet, instants_packet, marker_packet, rows_packets
 from penstock.engines.spark.reports import local_path
 from penstock.engines.spark.types import check_columns
@@ -96,6 +100,7 @@ class _PackStream:
                 task.take(segment, rows)
                 yield from _as_batches(self.work, task.packets())
         yield from _as_batches(self.work, task.ended())
+        yield from _notes(self.work, task.note())
 
 
 @dataclass(frozen=True)
@@ -109,17 +114,18 @@ class _PackFiles:
         task = SourceTask(self.work, self.stream)
         for batch in batches:
             for name in batch.column(0).to_pylist():
-                for rows in self._read(name, task.names):
+                for rows in self._read(name, task):
                     task.take(Segment(self.stream.name, name, 0), rows)
                     yield from _as_batches(self.work, task.packets())
         yield from _as_batches(self.work, task.ended())
+        yield from _notes(self.work, task.note())
 
-    def _read(self, name: str, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def _read(self, name: str, task: SourceTask) -> Iterator[pa.RecordBatch]:
         path = local_path(name)
         assert path is not None
         declared = [attribute for attribute in self.stream.attributes if not attribute.virtual]
-        wanted = [attribute for attribute in declared if attribute.name in names]
-        return FORMATS[self.format].read(path, declared, wanted, self.options)
+        wanted = [attribute for attribute in declared if attribute.name in task.names]
+        return FORMATS[self.format].batches(path, declared, wanted, self.options, task.pruning)
 
 
 @dataclass(frozen=True)
@@ -177,6 +183,7 @@ class SourceTask:
 
     def __init__(self, work: Work, stream: StreamDef) -> None:
         self._work, self._stream = work, stream
+        self._tuners = learnt_of(work, stream.name)
         self._renew()
         self._progress: dict[Segment, Progress] = {}
         self._held = _Held()
@@ -187,6 +194,11 @@ class SourceTask:
     def names(self) -> list[str]:
         """Returns the columns that the plan reads."""
         return self._ingest.names
+
+    @property
+    def pruning(self) -> Pruning | None:
+        """Returns which rows the plan need not read."""
+        return self._ingest.pruning
 
     def has_seen(self, segment: Segment) -> bool:
         return segment in self._progress
@@ -210,6 +222,14 @@ class SourceTask:
             self._out += [(address, marker) for address in range(len(self._work.addresses.cells))]
         return self.packets()
 
+    def note(self) -> str | None:
+        """Returns what the driver is told of filters that are ordered; other workers of the host are told, too."""
+        filters = [each for _, each in self._ingest.filters if each.tuner is not None]
+        if self._tuners is None or not filters:
+            return None
+        leave(self._work, self._stream.name, self._tuners)
+        return source_note(self._work.name, self._stream.name, filters)
+
     def packets(self) -> list[tuple[int, bytes]]:
         """Returns the packets that are ready, each with its address."""
         out, self._out = self._out, []
@@ -218,7 +238,7 @@ class SourceTask:
     def _renew(self) -> None:
         """Replaces the dictionary after its packets were made, or a task would hold all values that it has read."""
         self._dictionary = Dictionary()
-        self._ingest = Ingest(self._stream, self._work.plan, self._dictionary, self._work.horizon)
+        self._ingest = Ingest(self._stream, self._work.plan, self._dictionary, self._work.horizon, tuning=self._tuners)
 
     def _flush(self) -> None:
         held, self._held = self._held, _Held()
@@ -246,6 +266,13 @@ def _concatenated(batches: list[RoutedBatch]) -> RoutedBatch:
     """Batches for one input as one, in the order of arrival."""
     cells = np.concatenate([batch.cells for batch in batches])
     return replace(batches[0], cells=cells, deltas=one_after_the_other([batch.deltas for batch in batches]))
+
+
+def _notes(work: Work, note: str | None) -> Iterator[pa.RecordBatch]:
+    """Yields a note for the driver, which passes through all cells."""
+    if note is not None:
+        at = work.addresses.key(work.addresses.clock, 0)
+        yield pa.RecordBatch.from_pylist([{"at": at, "address": OUT, "data": None, "note": note}], schema=_PACKETS)
 
 
 def _as_batches(work: Work, packets: list[tuple[int, bytes]]) -> Iterator[pa.RecordBatch]:

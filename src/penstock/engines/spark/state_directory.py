@@ -80,6 +80,27 @@ class StateDirectory:
         os.rename(folder, clean)
         return clean
 
+    def learnt(self, stream: str) -> str | None:
+        """Returns what workers of this host have learnt of a stream's filters, if there is anything."""
+        try:
+            return self._learnt(stream).read_text(encoding="utf-8")
+        except OSError:
+            return None
+
+    def leave_learnt(self, stream: str, text: str) -> None:
+        """Leaves what a worker has learnt to others. Nothing depends on it, so it need not succeed."""
+        draft = self._folder / f"learning-{owner()}-{uuid4().hex}"
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            draft.touch(mode=0o600)
+            draft.write_text(text, encoding="utf-8")
+            os.replace(draft, self._learnt(stream))
+        except OSError:
+            draft.unlink(missing_ok=True)
+
+    def _learnt(self, stream: str) -> Path:
+        return self._folder / f"learnt-{hashlib.blake2b(stream.encode(), digest_size=8).hexdigest()}"
+
     def mark_full(self) -> None:
         """Notes that there was no space: from now on the memory of machines is that of their workers.
 

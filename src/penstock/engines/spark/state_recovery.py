@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
+from penstock.adaptive.tuners import Tuners, tuners_of
 from penstock.engines.spark.packing import read_values, values_text
 from penstock.engines.spark.state_directory import StateDirectory, discard
 from penstock.engines.spark.work import Work
@@ -43,6 +45,8 @@ class LiveMachine:
     #: The folder of its memory; None if its memory is this process's own.
     folder: Path | None
     token: str | None
+    #: What its filters have learnt; None where nothing adapts.
+    tuners: Tuners | None = None
 
     def changes(self) -> Iterator[tuple[str, bytes]]:
         """Yields the pages that Spark's state must take over. The folder gets the values of the dictionary, too."""
@@ -57,12 +61,18 @@ class LiveMachine:
 
 
 def take(
-    work: Work, address: int, token: str | None, pages: Iterable[tuple[str, bytes]], *, is_full: bool = False
+    work: Work,
+    address: int,
+    token: str | None,
+    pages: Iterable[tuple[str, bytes]],
+    learnt: Mapping[str, Any],
+    *,
+    is_full: bool = False,
 ) -> LiveMachine:
     """Takes the machine of a cell for one batch. The caller returns it by `keep` when the batch is done, or by `drop`.
 
-    `token` and `pages` are those of Spark's state; pages are read only if the machine has to be rebuilt. If shared
-    memory `is_full`, the memory of a rebuilt machine is this process's own.
+    `token`, `pages` and what filters have `learnt` are those of Spark's state; pages are read only if the machine has
+    to be rebuilt. If shared memory `is_full`, the memory of a rebuilt machine is this process's own.
     """
     live = _kept.pop((work.run, address), None)
     is_valid = live is not None and token is not None and live.token == token
@@ -79,8 +89,8 @@ def take(
         folder = directory.new(address)
     try:
         if is_there and folder is not None:
-            return _attached(work, address, token, folder)
-        return _rebuilt(work, address, token, pages, folder)
+            return _attached(work, address, token, folder, learnt)
+        return _rebuilt(work, address, token, pages, folder, learnt)
     except BaseException:
         if folder is not None:
             discard(folder)
@@ -110,11 +120,16 @@ def drop(live: LiveMachine) -> None:
 
 def new_machine(work: Work, address: int) -> LiveMachine:
     """Returns a machine without state, in this process's own memory."""
-    return _rebuilt(work, address, None, (), None)
+    return _rebuilt(work, address, None, (), None, {})
 
 
 def _rebuilt(
-    work: Work, address: int, token: str | None, pages: Iterable[tuple[str, bytes]], folder: Path | None
+    work: Work,
+    address: int,
+    token: str | None,
+    pages: Iterable[tuple[str, bytes]],
+    folder: Path | None,
+    learnt: Mapping[str, Any],
 ) -> LiveMachine:
     memory, dictionary = Memory(folder), Dictionary()
     held: dict[str, bytes] = {}
@@ -130,14 +145,18 @@ def _rebuilt(
     dictionary.restore(values)
     if held:
         memory.restore(held)
-    return LiveMachine(_machine(work, address, memory, dictionary), memory, dictionary, folder, token)
+    tuners = _tuners(work, learnt)
+    machine = _machine(work, address, memory, dictionary, tuners)
+    return LiveMachine(machine, memory, dictionary, folder, token, tuners)
 
 
-def _attached(work: Work, address: int, token: str | None, folder: Path) -> LiveMachine:
+def _attached(work: Work, address: int, token: str | None, folder: Path, learnt: Mapping[str, Any]) -> LiveMachine:
     memory, dictionary = Memory(folder), Dictionary()
     files = folder.glob(f"{_VALUES_FILE}*")
     dictionary.restore({int(file.name.removeprefix(_VALUES_FILE)): read_values(file.read_bytes()) for file in files})
-    return LiveMachine(_machine(work, address, memory, dictionary), memory, dictionary, folder, token)
+    tuners = _tuners(work, learnt)
+    machine = _machine(work, address, memory, dictionary, tuners)
+    return LiveMachine(machine, memory, dictionary, folder, token, tuners)
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -149,7 +168,14 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _machine(work: Work, address: int, memory: Memory, dictionary: Dictionary) -> Machine:
+def _tuners(work: Work, learnt: Mapping[str, Any]) -> Tuners | None:
+    tuners = tuners_of(work.plan.adaptive)
+    if tuners is not None:
+        tuners.restore(learnt)
+    return tuners
+
+
+def _machine(work: Work, address: int, memory: Memory, dictionary: Dictionary, tuners: Tuners | None) -> Machine:
     number, _ = work.addresses.cells[address]
     spill = None if work.spill is None else Path(work.spill) / str(address)
-    return Machine(work.plan, work.plan.fragments[number], memory, dictionary, spill=spill)
+    return Machine(work.plan, work.plan.fragments[number], memory, dictionary, spill=spill, tuning=tuners)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.physical import Keep, Received, Scan
+from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import (
     Aggregate,
     Distinct,
     Project,
+    Range,
     Relation,
     Schema,
     Select,
@@ -25,6 +27,7 @@ from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.kernels import counting
 from penstock.operators.bag import Bag
 from penstock.operators.blocks import Blocks, in_step, whole_instants
+from penstock.operators.building.filters import build_filtered_window, build_filters
 from penstock.operators.building.groups import build_aggregate, build_counting, build_ending
 from penstock.operators.building.joins import build_join, build_semi_join
 from penstock.operators.building.nodes import (
@@ -39,21 +42,23 @@ from penstock.operators.building.nodes import (
     measured_blocks,
 )
 from penstock.operators.building.windows import build_arrivals, build_window
+from penstock.operators.filters.columns import RowColumns
+from penstock.operators.filters.filters import Filters, Tuning
+from penstock.operators.filters.pipelined import PipelinedFiltersOperator
 from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.groups.counting import FUNCTIONS
 from penstock.operators.inputs import InputBuffer
 from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.projection import Projection, projection
-from penstock.operators.scalars import compile_predicate
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.retention.purge import Purge
-from penstock.synopsis.deltas import Deltas, merged, row_width
+from penstock.synopsis.deltas import Bools, Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.events import Events, one_after_the_other
-from penstock.synopsis.memory import Memory, Scope
+from penstock.synopsis.memory import Ints, Memory, Scope
 from penstock.synopsis.store import RowStore
 
 
@@ -69,7 +74,10 @@ class Builder:
         shared: SharedStores | None,
         forgetting: Forgetting = EAGER,
         spill: Path | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
+        #: What orders the filters as rows come.
+        self.tuning = tuning
         self.memory = memory
         self.dictionary = dictionary
         self.forgetting = forgetting
@@ -91,6 +99,8 @@ class Builder:
         self.gauges = Gauges()
         #: All joins, whose probe paths may be replaced between two steps.
         self.joins: list[JoinCore] = []
+        #: All filters that have an order, which may be replaced between two steps.
+        self.pipelined_filters: list[PipelinedFiltersOperator] = []
         self.purges: list[Purge] = []
         #: Whether something else forgets rows within a step.
         self.purges_within_step = False
@@ -148,6 +158,11 @@ class Builder:
                 return build_join(self, relation, relation.schema)
             case PhysicalJoin():
                 return build_semi_join(self, relation)
+            case PipelinedFilters(window=None):
+                return build_filters(self, relation)
+            case PipelinedFilters():
+                passing = self.events(relation)
+                return in_one_block(lambda step: passing.events(step).deltas(passing.store))
             case Aggregate():
                 return build_aggregate(self, relation)[1]
             case Distinct(below):
@@ -164,8 +179,16 @@ class Builder:
         """The relation with its rows stored."""
         is_inner = self.gauges.is_building(relation)
         with self.gauges.building(relation) as gauge:
-            stored = build_window(self, relation) if isinstance(relation, Scan) else self._bag(relation)
+            stored = self._stored(relation)
         return stored if is_inner else replace(stored, events=measured(stored.events, gauge))
+
+    def _stored(self, relation: Relation) -> StoredRelation:
+        match relation:
+            case Scan():
+                return build_window(self, relation)
+            case PipelinedFilters(window=Range()):
+                return build_filtered_window(self, relation)
+        return self._bag(relation)
 
     def narrowed(self, node: BlockNode, stored: StoredRelation, schema: Schema) -> BlockNode:
         """Rows of a store, without the columns that only others read."""
@@ -213,13 +236,21 @@ class Builder:
         return in_one_block(lambda step: step.inputs[number].in_order())
 
     def _select(self, below: BlockNode, predicates: tuple[Expr, ...], schema: Schema) -> BlockNode:
-        test = compile_predicate(predicates, schema, self.gauges.top.function_errors)
+        passing = self.filters(predicates, schema)
 
         def select(step: Step) -> Blocks:
             for deltas in below(step):
-                yield deltas.take(test(deltas.rows, self.dictionary)) if len(deltas) else deltas
+                yield deltas.take(passing(deltas.rows)) if len(deltas) else deltas
 
         return select
+
+    def filters(self, predicates: tuple[Expr, ...], schema: Schema) -> Callable[[Ints], Bools]:
+        """What tells which rows of a schema pass predicates of the operator that is being built; its gauge counts."""
+        gauge = self.gauges.top
+        name = f"{gauge.name}.{len(gauge.filters)}"
+        found = Filters(predicates, schema, self.tuning, name, gauge.function_errors)
+        gauge.filters.append(found)
+        return lambda rows: found.passing(RowColumns(rows, len(schema)), self.dictionary)
 
     def project(self, below: Relation, exprs: tuple[Expr, ...]) -> BlockNode:
         """Rows of these expressions. A join makes its results of plain columns at once."""

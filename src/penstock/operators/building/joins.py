@@ -47,7 +47,6 @@ from penstock.operators.joins.mjoin import (
 from penstock.operators.joins.purging_join import CountedWindow, PurgingJoin, PurgingSemiJoin
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
-from penstock.operators.scalars import compile_predicate
 from penstock.plan.path_counting import is_indexed
 from penstock.plan.probe_paths import paths_of
 from penstock.retention.admission import Admission
@@ -361,5 +360,4 @@ def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residu
     if not exprs:
         return None
     read = tuple(column for column in dict.fromkeys(stored) if any(column in columns_of(expr) for expr in exprs))
-    predicate = compile_predicate(exprs, read, build.gauges.top.function_errors)
-    return Residual(lambda rows: predicate(rows, build.dictionary), tuple(map(stored.index, read)))
+    return Residual(build.filters(exprs, read), tuple(map(stored.index, read)))

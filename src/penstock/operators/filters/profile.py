@@ -1,12 +1,15 @@
-"""What filters measured, and the order that they can be given: all that a tuner sees of them.
+"""What filters measured, and what they can be given: all that a tuner sees of them.
 
 The filters of one input are numbered as they are written. `FilterProfile` has what was measured since it was last asked
-for; a `FilterOrder` is the choice that answers it.
+for; a `FilterOrder` is the choice that answers it. With the order a tuner says which profile it wants next (thesis 3.1:
+"the Re-optimizer informs the Profiler which statistics are required").
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,3 +35,43 @@ class FilterProfile:
     samples: Ints
     #: By filter, the nanoseconds that it takes for a row; NaN where that is not known.
     costs: NDArray[np.float64]
+
+
+class Ghosts(Enum):
+    """Which filters are evaluated on a sampled row that is already dropped."""
+
+    #: All of them (A-Greedy, Independent).
+    ALL = "all"
+    #: The one after the filter that dropped it (LocalSwaps).
+    NEXT = "next"
+    #: The one at a position of the order (Sweep).
+    ONE = "one"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRequest:
+    """Which profile tuples a tuner wants from now on."""
+
+    #: So many rows are sampled at once, before others are in proportion to what comes.
+    at_once: int = 0
+    #: The part of the drop-profiling probability that is enough.
+    share: float = 1.0
+    ghosts: Ghosts = Ghosts.ALL
+    position: int = 0
+
+
+PROFILE_ALL = ProfileRequest()
+
+
+class OrderedFilters(Protocol):
+    """Filters in an order: what a tuner is given."""
+
+    @property
+    def order(self) -> FilterOrder:
+        """Returns the order in which they are evaluated."""
+
+    def profile(self) -> FilterProfile:
+        """Returns what was measured since the last call."""
+
+    def use(self, order: FilterOrder, wanted: ProfileRequest | None = None) -> None:
+        """Evaluates filters in this order from now on."""

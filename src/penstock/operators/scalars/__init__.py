@@ -35,6 +35,7 @@ from penstock.algebra.expressions import (
 )
 from penstock.algebra.relations import Schema
 from penstock.algebra.user_functions import UserCall, calls_user
+from penstock.operators.filters.columns import Columns, RowColumns
 from penstock.operators.functions import arrays, calls, choices, outcomes
 from penstock.operators.functions.failures import Tally
 from penstock.operators.scalars import casts, logic, numbers, strings, times
@@ -53,7 +54,8 @@ class Scalar(Protocol):
 
 
 Predicate = Callable[[Ints, Dictionary], NDArray[np.bool_]]
-Conjunct = Callable[[Ints, Dictionary], "outcomes.Outcome"]
+Filter = Callable[[Columns, Dictionary, Ints | None], NDArray[np.bool_]]
+Conjunct = Callable[[Columns, Dictionary, Ints | None], "outcomes.Outcome"]
 
 
 def compile_scalar(expr: Expr, schema: Schema, tally: Tally | None = None) -> Scalar:
@@ -64,7 +66,7 @@ def compile_scalar(expr: Expr, schema: Schema, tally: Tally | None = None) -> Sc
     evaluate, tally = _compile(expr, schema), tally or Tally()
 
     def scalar(rows: Ints, dictionary: Dictionary, wanted: NDArray[np.bool_] | None = None) -> tuple[Ints, Nulls]:
-        batch = Batch(rows, len(schema), dictionary)
+        batch = Batch(RowColumns(rows, len(schema)), dictionary)
         batch.calls.tally = tally
         with np.errstate(all="ignore"), nullcontext() if wanted is None else batch.calls.only(wanted):
             vector = evaluate(batch)
@@ -77,42 +79,48 @@ def compile_scalar(expr: Expr, schema: Schema, tally: Tally | None = None) -> Sc
 
 def compile_predicate(exprs: Sequence[Expr], schema: Schema, tally: Tally | None = None) -> Predicate:
     """What tells, for rows of a schema, where all of some predicates are true: neither false nor NULL."""
+    holds = compile_filter(exprs, schema, tally)
+    return lambda rows, dictionary: holds(RowColumns(rows, len(schema)), dictionary, None)
+
+
+def compile_filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None = None) -> Filter:
+    """What tells, for all rows of columns or for some by number, where all of some predicates are true."""
     if any(map(calls_user, exprs)):
         return _compile_calling(exprs, schema, tally or Tally())
     evaluate = _compile(conjunction(tuple(exprs)), schema)
 
-    def predicate(rows: Ints, dictionary: Dictionary) -> NDArray[np.bool_]:
-        batch = Batch(rows, len(schema), dictionary)
+    def holds(columns: Columns, dictionary: Dictionary, some: Ints | None) -> NDArray[np.bool_]:
+        batch = Batch(columns, dictionary, some)
         with np.errstate(all="ignore"):
             true = logic.is_true(evaluate(batch))
-        return true if len(true) == len(rows) else np.repeat(true, len(rows))
+        return true if len(true) == len(batch) else np.repeat(true, len(batch))
 
-    return predicate
+    return holds
 
 
-def _compile_calling(exprs: Sequence[Expr], schema: Schema, tally: Tally) -> Predicate:
+def _compile_calling(exprs: Sequence[Expr], schema: Schema, tally: Tally) -> Filter:
     """The same for predicates of which some call user functions: those are called on rows that others leave."""
     plain = conjunction(tuple(expr for expr in exprs if not calls_user(expr)))
     conjuncts = [_compile(expr, schema) for expr in (plain, *filter(calls_user, exprs)) if expr != TRUE]
 
-    def predicate(rows: Ints, dictionary: Dictionary) -> NDArray[np.bool_]:
-        batch = Batch(rows, len(schema), dictionary)
+    def holds(columns: Columns, dictionary: Dictionary, some: Ints | None) -> NDArray[np.bool_]:
+        batch = Batch(columns, dictionary, some)
         batch.calls.tally = tally
         with np.errstate(all="ignore"):
             return outcomes.all_true(conjuncts, batch)
 
-    return predicate
+    return holds
 
 
 def compile_conjunct(expr: Expr, schema: Schema, tally: Tally | None = None) -> Conjunct:
-    """What gives, for rows of a schema, the outcome of one conjunct: where it is true, and where it failed."""
+    """What gives, for all rows of columns or for some, the outcome of one conjunct: where it is true, or failed."""
     evaluate, tally = _compile(expr, schema), tally or Tally()
 
-    def conjunct(rows: Ints, dictionary: Dictionary) -> outcomes.Outcome:
-        batch = Batch(rows, len(schema), dictionary)
+    def conjunct(columns: Columns, dictionary: Dictionary, some: Ints | None) -> outcomes.Outcome:
+        batch = Batch(columns, dictionary, some)
         batch.calls.tally = tally
         with np.errstate(all="ignore"):
-            return outcomes.outcome(evaluate, batch, np.ones(len(rows), np.bool_))
+            return outcomes.outcome(evaluate, batch, np.ones(len(batch), np.bool_))
 
     return conjunct
 

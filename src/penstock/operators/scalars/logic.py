@@ -182,11 +182,11 @@ def _orders(batch: Batch, args: Sequence[Vector], type_: Type) -> list[Data]:
     if type_.kind in (Kind.STRING, Kind.BINARY):
         return _ranks(batch, args, type_)
     if type_.kind is Kind.DOUBLE:
-        return [_double_order(double_codes(arg.data)) for arg in args]
+        return [double_order(double_codes(arg.data)) for arg in args]
     return [arg.data for arg in args]
 
 
-def _double_order(bits: Data) -> Data:
+def double_order(bits: Data) -> Data:
     """IEEE's bits as integers in the order of the numbers, NaN last: below zero, larger bits are smaller numbers."""
     return np.asarray(bits ^ ((bits >> 63) & np.int64(2**63 - 1)))
 

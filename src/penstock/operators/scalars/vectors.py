@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.algebra.expressions import Value
+from penstock.operators.filters.columns import Columns
 from penstock.operators.functions.failures import Calls
 from penstock.operators.scalars.integers import narrowed
 from penstock.synopsis.codes import Nulls, double_codes, is_interned
-from penstock.synopsis.deltas import NULL_BITS, is_null
-from penstock.synopsis.dictionary import Dictionary, Interned
+from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 from penstock.types import Kind, Type
 
@@ -51,30 +51,21 @@ _DTYPES: dict[Kind, type] = {Kind.BOOLEAN: np.bool_, Kind.DOUBLE: np.float64}
 
 
 class Batch:
-    """Rows, and the strings that occur while an expression is computed on them.
+    """Rows of columns, all or some by number, and the strings that occur while an expression is computed on them."""
 
-    A string that only the expression sees gets a code below zero, which ends with the batch: else UPPER(name) = 'X'
-    would leave every name in capitals in the machine's dictionary indefinitely.
-    """
-
-    def __init__(self, rows: Ints, columns: int, dictionary: Dictionary) -> None:
-        self._rows = rows
+    def __init__(self, columns: Columns, dictionary: Dictionary, some: Ints | None = None) -> None:
         self._columns = columns
         self._dictionary = dictionary
-        self._passing: dict[Interned, int] = {}
-        self._passing_values: list[Interned] = []
+        self._some = some
+        self._strings = columns.strings(dictionary)
         #: What user functions do on these rows.
-        self.calls = Calls(len(rows))
-        #: Per null word, the columns that are NULL in some row.
-        self._nullable: list[int] = [int(np.bitwise_or.reduce(word)) for word in rows[:, columns:].T]
+        self.calls = Calls(len(self))
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._columns) if self._some is None else len(self._some)
 
     def column(self, position: int, type_: Type) -> Vector:
-        codes = self._rows[:, position]
-        word, bit = divmod(position, NULL_BITS)
-        nulls = is_null(self._rows, position, self._columns) if self._nullable[word] >> bit & 1 else None
+        codes, nulls = self._columns.column(position, self._some)
         match type_.kind:
             case Kind.BOOLEAN:
                 return Vector(codes != 0, nulls)
@@ -88,14 +79,13 @@ class Batch:
         """The Python values of data without NULLs; of a DECIMAL the unscaled integer."""
         if type_.kind not in (Kind.STRING, Kind.BINARY):
             return list(data.tolist())
-        held, passing = self._dictionary.value, self._passing_values
-        return [held(code) if code >= 0 else passing[~code] for code in data.tolist()]
+        return self._strings.values(data)
 
     def vector(self, values: Sequence[Any], type_: Type) -> Vector:
         """The vector of Python values, of which None is NULL; of a DECIMAL they are unscaled integers."""
         if type_.kind not in (Kind.STRING, Kind.BINARY):
             return vector_of(values, type_)
-        codes = np.array([0 if value is None else self._code(value) for value in values], np.int64)
+        codes = np.array([0 if value is None else self._strings.code(value) for value in values], np.int64)
         return Vector(codes, _missing(values))
 
     def codes(self, vector: Vector, type_: Type) -> tuple[Ints, Nulls]:
@@ -104,25 +94,16 @@ class Batch:
         codes = self._stretched(self._lasting(vector, type_))
         return codes if nulls is None else np.where(nulls, 0, codes), nulls
 
-    def _code(self, value: Interned) -> int:
-        known = self._dictionary.find(value)
-        if known is not None:
-            return known
-        code = self._passing.setdefault(value, ~len(self._passing_values))
-        if code == ~len(self._passing_values):
-            self._passing_values.append(value)
-        return code
-
     def _lasting(self, vector: Vector, type_: Type) -> Ints:
         data = vector.data
         if type_.kind is Kind.DOUBLE:
             return double_codes(data)
-        if is_interned(type_) and (type_.kind is Kind.DECIMAL or self._passing):
+        if is_interned(type_) and (type_.kind is Kind.DECIMAL or self._strings):
             return _spread(data, vector.nulls, lambda some: self._dictionary.encode(self.values(some, type_)))
         return data.astype(np.int64, copy=False)
 
     def _long_integers(self, codes: Ints) -> Data:
-        return narrowed(np.array(self._dictionary.values(codes), object))
+        return narrowed(np.array(self._strings.values(codes), object))
 
     def _stretched(self, data: Data) -> Data:
         return data if len(data) == len(self) else np.repeat(data, len(self))

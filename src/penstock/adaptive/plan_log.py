@@ -1,0 +1,111 @@
+"""The plan log (thesis 7.1): what was chosen when, on which statistics, and what the choice earned.
+
+It serves four ends. Where statistics recur, the choice that was best for them is used again without being searched for;
+what never changes a decision is measured less often; the log says what a single choice would have cost, and so what
+adaptivity earned; and a choice that was left and comes back is damped. It is a ring: old decisions go.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Generic, TypeVar
+
+StatisticsT = TypeVar("StatisticsT")
+ChoiceT = TypeVar("ChoiceT")
+
+#: Decisions among which a choice that returns is taken for thrashing.
+LATE = 6
+
+
+class Reason(Enum):
+    """Why something was decided."""
+
+    START = "start"
+    #: The order violated the invariant of its strategy.
+    VIOLATION = "violation"
+    #: Rows passed at other rates than before.
+    DRIFT = "drift"
+    #: The log had a choice for statistics like these.
+    RECALLED = "recalled"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[StatisticsT, ChoiceT]):
+    """A choice, and the statistics on which it rests."""
+
+    #: Rows that had come before.
+    at: int
+    reason: Reason
+    choice: ChoiceT
+    statistics: StatisticsT
+    #: Rows that it was used for.
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Earnings:
+    """What the choices of the log cost on its statistics, and what others would have, in nanoseconds."""
+
+    rows: int
+    spent: float
+    as_written: float
+    #: The cost of the best single choice of the log.
+    best_single: float
+
+
+class PlanLog(Generic[StatisticsT, ChoiceT]):
+    """The latest decisions, at most `capacity`."""
+
+    def __init__(self, capacity: int) -> None:
+        self._decisions: deque[Decision[StatisticsT, ChoiceT]] = deque(maxlen=capacity)
+        #: Decisions since the start, of which the ring has the latest.
+        self.added = 0
+
+    def __len__(self) -> int:
+        return len(self._decisions)
+
+    def __iter__(self) -> Iterator[Decision[StatisticsT, ChoiceT]]:
+        return iter(self._decisions)
+
+    @property
+    def latest(self) -> Decision[StatisticsT, ChoiceT] | None:
+        return self._decisions[-1] if self._decisions else None
+
+    def add(self, decision: Decision[StatisticsT, ChoiceT]) -> None:
+        """Adds a decision, with which the use of the latest one ends."""
+        self.used_until(decision.at)
+        self._decisions.append(decision)
+        self.added += 1
+
+    def used_until(self, at: int) -> None:
+        """Counts the rows for which the latest decision is used."""
+        if self._decisions:
+            latest = self._decisions[-1]
+            self._decisions[-1] = replace(latest, rows=at - latest.at)
+
+    def recalled(self, is_like: Callable[[StatisticsT], bool]) -> Decision[StatisticsT, ChoiceT] | None:
+        """Returns the decision on statistics like those at hand that was used for the most rows.
+
+        At a drift no choice is made for the new statistics yet.
+        """
+        made = (decision for decision in self._decisions if decision.reason is not Reason.DRIFT)
+        return max((each for each in made if is_like(each.statistics)), key=lambda each: each.rows, default=None)
+
+    def returns(self, choice: ChoiceT) -> int:
+        """Returns how often a choice was taken among the late decisions without a drift: it would be thrashing."""
+        late = list(self._decisions)[-LATE:]
+        return sum(decision.choice == choice and decision.reason is Reason.VIOLATION for decision in late)
+
+    def earned(self, written: ChoiceT, cost: Callable[[ChoiceT, StatisticsT], float]) -> Earnings:
+        """Returns what the log's choices cost, by what a choice costs for a row on some statistics (7.1, "what-if")."""
+
+        def total(choice: ChoiceT) -> float:
+            return sum(each.rows * cost(choice, each.statistics) for each in self._decisions)
+
+        spent = sum(each.rows * cost(each.choice, each.statistics) for each in self._decisions)
+        singles = [total(choice) for choice in {each.choice for each in self._decisions}]
+        rows = sum(each.rows for each in self._decisions)
+        return Earnings(rows, spent, total(written), min(singles, default=0.0))

@@ -1,0 +1,94 @@
+"""The tuners of a run: of each place with filters the one that has learnt their order, by name.
+
+They outlive what they tune: operators and readers are renewed, and take up what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from penstock.adaptive.filters.filter_tuner import FilterTuner
+from penstock.adaptive.filters.random_orders import RandomTuner
+from penstock.adaptive.filters.remembered import restored, saved
+from penstock.plan.adaptivity import Adaptive, Strategy
+
+
+class Tuners:
+    """Tuners by name."""
+
+    def __init__(self, settings: Adaptive) -> None:
+        self.settings = settings
+        self._tuners: dict[str, FilterTuner | RandomTuner] = {}
+        #: What was known before, of filters that have not been asked for yet.
+        self._known: dict[str, Any] = {}
+        self._saved = 0
+
+    def __iter__(self) -> Iterator[tuple[str, FilterTuner]]:
+        return ((name, tuner) for name, tuner in self._tuners.items() if isinstance(tuner, FilterTuner))
+
+    @property
+    def probability(self) -> float:
+        return self.settings.drop_profiling_probability
+
+    @property
+    def budget(self) -> float:
+        return self.settings.profiling_budget
+
+    def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
+        """Returns the tuner of the filters of this name: the one that there is, if they are the same."""
+        found = self._tuners.get(name)
+        if found is None or found.filters != filters:
+            is_random = self.settings.strategy == Strategy.RANDOM.value
+            found = RandomTuner(filters) if is_random else self._known_tuner(name, filters)
+            self._tuners[name] = found
+        return found
+
+    def _known_tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
+        known = self._known.pop(name, None)
+        if known is None or tuple(known["filters"]) != filters:
+            return FilterTuner(filters, self.settings)
+        return restored(filters, self.settings, known)
+
+    def saved(self) -> dict[str, Any]:
+        """Returns what all tuners know, as JSON."""
+        self._saved = self._decided()
+        return {**self._known, **{name: saved(tuner) for name, tuner in self}}
+
+    def restore(self, known: Mapping[str, Any]) -> None:
+        """Takes over what was saved, before the first tuner is asked for."""
+        self._known = dict(known)
+
+    def has_news(self) -> bool:
+        """Returns whether there was a decision since it was saved."""
+        return self._decided() != self._saved
+
+    def _decided(self) -> int:
+        return sum(tuner.log.added for _, tuner in self)
+
+    def within(self, place: str) -> TunersWithin:
+        """Returns the tuners of a place, under names of its own."""
+        return TunersWithin(self, place)
+
+
+class TunersWithin:
+    """The tuners of one place of a run, such as a cell."""
+
+    def __init__(self, tuners: Tuners, place: str) -> None:
+        self._tuners, self._place = tuners, place
+
+    @property
+    def probability(self) -> float:
+        return self._tuners.probability
+
+    @property
+    def budget(self) -> float:
+        return self._tuners.budget
+
+    def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
+        return self._tuners.tuner(f"{self._place} {name}", filters)
+
+
+def tuners_of(settings: Adaptive) -> Tuners | None:
+    """Returns tuners for settings; None where nothing adapts."""
+    return Tuners(settings) if settings.orders else None

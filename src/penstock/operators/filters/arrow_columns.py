@@ -1,0 +1,118 @@
+"""The columns of an Arrow batch, as it was read: numbers are read where they lie, and strings when somebody asks.
+
+A string that only filters read is given a transient code, once per batch and only in the rows that are asked for: the
+machine's dictionary learns the strings of rows that pass, if they are among the results' or the state's columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from penstock.kernels.fused_filter import BYTES, DOUBLES, HALVES, WORDS
+from penstock.operators.filters.columns import InPlace
+from penstock.synopsis.codes import Nulls, arrow_type, encode_column, is_interned, nulls_of
+from penstock.synopsis.deltas import Bools
+from penstock.synopsis.dictionary import Dictionary, Interned
+from penstock.synopsis.memory import Ints
+from penstock.synopsis.transient_codes import TransientCodes
+from penstock.types import Kind, Type
+
+#: The code of a string that nobody has asked for yet.
+_UNREAD = -(2**63)
+
+_WORDS = (Kind.BIGINT, Kind.TIMESTAMP)
+_LAYOUTS = {Kind.INT: HALVES, Kind.DATE: HALVES, Kind.DOUBLE: DOUBLES}
+
+
+class ArrowColumns:
+    """Arrays of one length, and the types that they are declared with."""
+
+    def __init__(self, arrays: Sequence[pa.Array], types: Sequence[Type], dictionary: Dictionary) -> None:
+        self._arrays = [
+            array if array.type == arrow_type(type_) else array.cast(arrow_type(type_))
+            for array, type_ in zip(arrays, types, strict=True)
+        ]
+        self._types = types
+        self._dictionary = dictionary
+        self._strings = TransientCodes(dictionary)
+        self._nulls: dict[int, Nulls] = {}
+        #: Codes of whole columns that outlive the batch.
+        self._lasting: dict[int, tuple[Ints, Nulls]] = {}
+        #: Codes of the strings that were asked for.
+        self._transient: dict[int, Ints] = {}
+        #: Booleans as bytes.
+        self._bytes: dict[int, Bools] = {}
+
+    def __len__(self) -> int:
+        return len(self._arrays[0])
+
+    def column(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
+        nulls = self.nulls(position)
+        if is_interned(self._types[position]):
+            codes = self._transient_codes(position, some)
+        else:
+            codes, _ = encode_column(_taken(self._arrays[position], some), self._types[position], self._strings)
+        return codes, nulls if nulls is None or some is None else nulls[some]
+
+    def lasting(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
+        """Returns codes that outlive the batch, of all rows or of some, by number."""
+        array, type_ = self._arrays[position], self._types[position]
+        if some is None:
+            if position not in self._lasting:
+                self._lasting[position] = encode_column(array, type_, self._dictionary)
+            return self._lasting[position]
+        if type_.kind in _WORDS and not array.null_count:
+            # They are read where they lie, and numpy picks some in less time than Arrow does.
+            return encode_column(array, type_, self._dictionary)[0][some], None
+        return encode_column(array.take(pa.array(some)), type_, self._dictionary)
+
+    def filter(self, kept: Bools) -> ArrowColumns:
+        """Returns the columns of some rows."""
+        mask = pa.array(kept)
+        return ArrowColumns([array.filter(mask) for array in self._arrays], self._types, self._dictionary)
+
+    def strings(self, dictionary: Dictionary) -> TransientCodes:
+        assert dictionary is self._dictionary
+        return self._strings
+
+    def in_place(self, position: int, type_: Type) -> InPlace:
+        array = self._arrays[position]
+        if type_.kind is Kind.BOOLEAN:
+            if position not in self._bytes:
+                self._bytes[position] = array.fill_null(False).to_numpy(zero_copy_only=False)
+            return InPlace(BYTES, self._bytes[position].__array_interface__["data"][0])
+        words = array.type.bit_width // 8
+        first: int = array.buffers()[1].address + array.offset * words
+        # Of a DECIMAL of few digits the low word is the number.
+        return InPlace(_LAYOUTS.get(type_.kind, WORDS), first, 2 if type_.kind is Kind.DECIMAL else 1)
+
+    def nulls(self, position: int) -> Nulls:
+        if position not in self._nulls:
+            self._nulls[position] = nulls_of(self._arrays[position])
+        return self._nulls[position]
+
+    def equal_to(self, position: int, values: Sequence[Interned], dictionary: Dictionary) -> Bools:
+        array = self._arrays[position]
+        if len(values) == 1:
+            equal = pc.equal(array, pa.scalar(values[0], array.type)).fill_null(False)
+        else:
+            equal = pc.is_in(array, pa.array(values, array.type))
+        return np.asarray(equal.to_numpy(zero_copy_only=False))
+
+    def _transient_codes(self, position: int, some: Ints | None) -> Ints:
+        codes = self._transient.setdefault(position, np.full(len(self), _UNREAD, np.int64))
+        asked = codes if some is None else codes[some]
+        unread = asked == _UNREAD
+        if not unread.any():
+            return asked
+        rows = np.flatnonzero(unread) if some is None else some[unread]
+        codes[rows], _ = encode_column(_taken(self._arrays[position], rows), self._types[position], self._strings)
+        return codes if some is None else codes[some]
+
+
+def _taken(array: pa.Array, some: Ints | None) -> pa.Array:
+    return array if some is None or len(some) == len(array) else array.take(pa.array(some))

@@ -1,0 +1,264 @@
+"""The filter chain: filters that commute, evaluated in an order that a tuner may replace between two chunks of rows.
+
+It is the Executor of thesis chapter 4, and takes the Profiler's samples on its way. Sampled rows stay with the chunk
+when they have been dropped, as *ghosts*, so that each filter is called once per chunk, and evaluates no row twice:
+
+    order          F2                  F0                  F1
+    chunk    ┌───────────┬────┐  ┌──────┬────┐       ┌───┬────┐
+             │ survivors │ ss │  │      │ sg │       │   │ gg │      s: sampled and alive, g: ghost
+             └───────────┴────┘  └──────┴────┘       └───┴────┘
+
+A row passes if no filter is false or NULL on it. A filter may fail on a row: its error counts only if all other filters
+pass the row, so it is kept until they have been evaluated, and the result does not depend on the order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+
+import numpy as np
+
+from penstock.operators.filters.columns import Columns
+from penstock.operators.filters.profile import (
+    MOST_FILTERS,
+    PROFILE_ALL,
+    FilterOrder,
+    FilterProfile,
+    Ghosts,
+    ProfileRequest,
+)
+from penstock.operators.filters.sampler import Sampler
+from penstock.synopsis.deltas import Bools
+from penstock.synopsis.dictionary import Dictionary
+from penstock.synopsis.memory import Ints
+
+#: Rows of a chunk; of one that a tuner waits for; and the sampled ones among them.
+CHUNK = 1 << 11
+SMALL_CHUNK = 1 << 10
+MOST_SAMPLES = 64
+#: Rows that are profiled at once when nothing is known of them.
+AT_ONCE = 128
+#: Calls on fewer rows say little about the time for a row. The lower quartile of the last calls sees no disturbances.
+TIMED_ROWS = 64
+TIMED_CALLS = 16
+#: The part of the time of filters that ghosts may take.
+BUDGET = 0.03
+
+_NONE = np.zeros(0, np.int64)
+
+
+Error = Callable[[], Exception]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a filter says of rows."""
+
+    true: Bools
+    #: What makes the error of each row on which it failed, by the row's place among those that were given. What `true`
+    #: says of these rows does not count.
+    errors: Mapping[int, Error] = field(default_factory=dict)
+
+
+#: A filter: what it says of some rows of a batch, by number; None means all.
+Filter = Callable[[Columns, Ints | None, Dictionary], Outcome]
+
+
+#: What is called between two chunks, and may give the chain another order.
+Between = Callable[["FilterChain"], None]
+
+
+class FilterChain:
+    """Filters in an order. `profile` gives what they measured, and `use` another order."""
+
+    def __init__(
+        self,
+        filters: Sequence[Filter],
+        probability: float = 0.01,
+        budget: float = BUDGET,
+        *,
+        clock: Callable[[], int] = perf_counter_ns,
+        chunk: int | None = None,
+    ) -> None:
+        assert 0 < len(filters) <= MOST_FILTERS
+        self._filters = tuple(filters)
+        self.order: FilterOrder = tuple(range(len(filters)))
+        #: By filter, the rows that it was evaluated on since the start.
+        self.evaluations = np.zeros(len(filters), np.int64)
+        self._chunk, self._clock, self._budget = chunk or CHUNK, clock, budget
+        self._probability = probability
+        self._sampler = Sampler(probability)
+        self._wanted = PROFILE_ALL
+        self._at_once = AT_ONCE if probability > 0 else 0
+        self._times: list[deque[float]] = [deque(maxlen=TIMED_CALLS) for _ in filters]
+        self._spent = self._spent_on_ghosts = 0.0
+        #: Whether this chunk is profiled at once. That is rare, and no part of the budget: else nothing was left of it.
+        self._is_at_once = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._entered = np.zeros(len(self._filters), np.int64)
+        self._passed = np.zeros(len(self._filters), np.int64)
+        self._samples: list[Ints] = []
+
+    def profile(self) -> FilterProfile:
+        """Returns what was measured since the last call."""
+        costs = np.array([_lower_quartile(times) for times in self._times])
+        samples = np.concatenate(self._samples) if self._samples else _NONE
+        found = FilterProfile(self.order, self._entered, self._passed, samples, costs)
+        self._begin()
+        return found
+
+    def use(self, order: FilterOrder, wanted: ProfileRequest | None = None) -> None:
+        """Evaluates filters in this order from now on. What was measured under another one is forgotten.
+
+        Without `wanted` the next rows are profiled at once, for a choice is to be checked as soon as it is made.
+        """
+        assert sorted(order) == list(range(len(self._filters)))
+        if order != self.order:
+            self.order = order
+            self._begin()
+        wanted = wanted or ProfileRequest(at_once=AT_ONCE)
+        if self._probability > 0:
+            self._at_once = max(self._at_once, wanted.at_once)
+            if wanted.share != self._wanted.share:
+                self._sampler = Sampler(self._probability * wanted.share)
+        self._wanted = wanted
+
+    def passing(
+        self, columns: Columns, dictionary: Dictionary, some: Ints | None = None, between: Between | None = None
+    ) -> Bools:
+        """Returns which of all rows, or of some, pass all filters. `between` is called after each chunk."""
+        passes = np.zeros(len(columns), np.bool_)
+        start, end = 0, len(columns) if some is None else len(some)
+        while start < end:
+            stop = self._stop(start, end)
+            if some is not None:
+                rows: Ints | None = some[start:stop]
+            else:
+                rows = None if stop - start == end else np.arange(start, stop)
+            found = self._evaluate(columns, rows, stop - start, dictionary)
+            passes[found] = True
+            start = stop
+            if between is not None:
+                between(self)
+        return passes
+
+    def _stop(self, start: int, end: int) -> int:
+        """Returns the end of the next chunk. No chunk is smaller than half of the usual, but for the last."""
+        size = min(self._chunk, SMALL_CHUNK) if self._at_once else self._chunk
+        return end if end - start < size + size // 2 else start + size
+
+    def _evaluate(self, columns: Columns, rows: Ints | None, count: int, dictionary: Dictionary) -> Ints:
+        """Returns the rows of a chunk that pass."""
+        picked = self._picked(count)
+        if not len(picked):
+            return self._survivors(columns, rows, count, dictionary)
+        numbers = np.arange(count) if rows is None else rows
+        others = np.ones(count, np.bool_)
+        others[picked] = False
+        return self._with_ghosts(columns, numbers[others], numbers[picked], dictionary)
+
+    def _survivors(self, columns: Columns, rows: Ints | None, count: int, dictionary: Dictionary) -> Ints:
+        """Returns the rows of a chunk that pass, where none is profiled."""
+        failed: dict[int, tuple[int, Error]] = {}
+        for position, number in enumerate(self.order):
+            if not count:
+                break
+            outcome = self._call(number, columns, rows, count, dictionary)
+            true = outcome.true
+            if outcome.errors:
+                numbers = np.arange(count) if rows is None else rows
+                true = _noted(outcome, number, numbers, failed)
+            self._entered[position] += count
+            rows = np.flatnonzero(true) if rows is None else rows[true]
+            count = len(rows)
+            self._passed[position] += count
+        assert rows is not None or not count
+        return _checked(_NONE if rows is None else rows, failed)
+
+    def _with_ghosts(self, columns: Columns, alive: Ints, sampled: Ints, dictionary: Dictionary) -> Ints:
+        """Returns the rows of a chunk that pass, and notes which filters drop each of the sampled ones."""
+        failed: dict[int, tuple[int, Error]] = {}
+        words = np.zeros(len(sampled), np.int64)
+        #: Of each sampled row the position at which it was dropped.
+        dropped_at = np.full(len(sampled), len(self.order))
+        for position, number in enumerate(self.order):
+            is_alive = dropped_at == len(self.order)
+            tested = np.flatnonzero(is_alive | self._is_wanted(dropped_at, position))
+            rows = np.concatenate([alive, sampled[tested]])
+            if not len(rows):
+                continue
+            living = int(np.count_nonzero(is_alive))
+            spent = self._spent
+            outcome = self._call(number, columns, rows, len(rows), dictionary)
+            if not self._is_at_once:
+                self._spent_on_ghosts += (self._spent - spent) * (len(tested) - living) / len(rows)
+            true = _noted(outcome, number, rows, failed) if outcome.errors else outcome.true
+            self._entered[position] += len(alive) + living
+            alive, drops = alive[true[: len(alive)]], tested[~true[len(alive) :]]
+            words[drops] |= 1 << number
+            dropped_at[drops] = np.minimum(dropped_at[drops], position)
+            self._passed[position] += len(alive) + int(np.count_nonzero(dropped_at == len(self.order)))
+        self._samples.append(words)
+        return _checked(np.concatenate([alive, sampled[words == 0]]), failed)
+
+    def _is_wanted(self, dropped_at: Ints, position: int) -> Bools:
+        """Returns which ghosts are to be evaluated by the filter at a position."""
+        match self._wanted.ghosts:
+            case Ghosts.ALL:
+                return np.ones(len(dropped_at), np.bool_)
+            case Ghosts.NEXT:
+                return np.equal(dropped_at, position - 1)
+        return np.full(len(dropped_at), position == self._wanted.position)
+
+    def _call(self, number: int, columns: Columns, rows: Ints | None, count: int, dictionary: Dictionary) -> Outcome:
+        began = self._clock()
+        outcome = self._filters[number](columns, rows, dictionary)
+        took = self._clock() - began
+        self._spent += took
+        self.evaluations[number] += count
+        if count >= TIMED_ROWS:
+            self._times[number].append(took / count)
+        return outcome
+
+    def _picked(self, count: int) -> Ints:
+        """Returns the places of the rows of a chunk that are to be profiled."""
+        regular = self._sampler.rows(count)
+        self._is_at_once = self._at_once > 0
+        if self._at_once:
+            some = min(self._at_once, count)
+            self._at_once -= some
+            return np.arange(some) * count // some
+        if self._spent_on_ghosts > self._budget * self._spent:
+            return _NONE
+        return regular if len(regular) <= MOST_SAMPLES else regular[:: -(-len(regular) // MOST_SAMPLES)]
+
+
+def _noted(outcome: Outcome, number: int, rows: Ints, failed: dict[int, tuple[int, Error]]) -> Bools:
+    """Returns what a filter says, with the rows on which it failed as if they passed; they are noted.
+
+    If several filters fail on a row, the error of the one that is written first counts.
+    """
+    true = outcome.true.copy()
+    for place, error in outcome.errors.items():
+        true[place] = True
+        row = int(rows[place])
+        failed[row] = min(failed.get(row, (number, error)), (number, error), key=lambda each: each[0])
+    return true
+
+
+def _checked(rows: Ints, failed: Mapping[int, tuple[int, Error]]) -> Ints:
+    """Returns the rows that pass. An error on one of them is raised: no other filter drops the row."""
+    if failed:
+        counting = sorted(failed.keys() & set(rows.tolist()))
+        if counting:
+            raise failed[counting[0]][1]()
+    return rows
+
+
+def _lower_quartile(times: deque[float]) -> float:
+    return sorted(times)[len(times) // 4] if times else float("nan")

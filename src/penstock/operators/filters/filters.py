@@ -1,0 +1,151 @@
+"""Filters: a predicate over a batch by columns, wherever one is evaluated: at scans, selections and residual tests.
+
+Cheap conjuncts are one fused filter, which comes first: it costs less than to look at a row again. Those over
+arithmetic are one filter, and each dear conjunct is one by itself. Where there are several, a `FilterChain` evaluates
+them, and a tuner, if one is given, orders them as rows come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from penstock.algebra.expressions import Expr, conjunction
+from penstock.algebra.relations import Schema
+from penstock.algebra.user_functions import calls_user
+from penstock.operators.filters.columns import Columns
+from penstock.operators.filters.conjuncts import Conjuncts
+from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
+from penstock.operators.filters.fused import FusedFilter
+from penstock.operators.filters.profile import MOST_FILTERS, OrderedFilters
+from penstock.operators.functions.failures import Tally
+from penstock.operators.scalars import compile_conjunct, compile_filter
+from penstock.synopsis.deltas import Bools
+from penstock.synopsis.dictionary import Dictionary
+from penstock.synopsis.memory import Ints
+
+
+class FilterTuner(Protocol):
+    """Orders the filters of a chain."""
+
+    def adopt(self, chain: OrderedFilters) -> None:
+        """Gives a new chain the order that is known to be best."""
+
+    def between(self, chain: OrderedFilters) -> None:
+        """Is called between two chunks of rows."""
+
+
+class Tuning(Protocol):
+    """Makes tuners, which live as long as what they have learnt."""
+
+    @property
+    def probability(self) -> float:
+        """Returns the drop-profiling probability."""
+
+    @property
+    def budget(self) -> float:
+        """Returns the part of the time of filters that profiles may take."""
+
+    def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
+        """Returns the tuner of the filters of this name, given as they are written."""
+
+
+class MeasuredFilters(Protocol):
+    """Filters that metrics report."""
+
+    @property
+    def name(self) -> str:
+        """Returns their name among all of a run that are tuned."""
+
+    @property
+    def tuner(self) -> FilterTuner | None:
+        """Returns what orders them."""
+
+    def evaluations(self) -> dict[str, int]:
+        """Returns on how many rows each filter was evaluated, in the current order, since the start."""
+
+
+class Filters:
+    """The conjuncts of a predicate over rows of a schema, by `name` among all of a run that are tuned.
+
+    `tally` counts where user functions failed and gave NULL.
+    """
+
+    def __init__(
+        self,
+        exprs: Sequence[Expr],
+        schema: Schema,
+        tuning: Tuning | None = None,
+        name: str = "filters",
+        tally: Tally | None = None,
+    ) -> None:
+        found = Conjuncts.of(exprs, schema)
+        self._cheap = FusedFilter(found.cheap, schema) if found.cheap else None
+        # Those that find no place in a profile tuple are one filter.
+        alone = found.dear[: MOST_FILTERS - 2]
+        groups = [*filter(None, [found.computed]), *((expr,) for expr in alone)]
+        groups += filter(None, [found.dear[len(alone) :]])
+        #: The filters that are ordered, as they are written.
+        self.texts = tuple(str(conjunction(group)) for group in groups)
+        self._filters = [_filter(group, schema, tally) for group in groups]
+        self.chain: FilterChain | None = None
+        self.name = name
+        self.tuner: FilterTuner | None = None
+        if len(groups) > 1:
+            sampling = (tuning.probability, tuning.budget) if tuning else (0.0, 0.0)
+            self.chain = FilterChain(self._filters, *sampling)
+            self.tuner = tuning.tuner(name, self.texts) if tuning else None
+            if self.tuner is not None:
+                self.tuner.adopt(self.chain)
+
+    def evaluations(self) -> dict[str, int]:
+        """Returns on how many rows each filter was evaluated that is ordered, in the current order, since the start."""
+        if self.chain is None:
+            return {}
+        return {self.texts[number]: int(self.chain.evaluations[number]) for number in self.chain.order}
+
+    def passing(self, columns: Columns, dictionary: Dictionary) -> Bools:
+        """Returns which rows pass all filters: where no conjunct is false or NULL."""
+        passes = self._cheap.passing(columns, dictionary) if self._cheap else None
+        if not self._filters:
+            return np.ones(len(columns), np.bool_) if passes is None else passes
+        rows = None if passes is None else np.flatnonzero(passes)
+        if rows is not None and not len(rows):
+            return np.zeros(len(columns), np.bool_)
+        if self.chain is not None:
+            return self.chain.passing(columns, dictionary, rows, self.tuner.between if self.tuner else None)
+        true = _true(self._filters[0](columns, rows, dictionary))
+        if rows is None:
+            return true
+        passes = np.zeros(len(columns), np.bool_)
+        passes[rows[true]] = True
+        return passes
+
+
+def _true(outcome: Outcome) -> Bools:
+    """Returns where a filter is true, if no other one can drop the rows on which it fails."""
+    for error in outcome.errors.values():
+        raise error()
+    return outcome.true
+
+
+def _block(exprs: Sequence[Expr], schema: Schema) -> Filter:
+    """Returns the filter of conjuncts that cannot fail."""
+    holds = compile_filter(exprs, schema)
+    return lambda columns, rows, dictionary: Outcome(holds(columns, dictionary, rows))
+
+
+def _filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None) -> Filter:
+    """Returns the filter of conjuncts, of which a user function may fail."""
+    if not any(map(calls_user, exprs)):
+        return _block(exprs, schema)
+    conjunct = compile_conjunct(conjunction(tuple(exprs)), schema, tally)
+
+    def evaluate(columns: Columns, rows: Ints | None, dictionary: Dictionary) -> Outcome:
+        true, failures = conjunct(columns, dictionary, rows)
+        failed = np.flatnonzero(failures.mask) if failures.all else ()
+        return Outcome(true, {int(row): failures.all[failures.of_row[row]].error for row in failed})
+
+    return evaluate

@@ -1,0 +1,102 @@
+"""Simulated filters: how good an order is, how soon, and what finding it costs. Costs are given: nothing is timed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from penstock.plan.adaptivity import Adaptive
+from tests.adaptive.simulating import Simulation, correlated, cost_of, optimum
+
+EIGHT = 8
+PERIOD = 100_000
+WEIGHTS = [1, 3, 10, 30, 1, 3, 10, 30]
+
+
+def rates_of(rng: np.random.Generator) -> list[float]:
+    return [float(rate) for rate in rng.uniform(0.2, 0.8, EIGHT)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_when_nothing_changes_a_greedy_comes_to_97_percent_of_the_optimum(seed: int) -> None:
+    """Thesis 4.7.2, n = 8, correlation factor 2."""
+    rng = np.random.default_rng(seed)
+    costs = [100] * EIGHT
+    rates = rates_of(rng)
+    simulation = Simulation(costs, Adaptive())
+    simulation.run(correlated(rng, 60_000, rates, 2))
+    later = correlated(rng, 20_000, rates, 2)
+    assert optimum(later, costs)[0] >= 0.97 * cost_of(later, simulation.chain.order, costs)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_a_permutation_there_is_a_new_order_within_10_000_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    costs = [100] * EIGHT
+    rates = rates_of(rng)
+    simulation = Simulation(costs, Adaptive())
+    simulation.run(correlated(rng, 60_000, rates, 2))
+    changed = rates[::-1]
+    simulation.run(correlated(rng, 10_000, changed, 2))
+    later = correlated(rng, 20_000, changed, 2)
+    assert cost_of(later, simulation.chain.order, costs) <= 1.1 * optimum(later, costs)[0]
+
+
+def over_clairvoyant(seed: int, weights: list[int]) -> float:
+    """Returns what all evaluations cost, over what the best order of each period does."""
+    rng = np.random.default_rng(seed)
+    costs = [100 * weight for weight in weights]
+    rates, spent, best = rates_of(rng), 0, 0
+    simulation = Simulation(costs, Adaptive())
+    for _ in range(4):
+        words = correlated(rng, PERIOD, rates, 2)
+        best += optimum(words, costs)[0]
+        spent += simulation.run(words)
+        rates = [rates[place] for place in rng.permutation(EIGHT)]
+    return spent / best
+
+
+def test_when_rates_permute_every_100_000_rows_all_costs_at_most_6_percent_more_than_the_clairvoyant() -> None:
+    found = [over_clairvoyant(seed, [1] * EIGHT) for seed in range(4)]
+    assert max(found) <= 1.10, found
+    assert sum(found) / len(found) <= 1.06, found
+
+
+def test_with_costs_from_1_to_30_it_costs_at_most_25_percent_more() -> None:
+    found = [over_clairvoyant(seed, WEIGHTS) for seed in range(4)]
+    assert max(found) <= 1.25, found
+
+
+def test_a_regime_that_returns_is_recognised_without_a_profile() -> None:
+    rng = np.random.default_rng(1)
+    one, other = [0.9, 0.5, 0.1, 0.3], [0.1, 0.3, 0.9, 0.5]
+    simulation = Simulation([100] * 4, Adaptive())
+    for rates in (one, other, one, other):
+        simulation.run(correlated(rng, 40_000, rates, 1))
+    assert simulation.tuner is not None
+    reasons = [decision.reason.value for decision in simulation.tuner.log]
+    assert "recalled" in reasons
+
+
+def test_the_log_says_what_adaptivity_earned() -> None:
+    rng = np.random.default_rng(1)
+    simulation = Simulation([100] * 4, Adaptive())
+    for rates in ([0.1, 0.3, 0.5, 0.9], [0.9, 0.5, 0.3, 0.1], [0.5, 0.9, 0.1, 0.3]):
+        simulation.run(correlated(rng, 40_000, rates, 1))
+    assert simulation.tuner is not None
+    earned = simulation.tuner.earned()
+    assert 100_000 < earned.rows <= 120_000
+    assert earned.spent < earned.best_single <= earned.as_written
+
+
+@pytest.mark.parametrize("strategy", ["a-greedy", "sweep", "independent", "local-swaps", "auto", "random"])
+def test_every_strategy_lets_the_same_rows_pass_and_is_better_than_the_worst_order(strategy: str) -> None:
+    rng = np.random.default_rng(5)
+    costs = [300, 100, 100, 100]
+    rates = [0.05, 0.2, 0.5, 0.9]
+    settings = Adaptive(strategy=strategy)
+    simulation = Simulation(costs, settings)
+    words = correlated(rng, 150_000, rates, 1)
+    spent = simulation.run(words)
+    if strategy != "random":
+        assert spent < 0.6 * cost_of(words, (0, 1, 2, 3), costs)
