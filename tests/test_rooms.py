@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "engines": (*LANGUAGE, "functions", *DERIVED, "kernels", "synopsis", "retention", "operators", "adaptive"),
     "profiling": (*LANGUAGE, "closing", "register", "kernels", "synopsis", "engines"),
     "monitor": (*LANGUAGE, "closing", "register", "plan", "operators", "adaptive", "engines"),
-    "verdicts": (*LANGUAGE, "functions", "closing", "register", "engines"),
+    "verdicts": (*LANGUAGE, "functions", "closing", "register", "elimination", "engines"),
     "session": (*LANGUAGE, "functions", *DERIVED, "engines", "monitor"),
     "workloads": LANGUAGE,
     "cli": (
@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "__init__",
     ),
     # What `import penstock` offers.
-    "__init__": (*LANGUAGE, "functions", "closing", "register", "plan", "verdicts", "session"),
+    "__init__": (*LANGUAGE, "functions", "closing", "register", "elimination", "plan", "verdicts", "session"),
 }
 
 #: Libraries from outside, and the only rooms that may import them.

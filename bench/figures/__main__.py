@@ -1,7 +1,8 @@
-"""Draws the figures of thesis chapter 6 into docs/figures: `make figures`, or some of them by their numbers.
+"""Draws figures of the thesis into docs/figures: `make figures`, or some of them by their numbers.
 
-What is drawn is what joins keep: rows, and keys of No components and of clusters. Indexes are not counted, as in the
-thesis. Where k is declared, nobody looks for violations, so that monitors keep nothing.
+Those of chapter 4 are in `filter_figures.py`. What those of chapter 6 show is what joins keep: rows, and keys of No
+components and of clusters. Indexes are not counted, as in the thesis. Where k is declared, nobody looks for violations,
+so that monitors keep nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from filter_figures import FILTER_FIGURES, table_4_2
 from measured import Run, run, watched_run
 from svg import Chart, Line
 
@@ -35,6 +37,8 @@ def main() -> None:
             chart = draw()
             (FOLDER / f"figure-{number}.svg").write_text(chart.svg())
             print(f"figure {number}: {chart.title}", flush=True)
+    if not sys.argv[1:] or "table-4.2" in sys.argv[1:]:
+        table_4_2()
 
 
 def within(k: int) -> str:
@@ -154,6 +158,7 @@ FIGURES: dict[str, Callable[[], Chart]] = {
     "6.16": lambda: of_ks("OAC(k)", PAIR, 400_000, data.oac_data, data.with_oac),
     "6.17": figure_6_17,
     "6.18": figure_6_18,
+    **FILTER_FIGURES,
 }
 
 

@@ -32,6 +32,9 @@ class Chart:
     y: str
     lines: Sequence[Line]
     is_logarithmic: bool = False
+    x_is_logarithmic: bool = False
+    #: Where the horizontal axis begins.
+    x_from: float = 0
 
     def svg(self) -> str:
         return "\n".join((_HEAD, *self._body(), "</svg>")) + "\n"
@@ -39,7 +42,8 @@ class Chart:
     def _body(self) -> Iterator[str]:
         xs = [x for line in self.lines for x, _ in line.points]
         ys = [y for line in self.lines for _, y in line.points]
-        across, x_ticks = linear(0, max(xs), LEFT, WIDTH - RIGHT)
+        x_scale = logarithmic if self.x_is_logarithmic else linear
+        across, x_ticks = x_scale(min(xs) if self.x_is_logarithmic else self.x_from, max(xs), LEFT, WIDTH - RIGHT)
         scale = logarithmic if self.is_logarithmic else linear
         up, y_ticks = scale(min(ys) if self.is_logarithmic else 0, max(ys), HEIGHT - BOTTOM, TOP)
         yield _text(LEFT, 22, self.title, size=15)
@@ -115,4 +119,4 @@ def _text(x: float, y: float, text: str, anchor: str = "start", size: int = 12) 
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1 or value == 0 else f"{value:g}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:g}"

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from bytewax.dataflow import Dataflow
 from bytewax.testing import TestingSink, TestingSource, run_main
 
-path, kind, runs, conditions, patterns = (json.loads(argument) for argument in sys.argv[1:])
+path, runs, conditions, patterns = (json.loads(argument) for argument in sys.argv[1:])
 columns = pq.read_table(path).to_pydict()
 names = list(columns)
 rows = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]

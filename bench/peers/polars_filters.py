@@ -8,7 +8,7 @@ import time
 
 import polars as pl
 
-path, kind, runs, conditions, patterns = (json.loads(argument) for argument in sys.argv[1:])
+path, runs, conditions, patterns = (json.loads(argument) for argument in sys.argv[1:])
 
 
 def filtered() -> pl.DataFrame:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from penstock.algebra.printing import plan_text
+    from penstock.elimination import Implication
     from penstock.errors import DoubtfulUnit, PenstockError, SqlError, SqlErrors
     from penstock.functions import function
     from penstock.plan.adaptivity import Adaptive
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.session import Session
     from penstock.sql import Script, bind_text
     from penstock.sql.formatting import format_text
-    from penstock.verdicts import check, check_sql
+    from penstock.verdicts import check, check_sql, implies
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,7 @@ _HOME = {
     "Adaptive": "penstock.plan.adaptivity",
     "DoubtfulUnit": "penstock.errors",
     "Forgetting": "penstock.plan.forgetting",
+    "Implication": "penstock.elimination",
     "PenstockError": "penstock.errors",
     "Script": "penstock.sql",
     "Session": "penstock.session",
@@ -48,6 +50,7 @@ _HOME = {
     "check": "penstock.verdicts",
     "check_sql": "penstock.verdicts",
     "format_text": "penstock.sql.formatting",
+    "implies": "penstock.verdicts",
     "function": "penstock.functions",
     "plan_text": "penstock.algebra.printing",
 }
@@ -56,6 +59,7 @@ __all__ = [
     "Adaptive",
     "DoubtfulUnit",
     "Forgetting",
+    "Implication",
     "PenstockError",
     "Script",
     "Session",
@@ -70,6 +74,7 @@ __all__ = [
     "check_sql",
     "format_text",
     "function",
+    "implies",
     "plan_text",
 ]
 

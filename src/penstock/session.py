@@ -18,6 +18,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.effort import limited
+from penstock.elimination import eliminated
 from penstock.errors import Origin, PenstockError
 from penstock.functions import declare, user_function
 from penstock.plan.adaptivity import FULL, Adaptive
@@ -208,14 +209,17 @@ class Query:
     def verdict(self) -> Verdict:
         """Returns the verdict with what has been declared so far: is its state bounded?"""
         with limited(self._effort):
-            return check_query(self.bound, self._session.catalog, self._origin)
+            catalog = self._session.catalog
+            return check_query(eliminated(self.bound, catalog)[0], catalog, self._origin)
 
     def explain(self, cells: int | None = None) -> str:
-        """Returns the plan in normal form; with a number of cells its fragments too."""
+        """Returns the plan in normal form, and which joins are not run; with a number of cells its fragments too."""
         with limited(self._effort):
-            query = normalise(self.bound)
+            without, eliminations = eliminated(self.bound, self._session.catalog)
+            query = normalise(without)
             planned = None if cells is None else plan(query, cells, self._session.catalog)
-        return plan_text(query) if planned is None else f"{plan_text(query)}\n\n{fragments_text(planned)}"
+        picture = "\n".join([plan_text(query), *map(str, eliminations)])
+        return picture if planned is None else f"{picture}\n\n{fragments_text(planned)}"
 
     def run(
         self,

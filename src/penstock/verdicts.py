@@ -1,4 +1,7 @@
-"""Verdicts from Python: is the state of the queries of a text, of a file, or of a plain Spark DataFrame bounded?"""
+"""Verdicts from Python: is the state of the queries of a text, of a file, or of a plain Spark DataFrame bounded?
+
+And what do the declarations of a text imply?
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from penstock.catalog import Catalog
+from penstock.catalog import AssertionDef, Catalog
 from penstock.effort import limited
+from penstock.elimination import Implication, eliminated, implication
 from penstock.errors import PenstockError
 from penstock.functions import user_function
 from penstock.register import Verdict, check_query
-from penstock.sql import bind_text
+from penstock.sql import Script, bind_text
 
 
 def check(what: Any, *, effort: int | None = None, functions: Iterable[Any] = ()) -> list[Verdict]:
@@ -58,18 +62,73 @@ def check_sql(spark: Any, text: str) -> Verdict:
     return check(spark.sql(text))[0]
 
 
+def implies(
+    what: str | Path, assertion: str, *, effort: int | None = None, functions: Iterable[Any] = ()
+) -> Implication:
+    """Whether the declarations of a text or file of SQL imply an assertion.
+
+    The assertion is the name of one in the text, which the others are to imply, or one as it is written: from FOR on,
+    or all of CREATE ASSERTION.
+
+    >>> text = '''
+    ...     CREATE STREAM request (id BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+    ...     CREATE STREAM answer (id BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+    ...     CREATE ASSERTION asked FOR answer a THEN EXISTS request r WHERE r.id = a.id AND r.ts < a.ts;
+    ... '''
+    >>> print(implies(text, "FOR answer a THEN a.id IS NOT NULL"))
+    goal: implied
+    suppose rows answer a
+    by asked of a: there is request r1 with r1.id = a.id and r1.time - a.time <= -1
+    so the conclusion holds
+    >>> print(implies(text, "FOR request r THEN EXISTS answer a WHERE a.id = r.id"))
+    goal: not implied
+    these rows satisfy the declarations, and not the assertion:
+    -- request
+    id,ts
+    \\N,1970-01-01 00:00:00.000001
+    """
+    script = _bound(what, functions)
+    with limited(effort):
+        return implication(_asked(assertion, script), script.catalog)
+
+
+def _asked(assertion: str, script: Script) -> AssertionDef:
+    known = script.catalog.get(assertion.strip())
+    if isinstance(known, AssertionDef):
+        return known
+    words = assertion.split()
+    if not words or words[0].upper() not in ("FOR", "CREATE"):
+        raise PenstockError(f"there is no assertion {assertion}", "write FOR stream x, ... WHERE ... THEN ...")
+    text = assertion if words[0].upper() == "CREATE" else f"CREATE ASSERTION goal {assertion}"
+    bound = bind_text(text, "<assertion>", script.catalog).checked()
+    new = [d for d in bound.catalog.definitions.values() if script.catalog.get(d.name) is not d]
+    if len(new) != 1 or not isinstance(new[0], AssertionDef):
+        raise PenstockError("this is not an assertion", "write CREATE ASSERTION name FOR ... THEN ...")
+    return new[0]
+
+
 def _check_text(what: str | Path, functions: Iterable[Any]) -> list[Verdict]:
-    text, file = str(what), "<text>"
-    if isinstance(what, Path) or _names_a_file(what):
-        try:
-            text, file = Path(what).read_text(encoding="utf-8-sig"), str(what)
-        except (OSError, UnicodeDecodeError) as error:
-            raise PenstockError(f"{what}: {error}", "give the path of a file with SQL statements") from error
+    script = _bound(what, functions)
+    catalog = script.catalog
+    return [check_query(eliminated(query, catalog)[0], catalog, script.origin(query)) for query in script.queries]
+
+
+def _bound(what: str | Path, functions: Iterable[Any]) -> Script:
+    text, file = _text_of(what)
     catalog = Catalog()
     for each in functions:
         catalog = catalog.calling(user_function(each))
-    script = bind_text(text, file, catalog).checked()
-    return [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
+    return bind_text(text, file, catalog).checked()
+
+
+def _text_of(what: str | Path) -> tuple[str, str]:
+    """The text of SQL, or of a file with SQL, and the file's name."""
+    if isinstance(what, Path) or _names_a_file(what):
+        try:
+            return Path(what).read_text(encoding="utf-8-sig"), str(what)
+        except (OSError, UnicodeDecodeError) as error:
+            raise PenstockError(f"{what}: {error}", "give the path of a file with SQL statements") from error
+    return str(what), "<text>"
 
 
 def _names_a_file(text: str) -> bool:

@@ -23,6 +23,12 @@ def rows() -> pa.RecordBatch:
     return pa.record_batch({"k": numbers % 7, "ts": numbers})
 
 
+def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of few rows, each of which gives its results in a block."""
+    for name, rows_ in (("SLICE", 16), ("SMALLEST_BLOCK", 1)):
+        monkeypatch.setattr(machine, name, rows_)
+
+
 def engine_of(cells: int = 1) -> EmbeddedEngine:
     script = bind_text(JOIN).checked()
     (query,) = script.queries
@@ -36,7 +42,7 @@ def test_the_blocks_of_a_step_together_are_its_results(cells: int, monkeypatch: 
         whole.push(name, rows())
         cut.push(name, rows())
     want = whole.advance()
-    monkeypatch.setattr(machine, "SLICE", 16)
+    cut_small(monkeypatch)
     blocks = list(cut.advance_in_blocks())
     assert len(blocks) > 5 if cells == 1 else len(blocks) == 1
     got = pa.concat_tables(blocks)
@@ -48,7 +54,7 @@ def test_the_blocks_of_a_step_together_are_its_results(cells: int, monkeypatch: 
 
 
 def test_a_block_is_given_before_the_next_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "SLICE", 16)
+    cut_small(monkeypatch)
     engine = engine_of()
     for name in ("l", "r"):
         engine.push(name, rows())
@@ -60,7 +66,7 @@ def test_a_block_is_given_before_the_next_is_computed(monkeypatch: pytest.Monkey
 
 
 def test_each_step_of_a_run_ends_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "SLICE", 16)
+    cut_small(monkeypatch)
     engine = engine_of()
     results = list(EmbeddedRun([engine], {name: iter([rows()]) for name in ("l", "r")}).results())
     ends = [result.ends_step for result in results if result is not None]

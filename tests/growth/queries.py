@@ -65,6 +65,18 @@ def random_query(seed: int) -> Growing:
     return Growing(seed, nulls, chosen, tuple(writer.views), select)
 
 
+def computed_query(seed: int) -> Growing:
+    """A random query whose joins have computed inputs, with punctuations of keys."""
+    random = Random(seed)
+    nulls = random.choice((Nulls.NONE, Nulls.NONE, Nulls.NONE, Nulls.OPEN))
+    wanted = ("PUNCTUATED BY (k) WHEN ends = 1", "PUNCTUATED BY (s) WHEN ends = 1")
+    known = declarations(nulls)
+    chosen = [one for one in known if one.text in wanted and random.random() < 0.9]
+    chosen += [one for one in known if one not in chosen and random.random() < 0.15]
+    writer = _Writer(random)
+    return Growing(seed, nulls, tuple(chosen), tuple(writer.views), writer.computed())
+
+
 def _chosen(random: Random, nulls: Nulls) -> Sequence[Declaration]:
     """Few declarations, many, or all of some kinds."""
     share = random.choice((0.15, 0.3, 0.6, 1.0))
@@ -101,6 +113,50 @@ class _Writer:
         ]
         make = self.random.choices([make for _, make in shapes], [weight for weight, _ in shapes])[0]
         return make()
+
+    def computed(self) -> str:
+        """Semi-joins over semi-joins, joins with groups, and groups of both."""
+        random, key = self.random, self.random.choice(("k", "k", "s", "ts / 2000"))
+        source, alias = self._lasting(0.2)
+        match random.randrange(5):
+            case 0:
+                tests = [self._matched(alias) for _ in range(random.randint(2, 3))]
+                return f"SELECT {alias}.k AS c0, {alias}.x AS c1 FROM {source} WHERE {' AND '.join(tests)}"
+            case 1:
+                tests = [self._matched(alias) for _ in range(random.randint(1, 2))]
+                by = f"{alias}.{key}"
+                return f"SELECT {by} AS c0, COUNT(*) AS n FROM {source} WHERE {' AND '.join(tests)} GROUP BY {by}"
+            case 2:
+                groups = [self._keyed(key, name) for name in ("g", "h")]
+                return f"SELECT g.c AS c0, g.n - h.n AS c1 FROM {', '.join(groups)} WHERE g.c = h.c"
+            case 3:
+                test = f" AND {self._matched(alias)}" if self._chance(0.3) else ""
+                groups = self._keyed(key, "g")
+                return f"SELECT g.n AS c0, {alias}.x AS c1 FROM {source}, {groups} WHERE g.c = {alias}.{key}{test}"
+        other, its = self._lasting(0.0)
+        joined = " AND ".join([*self._joined(its, alias), self._matched(random.choice((alias, its)))])
+        return f"SELECT {alias}.k AS c0, {its}.x AS c1 FROM {source}, {other} WHERE {joined}"
+
+    def _matched(self, outer: str) -> str:
+        source, alias = self._lasting(0.05)
+        column = self.random.choice("kkks")
+        where = [f"{alias}.{column} = {outer}.{column}"]
+        if self._chance(0.3):
+            where.append(self._band(alias, outer))
+        if self._chance(0.2):
+            where.append(self._matched(alias))
+        negated = self.random.choice(("", "NOT "))
+        return f"{negated}EXISTS (SELECT 1 AS one FROM {source} WHERE {' AND '.join(where)})"
+
+    def _keyed(self, key: str, name: str) -> str:
+        source, alias = self._lasting(0.05)
+        where = f" WHERE {self._matched(alias)}" if self._chance(0.3) else ""
+        by = f"{alias}.{key}"
+        return f"(SELECT {by} AS c, COUNT(*) AS n, MAX({alias}.x) AS m FROM {source}{where} GROUP BY {by}) {name}"
+
+    def _lasting(self, windows: float) -> tuple[str, str]:
+        alias, window = self._alias(), self.random.choice(WINDOWS) if self._chance(windows) else ""
+        return f"{self.random.choice('abc')}{window} {alias}", alias
 
     def _alias(self) -> str:
         self._count += 1

@@ -43,6 +43,19 @@ def test_no_more_is_kept_than_the_bounds_say(kinds: tuple[type, ...]) -> None:
     assert counted, "no bound could be counted"
 
 
+@pytest.mark.parametrize(
+    ("seed", "kinds"),
+    [
+        (978, (Rids,)),
+        (1484, (Rids, ClusteredArrival, OrderedArrival)),
+        (1766, (Rids, OrderedArrival)),
+    ],
+)
+def test_a_row_is_examined_when_one_leaves_that_its_partner_waited_for(seed: int, kinds: tuple[type, ...]) -> None:
+    """A window of rows lets a row go: so may the row that joins it, and the row of a third input that joins that."""
+    assert follow(Random(f"search {seed} {[kind.__name__ for kind in kinds]}"), kinds)
+
+
 @pytest.mark.slow
 @by_kinds
 def test_no_more_is_kept_than_the_bounds_say_in_many_cases(kinds: tuple[type, ...]) -> None:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 
 from penstock.algebra.printing import Json
+from penstock.algebra.relations import streams
 from penstock.cli.arguments import add_effort, add_functions, add_time_zone, at_least_one
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, bound_script, error_json, print_errors
 from penstock.cli.printing import say
 from penstock.cli.witness import print_written, write_witness
 from penstock.effort import limited
+from penstock.elimination import AssertionNotice, Contradictory, assertion_notices, eliminated, notice_json
 from penstock.register import Verdict, check_query, verdict_json, verdict_text
 from penstock.sql import Script
 
@@ -38,9 +41,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     script = bound_script(args)
-    verdicts = [check_query(query, script.catalog, script.origin(query)) for query in script.queries]
+    catalog, queries = script.catalog, script.queries
+    verdicts = [check_query(eliminated(query, catalog)[0], catalog, script.origin(query)) for query in queries]
+    read = [frozenset(stream.name for stream in streams(query.relation)) for query in script.queries]
+    notices = () if script.errors else assertion_notices(script.catalog, read)
     if args.json:
-        say(json.dumps(report(script, verdicts), indent=2, ensure_ascii=False))
+        say(json.dumps(report(script, verdicts, notices), indent=2, ensure_ascii=False))
     else:
         for before, verdict in zip([None, *verdicts], verdicts, strict=False):
             if before is not None and not (before.safe and verdict.safe):
@@ -50,19 +56,23 @@ def _run(args: argparse.Namespace) -> int:
                 say(f"warning: {warning}")
         if not script.queries and not script.errors:
             print(NO_QUERY)
+        for notice in notices:
+            say(f"{'warning' if isinstance(notice, Contradictory) else 'note'}: {notice}")
         print_errors(script)
     if args.witness is not None:
         for verdict in verdicts:
             print_written(write_witness(verdict, args.witness))
     if script.errors:
         return 2
-    return 0 if all(verdict.safe for verdict in verdicts) else 1
+    is_contradictory = any(isinstance(notice, Contradictory) for notice in notices)
+    return 0 if all(verdict.safe for verdict in verdicts) and not is_contradictory else 1
 
 
-def report(script: Script, verdicts: list[Verdict]) -> dict[str, Json]:
+def report(script: Script, verdicts: list[Verdict], notices: Sequence[AssertionNotice]) -> dict[str, Json]:
     """Returns the report as JSON: design section 7."""
     return {
         "schema": JSON_SCHEMA,
         "errors": [error_json(error) for error in script.errors],
         "queries": [verdict_json(verdict) for verdict in verdicts],
+        "assertions": [notice_json(notice) for notice in notices],
     }

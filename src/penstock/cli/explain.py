@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from penstock.cli.arguments import add_effort, add_functions, add_time_zone, at_
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, bound_script, error_json, print_errors
 from penstock.cli.printing import say
 from penstock.effort import limited
+from penstock.elimination import Elimination, eliminated
 from penstock.errors import PenstockError
 from penstock.plan.decisions import decisions_text, latest_decisions
 from penstock.plan.explain import fragments_json, fragments_text
@@ -48,12 +50,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     script = bound_script(args)
-    queries = [(normalise(query), check_query(query, script.catalog)) for query in _chosen(script, args.query)]
+    queries = [_Explained.of(query, script.catalog) for query in _chosen(script, args.query)]
     if args.json:
         say(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))
     else:
         if queries:
-            say("\n\n".join(_shown(query, verdict, script.catalog, args.cells) for query, verdict in queries))
+            say("\n\n".join(_shown(query, script.catalog, args.cells) for query in queries))
         elif not script.errors:
             print(NO_QUERY)
         print_errors(script)
@@ -93,22 +95,47 @@ def _chosen(script: Script, name: str | None) -> list[Query]:
     return chosen
 
 
-def _shown(query: Query, verdict: Verdict, catalog: Catalog, cells: int | None) -> str:
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """A query in normal form, without the joins that are not run."""
+
+    query: Query
+    verdict: Verdict
+    eliminations: tuple[Elimination, ...]
+
+    @classmethod
+    def of(cls, query: Query, catalog: Catalog) -> _Explained:
+        without, eliminations = eliminated(query, catalog)
+        return cls(normalise(without), check_query(without, catalog), eliminations)
+
+
+def _shown(explained: _Explained, catalog: Catalog, cells: int | None) -> str:
+    query = explained.query
     output = ", ".join(f"{column.name} {column.type}" for column in query.schema)
-    picture = f"{plan_text(query)}\noutput: {output}\nstate: {verdict.message}"
+    left_out = "".join(f"\nleft out: {each}" for each in explained.eliminations)
+    picture = f"{plan_text(query)}{left_out}\noutput: {output}\nstate: {explained.verdict.message}"
     return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells, catalog))}"
 
 
-def _report(script: Script, queries: list[tuple[Query, Verdict]], cells: int | None) -> dict[str, Json]:
+def _report(script: Script, queries: list[_Explained], cells: int | None) -> dict[str, Json]:
     return {
         "schema": JSON_SCHEMA,
         "errors": [error_json(error) for error in script.errors],
         "queries": [
-            plan_json(query)
-            | {"safe": verdict.safe, "message": verdict.message}
-            | _fragments(query, script.catalog, cells)
-            for query, verdict in queries
+            plan_json(each.query)
+            | {"safe": each.verdict.safe, "message": each.verdict.message}
+            | {"eliminations": [_elimination_json(elimination) for elimination in each.eliminations]}
+            | _fragments(each.query, script.catalog, cells)
+            for each in queries
         ],
+    }
+
+
+def _elimination_json(elimination: Elimination) -> dict[str, Json]:
+    return {
+        "occurrence": elimination.occurrence,
+        "message": elimination.message,
+        "leans_on": list(elimination.leans_on),
     }
 
 

@@ -22,6 +22,7 @@ from penstock.cli.files import bound_script
 from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.cli.printing import say
 from penstock.effort import limited
+from penstock.elimination import eliminated
 from penstock.errors import PenstockError
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.forgetting import Forgetting
@@ -87,7 +88,7 @@ def _run(args: argparse.Namespace) -> int:
     refuse_what_is_read([*outputs, *([args.metrics] if args.metrics else [])], args.file, script)
     if not args.allow_unbounded:
         for query in queries:
-            verdict = check_query(query, script.catalog, script.origin(query))
+            verdict = check_query(eliminated(query, script.catalog)[0], script.catalog, script.origin(query))
             refuse_unsafe(verdict)
             for warning in verdict.warnings:
                 say(warning, sys.stderr)

@@ -1,12 +1,12 @@
-"""What closes groups, and grouping with its ends. How they are found is in `ending`.
+"""What closes entries: groups, distinct values, rows of set operations, and rows that a join keeps of its inputs.
 
-A group has ended when each input of what is grouped is closed for its keys: no more row of the input comes that is of
-the group. A *closer* says when an input is.
+An entry has ended when each stream below is closed for its keys: no more row of the stream comes that concerns it. A
+*closer* says when a stream is. `closed_values.py` finds them, and `operators/groups/ending.py` carries them out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column, Expr
@@ -17,19 +17,29 @@ from penstock.types import TimeUnit
 
 @dataclass(frozen=True, slots=True)
 class GroupInTime:
-    """With the last instant that has the key's value; the key never falls as time goes on."""
+    """So long after the last instant that has the key's value; the key never falls as time goes on."""
 
     key: int
     expr: Expr
     timestamp: Column
     unit: TimeUnit = TimeUnit.MICROSECONDS
+    reach: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ByRows:
+    """The k of CA(k) or OA(k), which counts rows, or microseconds."""
+
+    k: int
+    in_time: bool
 
 
 @dataclass(frozen=True, slots=True)
 class AfterPunctuation:
-    """With a punctuation, a row of `evidence`, of these keys; or so much later, if it is one of another input.
+    """So long after a punctuation, a row of `evidence`, of these keys.
 
-    Then it refers to what comes of this one. NULLs are equal here: a punctuation with NULL closes the group of NULL.
+    It may be one of another stream, whose rows those of this one follow, or that refers to what comes of this one.
+    NULLs are equal here: a punctuation with NULL closes the group of NULL.
     """
 
     keys: tuple[int, ...]
@@ -37,34 +47,108 @@ class AfterPunctuation:
     reach: int = 0
     #: Those of the keys in which no punctuation can have NULL.
     never_null: frozenset[int] = frozenset()
+    #: The declaration, as proofs name it.
+    scheme: str = ""
+    #: If the evidence are all rows of a stream: the end of a cluster of them is as good as a punctuation.
+    cluster: ByRows | None = None
 
     @property
     def told(self) -> AfterPunctuation:
         """The end by the same punctuations that is there at once."""
-        return replace(self, reach=0, never_null=frozenset())
+        return AfterPunctuation(self.keys, self.evidence, cluster=self.cluster)
 
 
 @dataclass(frozen=True, slots=True)
-class AfterInput:
-    """So much later than another input: what joins a row of that one comes no later."""
+class AfterOrder:
+    """When rows of `evidence`, all of a stream, have passed the key's value by OA(k)."""
 
-    source: int
-    reach: int
+    keys: tuple[int]
+    evidence: int
+    order: ByRows
+    scheme: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class WithFirstRow:
-    """With the group's first row: the input has just one that is of the group, by UNIQUE, for which NULLs are equal."""
+    """With the group's first row: by UNIQUE, for which NULLs are equal, the stream has just one of the group."""
 
 
 @dataclass(frozen=True, slots=True)
 class NeverNull:
-    """From the beginning, for groups with NULL in one of these keys: no row of the input has NULL there."""
+    """From the beginning, for groups with NULL in one of these keys: no row of the stream has NULL there."""
 
     keys: frozenset[int]
 
 
-GroupCloser = GroupInTime | AfterPunctuation | AfterInput | WithFirstRow | NeverNull
+GroupCloser = GroupInTime | AfterPunctuation | AfterOrder | WithFirstRow | NeverNull
+
+
+def later(closer: GroupCloser, by: int) -> GroupCloser:
+    """What closes a stream so long after a closer of another, which its rows follow."""
+    return replace(closer, reach=closer.reach + by) if isinstance(closer, GroupInTime | AfterPunctuation) else closer
+
+
+@dataclass(frozen=True, slots=True)
+class Closers:
+    """Of each stream below what closes it, any of them, and the evidence that they read."""
+
+    streams: tuple[tuple[GroupCloser, ...], ...] = ()
+    evidence: tuple[Scan, ...] = ()
+
+    def __iter__(self) -> Iterator[GroupCloser]:
+        return (closer for own in self.streams for closer in own)
+
+    def __add__(self, other: Closers) -> Closers:
+        """What closes both. Evidence that both read is there once."""
+        evidence = (*self.evidence, *(scan for scan in other.evidence if scan not in self.evidence))
+        places = [evidence.index(scan) for scan in other.evidence]
+        theirs = tuple(tuple(_reading(closer, places) for closer in own) for own in other.streams)
+        return Closers(self.streams + theirs, evidence)
+
+    def punctuations(self) -> Iterator[AfterPunctuation]:
+        return (closer for closer in self if isinstance(closer, AfterPunctuation))
+
+    def all_close(self, known: frozenset[int]) -> bool:
+        """Whether these keys alone say when each stream is closed, for whoever has them."""
+        return all(any(_speaks(closer, known) for closer in own) for own in self.streams)
+
+    def reading(self, some: Iterable[int]) -> Closers:
+        """Only those that read some of the evidence, or none."""
+        kept = sorted(some)
+        places = {number: place for place, number in enumerate(kept)}
+        streams = (tuple(_reading(c, places) for c in own if _evidence(c) in (None, *kept)) for own in self.streams)
+        return Closers(tuple(streams), tuple(self.evidence[number] for number in kept))
+
+    def along(self, number: int, columns: Iterable[int | None]) -> list[Column | None]:
+        """The columns of evidence that have the values of some keys; None where it has none, or is read in two ways."""
+        readers = [c for c in self if isinstance(c, AfterPunctuation | AfterOrder) and c.evidence == number]
+        ways = {closer.keys for closer in readers}
+        # Rows are counted where all of them come.
+        is_counted = any(isinstance(each, AfterOrder) or each.cluster is not None for each in readers)
+        is_parted = len(ways) == 1 and not is_counted
+        held = dict(zip(ways.pop(), self.evidence[number].schema, strict=True)) if is_parted else {}
+        return [None if key is None else held.get(key) for key in columns]
+
+
+def _speaks(closer: GroupCloser, known: frozenset[int]) -> bool:
+    """Whether a closer needs no more than these keys."""
+    match closer:
+        case GroupInTime(key):
+            return key in known
+        case AfterPunctuation(keys) | AfterOrder(keys):
+            return known.issuperset(keys)
+    return False
+
+
+def _evidence(closer: GroupCloser) -> int | None:
+    return closer.evidence if isinstance(closer, AfterPunctuation | AfterOrder) else None
+
+
+def _reading(closer: GroupCloser, places: Mapping[int, int] | Sequence[int]) -> GroupCloser:
+    """The closer, whose evidence has another number."""
+    if isinstance(closer, AfterPunctuation | AfterOrder):
+        return replace(closer, evidence=places[closer.evidence])
+    return closer
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +164,18 @@ class GroupEnding(Relation):
     """GROUP BY, DISTINCT or a set operation, whose groups or rows end, or the values that its aggregates keep."""
 
     input: Aggregate | Distinct | SetOp
-    #: For each stream of what is grouped what closes it, any of them. Without any, only the join below tells, if any.
-    closers: tuple[tuple[GroupCloser, ...], ...]
-    after_join: tuple[AfterJoin, ...]
-    evidence: tuple[Scan, ...]
+    closers: Closers
+    after_join: tuple[AfterJoin, ...] = ()
     #: Whether groups show when they close, and not before.
     emits: bool = False
     values: tuple[EndingValues, ...] = ()
 
     def _schema(self) -> Schema:
         return self.input.schema
+
+    @property
+    def evidence(self) -> tuple[Scan, ...]:
+        return self.closers.evidence
 
     @property
     def inputs(self) -> tuple[Relation, ...]:
@@ -105,14 +191,12 @@ class GroupEnding(Relation):
             del scans[: len(own)]
             groups = each.groups.input.with_inputs(grouping.inputs)
             values.append(replace(each, groups=each.groups.with_inputs((groups, *own))))
-        return replace(self, input=grouping, evidence=evidence, values=tuple(values))
+        closers = replace(self.closers, evidence=evidence)
+        return replace(self, input=grouping, closers=closers, values=tuple(values))
 
     @property
     def closes_groups(self) -> bool:
-        return bool(self.closers or self.after_join)
-
-    def all_closers(self) -> Iterator[GroupCloser]:
-        return (closer for own in self.closers for closer in own)
+        return bool(self.closers.streams or self.after_join)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from penstock.closing.group_closers import (
-    AfterInput,
+    AfterOrder,
     AfterPunctuation,
+    Closers,
     GroupCloser,
     GroupEnding,
     GroupInTime,
     NeverNull,
     WithFirstRow,
 )
-
-Closers = tuple[tuple[GroupCloser, ...], ...]
 
 #: Of more keys that may be NULL not all combinations are tried: then each is taken for one that stays.
 _MOST_NULLABLE = 10
@@ -35,12 +34,12 @@ class GroupRetention:
     @property
     def shows(self) -> bool:
         """Whether each input is seen to close, for each entry: as EMIT ON CLOSE wants it."""
-        return self.ending is not None and bool(self.ending.closers) and not self.lasting_nulls
+        return self.ending is not None and bool(self.ending.closers.streams) and not self.lasting_nulls
 
     @property
     def lasting_nulls(self) -> tuple[frozenset[int], ...]:
         """The smallest sets of keys such that an entry in which just these are NULL is never closed."""
-        return () if self.ending is None else _lasting(self.ending.closers)
+        return () if self.ending is None else lasting_nulls(self.ending.closers)
 
     def values_of(self, aggregation: int) -> GroupRetention:
         """What is kept of the values of a DISTINCT aggregate whose groups may stay; its value is the last key."""
@@ -52,15 +51,15 @@ class GroupRetention:
 NOTHING_ENDS = GroupRetention(None)
 
 
-def _lasting(closers: Closers) -> tuple[frozenset[int], ...]:
-    """The smallest sets of keys such that no closer of some input closes an entry in which just these are NULL."""
+def lasting_nulls(closers: Closers) -> tuple[frozenset[int], ...]:
+    """The smallest sets of keys such that no closer of some stream closes an entry in which just these are NULL."""
     nullable = sorted(set(_needing_values(closers)))
     if len(nullable) > _MOST_NULLABLE:
         return tuple(frozenset((key,)) for key in nullable)
     found: list[frozenset[int]] = []
     for size in range(1, len(nullable) + 1):
         for some in map(frozenset, combinations(nullable, size)):
-            all_close = all(_closes(number, closers, some) for number in range(len(closers)))
+            all_close = all(any(_closes(closer, some) for closer in own) for own in closers.streams)
             if not all_close and not any(smaller <= some for smaller in found):
                 found.append(some)
     return tuple(found)
@@ -68,27 +67,22 @@ def _lasting(closers: Closers) -> tuple[frozenset[int], ...]:
 
 def _needing_values(closers: Closers) -> Iterator[int]:
     """The keys that some closer says nothing of where they are NULL."""
-    for closer in (closer for own in closers for closer in own):
+    for closer in closers:
         match closer:
             case GroupInTime(key):
                 yield key
-            case AfterPunctuation(never_null=keys):
+            case AfterPunctuation(never_null=keys) | AfterOrder(keys):
                 yield from keys
 
 
-def _closes(number: int, closers: Closers, nulls: frozenset[int], asked: frozenset[int] = frozenset()) -> bool:
-    """Whether an input is closed for entries in which just these keys are NULL."""
-    for closer in closers[number]:
-        match closer:
-            case GroupInTime(key) if key not in nulls:
-                return True
-            case AfterPunctuation(never_null=never) if not never & nulls:
-                return True
-            case WithFirstRow():
-                return True
-            case NeverNull(keys) if keys & nulls:
-                return True
-            case AfterInput(source) if source not in asked:
-                if _closes(source, closers, nulls, asked | {number}):
-                    return True
-    return False
+def _closes(closer: GroupCloser, nulls: frozenset[int]) -> bool:
+    """Whether a stream is closed for entries in which just these keys are NULL."""
+    match closer:
+        case GroupInTime(key) | AfterOrder((key,)):
+            return key not in nulls
+        case AfterPunctuation(never_null=never):
+            return not never & nulls
+        case NeverNull(keys):
+            return bool(keys & nulls)
+        case WithFirstRow():
+            return True

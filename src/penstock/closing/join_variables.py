@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from penstock.algebra.expressions import Column, Comparator, Compare
 from penstock.algebra.physical import Keep, Received, Scan
+from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import (
     Distinct,
     Join,
@@ -91,6 +92,8 @@ def is_monotone(relation: Relation) -> bool:
             return relation.is_monotone
         case PhysicalJoin(kind, operands):
             return kind is not JoinKind.ANTI and all(map(is_monotone, operands))
+        case PipelinedFilters(left, window=window):
+            return window is None and is_monotone(left)
         case GroupEnding(emits=True):
             return True
         case Select() | Project() | Keep() | Distinct() | GroupEnding():

@@ -11,29 +11,25 @@ from collections.abc import Iterable, Set
 from penstock.algebra.expressions import Column, Expr, Literal, columns
 from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import unwidened
-from penstock.algebra.relations import Relation, Select, Stream, Table
+from penstock.algebra.relations import Stream, Table
 from penstock.algebra.rewrites.drop_null_tests import valued
 from penstock.catalog import Catalog, Punctuated, StreamDef, TableDef
 from penstock.closing.monotone_buckets import never_falls
-from penstock.closing.physical_join import PhysicalJoin
 
 Columns = frozenset[Column]
 
 
-def with_values(relation: Relation, catalog: Catalog) -> Columns:
-    """The columns that hold no NULL in the rows of a physical join or of its inputs; of scans those of the stream."""
-    match relation:
-        case Scan(stream=stream, where=where):
-            return _declared(stream, catalog) | _tested(where)
-        case Table(name, _, schema):
-            definition = catalog.get(name)
-            names = definition.not_null if isinstance(definition, TableDef) else frozenset()
-            return frozenset(column for column in schema if column.name.lower() in names)
-        case Select(below, predicates):
-            return with_values(below, catalog) | _tested(predicates)
-        case PhysicalJoin(operands=operands, on=on):
-            return frozenset[Column]().union(_tested(on), *(with_values(each, catalog) for each in operands))
-    return frozenset()
+def with_values(leaves: Iterable[Scan | Table], on: Iterable[Expr], catalog: Catalog) -> Columns:
+    """The columns that hold no NULL in rows of which some predicates are true; of scans those of the stream."""
+    return frozenset[Column]().union(_tested(on), *(_of_leaf(leaf, catalog) for leaf in leaves))
+
+
+def _of_leaf(leaf: Scan | Table, catalog: Catalog) -> Columns:
+    if isinstance(leaf, Scan):
+        return _declared(leaf.stream, catalog) | _tested(leaf.where)
+    definition = catalog.get(leaf.name)
+    names = definition.not_null if isinstance(definition, TableDef) else frozenset()
+    return frozenset(column for column in leaf.schema if column.name.lower() in names)
 
 
 def has_value(expr: Expr, known: Set[Expr], times: Columns) -> bool:

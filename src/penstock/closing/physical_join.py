@@ -1,18 +1,22 @@
 """The physical join: one node for joins, semi-joins and anti-joins, with what it keeps of its inputs as fields.
 
-In a plan every join is such a node. By itself it keeps all rows that its inputs' windows hold. At most one of three
-fields makes it keep less: a *retention* says until when it keeps a row, *buckets* stand for rows that are alike (002),
-and of a *stateless* input it keeps nothing, because all its other inputs are tables.
+In a plan every join is such a node. By itself it keeps all rows that its inputs' windows hold. At most one of four
+fields makes it keep less: a *retention* says until when it keeps a row, *endings* say it where inputs are computed,
+*buckets* stand for rows that are alike (002), and of a *stateless* input it keeps nothing, because all its other inputs
+are tables.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import islice
 
 from penstock.algebra.buckets import Buckets
 from penstock.algebra.expressions import Column, Expr, require
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregation, AntiJoin, Join, Relation, Schema, SemiJoin, rewrite_relation
+from penstock.closing.group_closers import Closers
 from penstock.closing.monitors import Monitor
 from penstock.closing.rules import JoinRetention, Rule
 
@@ -35,6 +39,8 @@ class PhysicalJoin(Relation):
     retention: JoinRetention | None = None
     #: Of each operand the buckets that the join keeps in place of its rows, or None; empty where no operand has any.
     buckets: tuple[Buckets | None, ...] = ()
+    #: Of each operand what closes its rows, or None where they are all kept; empty where all operands' are.
+    endings: tuple[Closers | None, ...] = ()
     #: The operand of which the join keeps nothing.
     stateless: int | None = None
     #: The operands whose rows are only counted, because nothing above reads them: results have none of their columns.
@@ -45,7 +51,8 @@ class PhysicalJoin(Relation):
     def __post_init__(self) -> None:
         require(self.kind is JoinKind.JOIN or len(self.operands) == 2, "a semi-join has two inputs")
         require(len(self.buckets) in (0, len(self.operands)), "a join has buckets, or none, of each input")
-        fields = (self.retention is not None, bool(self.buckets), self.stateless is not None)
+        require(len(self.endings) in (0, len(self.operands)), "rows of each input end, or do not")
+        fields = (self.retention is not None, bool(self.endings), bool(self.buckets), self.stateless is not None)
         require(sum(fields) <= 1, "a join keeps less for one reason only")
         self.logical()
 
@@ -63,13 +70,17 @@ class PhysicalJoin(Relation):
 
     @property
     def inputs(self) -> tuple[Relation, ...]:
-        """The operands, and behind them the evidence that its rules read."""
+        """The operands, and behind them the evidence that its rules or endings read."""
         return self.operands + self.evidence
 
     def with_inputs(self, inputs: tuple[Relation, ...]) -> PhysicalJoin:
         operands, evidence = inputs[: len(self.operands)], inputs[len(self.operands) :]
         retention = self.retention and replace(self.retention, evidence=evidence)
-        return replace(self, operands=operands, retention=retention)
+        endings, scans = [], iter(scan for scan in evidence if isinstance(scan, Scan))
+        for each in self.endings:
+            own = None if each is None else replace(each, evidence=tuple(islice(scans, len(each.evidence))))
+            endings.append(own)
+        return replace(self, operands=operands, retention=retention, endings=tuple(endings))
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -77,7 +88,9 @@ class PhysicalJoin(Relation):
 
     @property
     def evidence(self) -> tuple[Relation, ...]:
-        return () if self.retention is None else self.retention.evidence
+        if self.retention is not None:
+            return self.retention.evidence
+        return tuple(scan for each in self.endings if each is not None for scan in each.evidence)
 
     @property
     def forgets(self) -> tuple[int, ...]:
@@ -97,12 +110,13 @@ class PhysicalJoin(Relation):
     def reduced(self) -> tuple[int, ...]:
         """The operands of which the join does not keep all rows that their windows hold."""
         bucketed = (number for number, kept in enumerate(self.buckets) if kept is not None)
-        return (*self.forgets, *bucketed, *(() if self.stateless is None else (self.stateless,)))
+        ended = (number for number, closers in enumerate(self.endings) if closers is not None)
+        return (*self.forgets, *ended, *bucketed, *(() if self.stateless is None else (self.stateless,)))
 
     @property
     def purges(self) -> bool:
         """Whether it drops rows that arrived, or counts them in buckets."""
-        return self.retention is not None or bool(self.buckets)
+        return self.retention is not None or bool(self.endings or self.buckets)
 
     @property
     def has_totals(self) -> bool:

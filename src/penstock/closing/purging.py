@@ -63,8 +63,6 @@ def join_retention(
     match node:
         case PhysicalJoin(buckets=(_, *_)) | PhysicalJoin(stateless=int()):
             return None  # it keeps little as it is
-        case PhysicalJoin(stateless=int()):
-            return None  # it keeps nothing that changes
         case PhysicalJoin(JoinKind.JOIN):
             plain = _with_own_equalities(node)
             return plain, _of_join(plain, catalog, spill)
@@ -72,16 +70,6 @@ def join_retention(
             plain = replace(node, operands=(left, right))
             return plain, _of_sides(plain, catalog, spill)
     return None
-
-
-def rules_of(join: PhysicalJoin, catalog: Catalog, certain: bool = False) -> tuple[Rule, ...]:
-    """All rules of a join, whether it forgets by them or not; or only those that lean on no k."""
-    inputs = JoinInputs(join, catalog, spill=certain)
-    rules = tuple(rule for rule in closers_of(inputs) if not isinstance(rule, ByDeclaration | ByNo))
-    if not certain:
-        return rules
-    times = certain_times(inputs)
-    return tuple(rule for rule in rules if not _is_probable(rule, times))
 
 
 def _of_join(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetention:

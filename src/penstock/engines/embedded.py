@@ -78,7 +78,7 @@ class EmbeddedEngine:
         self.tuners = tuners_of(self.plan.adaptive)
         self.query = query
         #: The streams of its windows. Others are read for their punctuations, and do not set the horizon.
-        self._own = {stream.name for stream in streams(query.relation)}
+        self._own = {stream.name for stream in streams(self.plan.query.relation)}
         self._horizon = horizon
         self._stores = stores or SharedStores()
         self._dictionary: Dictionary = self._stores.dictionary

@@ -12,10 +12,11 @@ from penstock.adaptive.filters.filter_tuner import FilterTuner
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Table
 from penstock.engines.lateness import Progress
-from penstock.operators.filters.filters import Filters
+from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
 from penstock.plan.decisions import FilterDecision
+from penstock.plan.probe_paths import ByDepth
 
 #: The operator name under which the values of a dictionary are counted.
 DICTIONARY = "dictionary"
@@ -57,6 +58,9 @@ class OperatorMetrics:
     evaluations: tuple[int, ...] = ()
     #: The decisions on orders that are new, and those in use.
     decisions: tuple[FilterDecision, ...] = ()
+    #: Of a join by input and depth of its probe path: combinations that probed there in this step, and their matches.
+    probes: ByDepth = ()
+    matches: ByDepth = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -121,7 +125,11 @@ def stream_progress(progress: Progress) -> StreamProgress:
 
 
 def source_metrics(
-    made: Callable[..., OperatorMetrics], name: str, now: Progress, before: Progress, filters: Iterable[Filters] = ()
+    made: Callable[..., OperatorMetrics],
+    name: str,
+    now: Progress,
+    before: Progress,
+    filters: Iterable[MeasuredFilters] = (),
 ) -> OperatorMetrics:
     """Returns what a stream read between two moments; `made` fills in the step and the query."""
     rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
@@ -130,7 +138,7 @@ def source_metrics(
     return made("source", stream=name, **counts, **filter_metrics(filters, name))
 
 
-def filter_metrics(filters: Iterable[Filters], place: str) -> dict[str, Any]:
+def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, Any]:
     """Returns the metrics of the filters of one place: their order, evaluations, and decisions."""
     ordered = [(text, count) for each in filters for text, count in each.evaluations().items()]
     decisions: list[FilterDecision] = []
@@ -147,6 +155,7 @@ def filter_metrics(filters: Iterable[Filters], place: str) -> dict[str, Any]:
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
     """Yields what the operators of a machine did in its last step; `made` fills in the step and the query."""
     for gauge in machine.gauges:
+        probed = gauge.probe_counts()
         yield made(
             gauge.name,
             machine.fragment.number,
@@ -164,6 +173,8 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             in_flight_rows=gauge.in_flight_rows(),
             in_flight_bytes=machine.in_flight_bytes(gauge),
             **filter_metrics(gauge.filters, f"fragment {machine.fragment.number} cell {cell}"),
+            probes=probed.probes,
+            matches=probed.matches,
         )
 
 

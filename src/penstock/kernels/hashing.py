@@ -60,6 +60,16 @@ def prefix_hash(rows: Ints, row: int, count: int) -> int:
     return _finish(state)
 
 
+@lean
+def line_hash(rows: Ints, row: int, columns: Ints, line: int, count: int) -> int:
+    """The hash of those columns of a row that the first words of a line name."""
+    state = _GOLDEN
+    for i in range(count):
+        state = (state ^ np.uint64(rows[row, columns[line, i]])) * _GOLDEN
+        state ^= state >> _32
+    return _finish(state)
+
+
 @kernel
 def row_hashes(rows: Ints, some: Ints, columns: Ints) -> Ints:
     """The hashes of those columns of some rows.

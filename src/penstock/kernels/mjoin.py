@@ -5,8 +5,8 @@ rows that are in the other inputs, by probing one hash index after the other in 
 gives one result per combination: the slots of the rows, with the event's sign. All that is stored is the inputs' rows.
 
 A step takes many events, and does for all of an input one thing after the other, because short loops let the processor
-wait for many words of memory at once. So rows are linked before, and unlinked after, all probes; a row's *life* says
-which of the step's events see it. An event whose first probe finds nothing, which is what most meet, is out before
+wait for many words of memory at once. So rows are linked before, and unlinked after, all probes; a row's *visibility*
+says which of the step's events see it. An event whose first probe finds nothing, which is what most meet, is out before
 anything else is looked at.
 
 A row that has never been in a result need not be probed for when it goes: every combination that holds it would have
@@ -30,19 +30,19 @@ from numpy.typing import NDArray
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import NEAR, first, following
 from penstock.kernels.jit import lean
-from penstock.kernels.pointers import peek, peek_half, poke_half, prefetch
+from penstock.kernels.pointers import peek, peek_int32, poke_int32, prefetch
 
 Ints = NDArray[np.int64]
 Int32s = NDArray[np.int32]
 
-#: Columns of the table of inputs: addresses of rows and lives, words per row; the address of the null words of rows
-#: (0: no row has a NULL), and how many words are from those of one row to those of the next.
-ROWS, LIVES, WIDTH, NULLS, NULLS_WIDTH = range(5)
+#: Columns of the table of inputs: addresses of rows and of their visibility, words per row; the address of the null
+#: words of rows (0: no row has a NULL), and how many words are from those of one row to those of the next.
+ROWS, VISIBILITY, WIDTH, NULLS, NULLS_WIDTH = range(5)
 #: Columns of the table of indexes: how many columns it has, addresses of heads and links, mask of buckets.
 COLUMNS, HEADS, LINKS, MASK = range(4)
 
-#: A life is half a word: whether a row is in the join, whether it has been in a result, whether it goes in this step,
-#: and above these bits the number of the event by which it goes, or else came (0: before this step).
+#: The visibility of a row is an int32: whether it is in the join, whether it has been in a result, whether it goes in
+#: this step, and above these bits the number of the event by which it goes, or else came (0: before this step).
 PRESENT, JOINED, GOES = 1, 2, 4
 EVENT_SHIFT = 3
 ABSENT = 0
@@ -91,45 +91,70 @@ def number_events(ts: Ints, signs: Ints, nexts: Ints, ends: Ints, numbers: Ints,
 
 @lean
 def admit(visibility: Int32s, slots: Ints, signs: Ints, numbers: Ints, since: Ints) -> None:
-    """Notes in the lives of an input's rows which events see them. Numbers of events are from 1, and below 2^28.
+    """Notes in the visibility of an input's rows which events see them. Numbers of events are from 1, and below 2^28.
 
     `since` has of events by which rows go the numbers of those by which they came.
     """
     for i in range(len(slots)):
-        life = numbers[i] << EVENT_SHIFT
+        number = numbers[i] << EVENT_SHIFT
         if signs[i] > 0:
-            visibility[slots[i]] = life | PRESENT
+            visibility[slots[i]] = number | PRESENT
         else:
             before = visibility[slots[i]]
             since[numbers[i]] = before >> EVENT_SHIFT
-            visibility[slots[i]] = life | GOES | (before & (PRESENT | JOINED))
+            visibility[slots[i]] = number | GOES | (before & (PRESENT | JOINED))
 
 
 @lean
-def promising(heads: int, mask: int, hashes: Ints, signs: Ints, wants_going: bool, found: Ints) -> int:
-    """The insertions whose first probe finds a bucket with their bits, and deletions if they are wanted.
+def promising(
+    heads: int, mask: int, hashes: Ints, signs: Ints, wants_going: bool, source: int, by: Int32s, probed: Ints
+) -> None:
+    """Finds the insertions whose first probe finds a bucket with their bits, and deletions if they are wanted.
 
-    Where they are is `found`.
+    All events are of one input. Its number, counted from 1, is put `by` those that are found, and 0 by the others,
+    whose probes are counted here.
     """
-    count = 0
+    vain = 0
     for i in range(len(hashes)):
         if i + NEAR < len(hashes):
             prefetch(heads + 8 * (hashes[i + NEAR] & mask))
-        found[count] = i
         comes = signs[i] > 0
-        count += (comes & (first(heads, mask, hashes[i]) >= 0)) | (wants_going & (not comes))
-    return count
+        finds = comes & (first(heads, mask, hashes[i]) >= 0)
+        by[i] = (source + 1) * (finds | (wants_going & (not comes)))
+        vain += comes & (not finds)
+    probed[source, 0] += vain
 
 
 @lean
-def ask_for_first(found: Ints, hashes: Ints, inputs: Ints, target: int, indexes: Ints, index: int) -> None:
-    """Asks for the memory of the rows that will be looked at first."""
-    for i in range(len(found)):
-        slot = first(indexes[index, HEADS], indexes[index, MASK], hashes[found[i]])
+def ask_for_first(by: Int32s, hashes: Ints, inputs: Ints, target: int, indexes: Ints, index: int) -> None:
+    """Asks for the memory of the rows that the events which were found will examine first."""
+    for i in range(len(by)):
+        slot = first(indexes[index, HEADS], indexes[index, MASK], hashes[i]) if by[i] != 0 else -1
         if slot >= 0:
             prefetch(inputs[target, ROWS] + 8 * slot * inputs[target, WIDTH])
-            prefetch(inputs[target, LIVES] + 4 * slot)
+            prefetch(inputs[target, VISIBILITY] + 4 * slot)
             prefetch(indexes[index, LINKS] + 8 * (slot + 1))
+
+
+class Probers(NamedTuple):
+    """The events that probe, in the order of time: their inputs, slots, signs and numbers."""
+
+    sources: Ints
+    slots: Ints
+    signs: Ints
+    numbers: Ints
+
+
+@lean
+def in_order(order: Ints, by: Int32s, slots: Ints, signs: Ints, probers: Probers) -> int:
+    """Puts the events that were found in the order of time, and gives how many there are."""
+    count = 0
+    for i in range(len(order)):
+        place = order[i]
+        probers.sources[count] = by[place] - 1
+        probers.slots[count], probers.signs[count], probers.numbers[count] = slots[place], signs[place], i + 1
+        count += by[place] != 0
+    return count
 
 
 @lean
@@ -153,6 +178,13 @@ class Paths(NamedTuple):
     key_columns: Ints
 
 
+class StageCounts(NamedTuple):
+    """By input and depth of its path how many combinations probed there, and how many rows they matched."""
+
+    probes: Ints
+    matches: Ints
+
+
 class Progress(NamedTuple):
     """How far `combine` has come: the next event and its depth (-1: it is not begun); per depth the next candidate.
 
@@ -167,15 +199,13 @@ class Progress(NamedTuple):
 
 @lean
 def combine(
-    sources: Ints,
-    slots: Ints,
-    signs: Ints,
-    numbers: Ints,
+    probers: Probers,
     inputs: Ints,
     indexes: Ints,
     paths: Paths,
     since: Ints,
     wants_going: bool,
+    tally: StageCounts,
     decided: int,
     progress: Progress,
     out_slots: Ints,
@@ -188,7 +218,9 @@ def combine(
     word for each row of the first input, or 0: combinations of those with another word than 0 are left out.
     """
     index_columns, targets, probes, key_inputs, key_columns = paths
+    sources, slots, signs, numbers = probers
     registers, bound, cursor, key = progress
+    probed, matched = tally
     width, depths, room = len(inputs), targets.shape[1], len(out_events)
     count = 0
     i, depth = registers[0], registers[1]
@@ -199,7 +231,7 @@ def combine(
             continue
         entering = depth < 0
         if entering:
-            if signs[i] < 0 and peek_half(inputs[source, LIVES] + 4 * slots[i]) & JOINED == 0:
+            if signs[i] < 0 and peek_int32(inputs[source, VISIBILITY] + 4 * slots[i]) & JOINED == 0:
                 i += 1
                 continue
             bound[source] = slots[i]
@@ -208,6 +240,7 @@ def combine(
             index, target = probes[source, depth], targets[source, depth]
             columns, links = indexes[index, COLUMNS], indexes[index, LINKS]
             if entering:
+                probed[source, depth] += 1
                 for c in range(columns):
                     origin = key_inputs[source, depth, c]
                     word = bound[origin] * inputs[origin, WIDTH] + key_columns[source, depth, c]
@@ -221,6 +254,7 @@ def combine(
                 ):
                     bound[target] = candidate
                     if depth < depths - 1:
+                        matched[source, depth] += 1
                         break
                     # The last input was probed: each match is a result.
                     if count == room:
@@ -230,9 +264,10 @@ def combine(
                     for n in range(width):
                         out_slots[count, n] = bound[n]
                         if wants_going:
-                            life = inputs[n, LIVES] + 4 * bound[n]
-                            poke_half(life, peek_half(life) | JOINED)
+                            at = inputs[n, VISIBILITY] + 4 * bound[n]
+                            poke_int32(at, peek_int32(at) | JOINED)
                     out_events[count] = event
+                    matched[source, depth] += 1
                     count += 1
                 candidate = following(links, candidate)
             entering = candidate >= 0
@@ -264,9 +299,9 @@ def sees(
     for c in range(count):
         if peek(row + 8 * columns[index, c]) != key[depth, c]:
             return False
-    life = peek_half(inputs[target, LIVES] + 4 * slot)
-    number = life >> EVENT_SHIFT
-    return since[number] < event < number if life & GOES else number < event
+    visibility = peek_int32(inputs[target, VISIBILITY] + 4 * slot)
+    number = visibility >> EVENT_SHIFT
+    return since[number] < event < number if visibility & GOES else number < event
 
 
 @lean

@@ -28,16 +28,18 @@ from penstock.kernels.mjoin import (
     HEADS,
     JOINED,
     LINKS,
-    LIVES,
     MASK,
     ROWS,
+    VISIBILITY,
     WIDTH,
     Paths,
+    Probers,
     Progress,
+    StageCounts,
     null_word,
     sees,
 )
-from penstock.kernels.pointers import peek, peek_half, poke_half
+from penstock.kernels.pointers import peek, peek_int32, poke_int32
 
 Ints = NDArray[np.int64]
 
@@ -86,15 +88,13 @@ class AllEvents(NamedTuple):
 
 @lean
 def count_along(
-    sources: Ints,
-    slots: Ints,
-    signs: Ints,
-    numbers: Ints,
+    probers: Probers,
     inputs: Ints,
     indexes: Ints,
     paths: Paths,
     since: Ints,
     wants_going: bool,
+    tally: StageCounts,
     counted: Ints,
     memo: Memo,
     events: AllEvents,
@@ -113,7 +113,9 @@ def count_along(
     `counted[i, d]` says whether the stage of input i at depth d is counted; `weights` is room for a number per depth.
     """
     index_columns, targets, probes, key_inputs, key_columns = paths
+    sources, slots, signs, numbers = probers
     registers, bound, cursor, key = progress
+    probed, matched = tally
     width, depths, room = len(inputs), targets.shape[1], len(out_events)
     count = 0
     i, depth = registers[0], registers[1]
@@ -122,7 +124,7 @@ def count_along(
     while i < len(slots):
         event, source = numbers[i], sources[i]
         if depth < 0:
-            if signs[i] < 0 and peek_half(inputs[source, LIVES] + 4 * slots[i]) & JOINED == 0:
+            if signs[i] < 0 and peek_int32(inputs[source, VISIBILITY] + 4 * slots[i]) & JOINED == 0:
                 i += 1
                 continue
             if memo.registers[0] >= 0:
@@ -137,6 +139,7 @@ def count_along(
             columns, links = indexes[index, COLUMNS], indexes[index, LINKS]
             before = weights[depth - 1] if depth > 0 else 1
             if entering:
+                probed[source, depth] += 1
                 for c in range(columns):
                     origin = key_inputs[source, depth, c]
                     word = bound[origin] * inputs[origin, WIDTH] + key_columns[source, depth, c]
@@ -150,6 +153,7 @@ def count_along(
                     bound[target] = -1
                     weights[depth] = before * number
                     sums.numbers[depth] = number
+                    matched[source, depth] += number
                 if number == 0:
                     depth, entering = depth - 1, False
                     continue
@@ -167,6 +171,7 @@ def count_along(
                     continue
                 bound[target] = candidate
                 cursor[depth] = following(links, candidate)
+                matched[source, depth] += 1
                 weights[depth] = before
             if depth < depths - 1:
                 depth, entering = depth + 1, True
@@ -174,8 +179,8 @@ def count_along(
             for n in range(width):
                 out_slots[count, n] = bound[n]
                 if wants_going and bound[n] >= 0:
-                    life = inputs[n, LIVES] + 4 * bound[n]
-                    poke_half(life, peek_half(life) | JOINED)
+                    at = inputs[n, VISIBILITY] + 4 * bound[n]
+                    poke_int32(at, peek_int32(at) | JOINED)
             if wants_going:
                 for d in range(depths):
                     if counted[source, d] != 0:
@@ -345,8 +350,8 @@ def _mark(
     candidate = first(indexes[index, HEADS], indexes[index, MASK], hash_)
     while candidate >= 0:
         if sees(candidate, event, inputs, target, columns, index_columns, index, key, depth, since):
-            life = inputs[target, LIVES] + 4 * candidate
-            poke_half(life, peek_half(life) | JOINED)
+            at = inputs[target, VISIBILITY] + 4 * candidate
+            poke_int32(at, peek_int32(at) | JOINED)
         candidate = following(indexes[index, LINKS], candidate)
 
 
@@ -380,7 +385,7 @@ def _bring_up_to(
                 memo.entries[entry, NUMBER] += sign
                 _add(inputs, source, slot, sums.lines, sign, memo.entries, entry, KEY + memo.key.shape[1])
                 if wants_going and sign > 0:
-                    life = inputs[source, LIVES] + 4 * slot
-                    poke_half(life, peek_half(life) | JOINED)
+                    visibility = inputs[source, VISIBILITY] + 4 * slot
+                    poke_int32(visibility, peek_int32(visibility) | JOINED)
             at += 1
     memo.registers[0] = event

@@ -24,7 +24,7 @@ Int32s = NDArray[np.int32]
 
 
 def address(array: Ints | Int32s) -> int:
-    """The address of an array's first word, or half of a word."""
+    """The address of an array's first number."""
     assert array.dtype in (np.int64, np.int32) and array.flags.c_contiguous and array.flags.writeable
     where: int = array.__array_interface__["data"][0] if PLAIN else _address(array)
     return where
@@ -44,11 +44,11 @@ def _poke(at: int, value: int) -> None:
     ctypes.c_int64.from_address(int(at)).value = int(value)
 
 
-def _peek_half(at: int) -> int:
+def _peek_int32(at: int) -> int:
     return ctypes.c_int32.from_address(int(at)).value
 
 
-def _poke_half(at: int, value: int) -> None:
+def _poke_int32(at: int, value: int) -> None:
     ctypes.c_int32.from_address(int(at)).value = int(value)
 
 
@@ -126,9 +126,9 @@ prefetch: Callable[[int], None] = _ignore if PLAIN else cast(Any, _ask_for)
 peek: Callable[[int], int] = _peek if PLAIN else _load(64)
 poke: Callable[[int, int], None] = _poke if PLAIN else _store(64)
 
-#: The same of half a word, whose value is from -2^31 up to 2^31.
-peek_half: Callable[[int], int] = _peek_half if PLAIN else _load(32)
-poke_half: Callable[[int, int], None] = _poke_half if PLAIN else _store(32)
+#: The same of an int32.
+peek_int32: Callable[[int], int] = _peek_int32 if PLAIN else _load(32)
+poke_int32: Callable[[int, int], None] = _poke_int32 if PLAIN else _store(32)
 
 #: An element of an array by its address and number: of words, of halves of words, and of bytes from 0 on.
 word_of: Callable[[int, int], int] = _word_of if PLAIN else _load_of(64)

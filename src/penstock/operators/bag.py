@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.kernels.bags import place
+from penstock.kernels.index import unlink_rows
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.events import Events
 from penstock.synopsis.index import Index
@@ -47,6 +48,12 @@ class Bag:
             stays = ~np.isin(slots, fleeting)
             ts, signs, slots = ts[stays], signs[stays], slots[stays]
         return Events(ts, signs, slots)
+
+    def forget(self, slots: Ints) -> None:
+        """Drops rows: no deletion of them will come."""
+        unlink_rows(self._index.heads, self._index.links, slots, np.full(len(slots), -1, np.int64))
+        self._present()[slots] = 0
+        self.store.release(slots)
 
     def _present(self) -> Ints:
         return self._memory.array("present", self.store.capacity)

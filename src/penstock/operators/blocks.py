@@ -73,6 +73,27 @@ class _Instant:
         return one_after_the_other([*parts, rest])
 
 
+def gathered(blocks: Iterable[Deltas], least: int) -> Blocks:
+    """The changes in blocks of at least so many, but for the last, without empty ones: a block has a cost of its own.
+
+    >>> def block(*ts: int) -> Deltas:
+    ...     return Deltas(np.array(ts), np.ones(len(ts), np.int64), np.zeros((len(ts), 1), np.int64))
+    >>> [each.ts.tolist() for each in gathered([block(1), block(), block(2, 3), block(4)], 3)]
+    [[1, 2, 3], [4]]
+    """
+    held: list[Deltas] = []
+    count = 0
+    for block in blocks:
+        if len(block):
+            held.append(block)
+            count += len(block)
+        if count >= least:
+            yield one_after_the_other(held)
+            held, count = [], 0
+    if held:
+        yield one_after_the_other(held)
+
+
 def together(blocks: Iterable[Deltas]) -> Deltas:
     """All blocks as one."""
     parts = list(blocks)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.algebra.relations import Relation
-from penstock.operators.filters.filters import Filters
+from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.functions.failures import Tally
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.explain import operator_name
+from penstock.plan.probe_paths import ProbeCounts
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Scope
 
@@ -46,12 +47,16 @@ class Gauge:
     #: What counts the rows of the step on which a user function failed and gave NULL.
     function_errors: Tally = field(default_factory=Tally)
     #: The predicates that it evaluates.
-    filters: list[Filters] = field(default_factory=list)
+    filters: list[MeasuredFilters] = field(default_factory=list)
     #: What counts the rows that it has put on disk.
     on_disk: list[Callable[[], OnDisk]] = field(default_factory=list)
+    #: Of a join what counts its probes since it was built, and what that was when the step began.
+    probing: Callable[[], ProbeCounts] = ProbeCounts
+    probed: ProbeCounts = field(default_factory=ProbeCounts)
 
     def begin(self) -> None:
         self.rows_in = self.rows_out = self.function_errors.count = 0
+        self.probed = self.probing()
 
     def stepped(self, inputs: Mapping[int, Deltas], rows_out: int) -> None:
         came = sum(gauge.latest for gauge in self.below)
@@ -67,6 +72,10 @@ class Gauge:
 
     def reports(self) -> list[ConstraintReport]:
         return [each for monitors in self.monitors for each in monitors()]
+
+    def probe_counts(self) -> ProbeCounts:
+        """Probes and matches since the step began."""
+        return self.probing().since(self.probed)
 
     def spilled(self) -> OnDisk:
         return sum((count() for count in self.on_disk), NOTHING_ON_DISK)

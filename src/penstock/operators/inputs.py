@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from penstock.algebra.physical import Scan
 from penstock.operators.projection import projection
 from penstock.operators.windows.reorder import Reorder
 from penstock.plan.fragments import Fragment
@@ -31,6 +32,8 @@ class InputManager:
             InputBuffer(each, memory.scope("in_flight", number), dictionary)
             for number, each in enumerate(inputs(fragment, sharing))
         ]
+        #: Leaves that take rows in any order, also of instants that are not closed.
+        self.at_once = frozenset(buffer.leaf for buffer in self.buffers if buffer.takes_any_order)
         #: What leaves read whose rows arrive at another query's machine.
         self._nothing = {number: no_deltas(len(route.leaf.schema)) for number, route in enumerate(fragment.routes)}
 
@@ -49,6 +52,7 @@ class InputBuffer:
         self.memory = memory
         self.leaf = input_.views[0].leaves[0]
         self._reorder = Reorder(memory, row_width(len(input_.schema))) if input_.waits else None
+        self.takes_any_order = not input_.waits and isinstance(input_.leaf, Scan)
         self._views = [_Slice(input_, view, number, dictionary) for number, view in enumerate(input_.views)]
         self.code_owners = [] if self._reorder is None else [RowCodeOwner(self._reorder.held_column, input_.schema)]
 

@@ -7,6 +7,7 @@ over the same memory goes on where the other stopped.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +15,23 @@ import numpy as np
 from penstock.algebra.physical import Keep
 from penstock.algebra.relations import Project, Relation, Select, StreamKind
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
-from penstock.operators.blocks import Blocks, whole_instants
+from penstock.operators.blocks import Blocks, gathered, whole_instants
 from penstock.operators.building.builder import Builder
 from penstock.operators.building.nodes import Step
 from penstock.operators.filters.filters import Tuning
+from penstock.operators.filters.pipelined import PipelinedFiltersOperator
 from penstock.operators.gauges import Gauge
 from penstock.operators.inputs import InputManager
 from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.netting import deleted, inserted, netted
+from penstock.operators.parts import parts
 from penstock.operators.rstream import RelationStream
 from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.constraint_report import NOTHING_ON_DISK, OnDisk
 from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.sharing import NOTHING_SHARED
-from penstock.synopsis.deltas import Deltas, merged, row_width
+from penstock.synopsis.deltas import NEVER, Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 
@@ -87,26 +90,29 @@ class Machine:
             gauge.begin()
         for spill in self._spills:
             spill.begin_step()
-        forgets = self._builder.purges or self._builder.purges_within_step
-        parts = self._parts(inputs, until) if forgets else [(inputs, until)]
-        for number, (part, end) in enumerate(parts):
-            blocks = self._step(part, end, arrivals if number == 0 else None)
-            yield from (block for block in blocks if len(block))
+        due = Step(self._inputs.step(inputs, until), until)
+        in_parts = parts(due, self._part_rows, self._inputs.at_once)
+        blocks = (self._step(part, arrivals if number == 0 else None) for number, part in enumerate(in_parts))
+        yield from gathered(chain.from_iterable(blocks), SMALLEST_BLOCK)
 
-    def _parts(self, inputs: Sequence[Deltas], until: int) -> list[Part]:
-        """The parts of a step, after each of which operators purge.
+    def _part_rows(self) -> int:
+        """The rows of the next part of a step.
 
-        A part has a fixed cost, and its purge passes over all slots that are stored. So a part is no smaller than a
-        share of what is kept: then rows of which many are kept pay a constant price each, and add little to them.
+        A part has a fixed cost. Where rows are purged, the purge behind it passes over all slots that are stored. So a
+        part is no smaller than a share of what is kept: then rows of which many are kept pay a constant price each,
+        and add little to them. Otherwise a part brings a join no more than half of the rows that its windows have.
         """
-        least, share = (SLICE, 2) if self._purge_every is None else (max(self._purge_every, SMALLEST_SLICE), 8)
-        if sum(map(len, inputs)) <= least:
-            return [(inputs, until)]
-        return slices(inputs, until, max(least, self.state_rows() // share))
+        if self._builder.purges or self._builder.purges_within_step:
+            every = self._purge_every
+            least, share = (SLICE, 2) if every is None else (max(every, SMALLEST_SLICE), 8)
+            return max(least, self.state_rows() // share)
+        if self.joins:
+            return min(LARGEST_PART, max(SMALLEST_PART, sum(join.rows() for join in self.joins) // 2))
+        return NEVER
 
-    def _step(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None) -> Blocks:
-        changes = self._root(Step(self._inputs.step(inputs, until), until))
-        yield from self._finished(changes, until, arrivals) if self._last else changes
+    def _step(self, part: Step, arrivals: Ints | None) -> Blocks:
+        changes = self._root(part)
+        yield from self._finished(changes, part.until, arrivals) if self._last else changes
         self._builder.end_step()
         if self._rstream is not None:
             self._rstream.store.end_step()
@@ -115,6 +121,11 @@ class Machine:
     def joins(self) -> Sequence[JoinCore]:
         """Its joins, whose probe paths may be replaced between two steps."""
         return self._builder.joins
+
+    @property
+    def pipelined_filters(self) -> Sequence[PipelinedFiltersOperator]:
+        """Its filters by semi-joins, whose order may be replaced between two steps."""
+        return self._builder.pipelined_filters
 
     def sync(self) -> None:
         """Makes sure of what it has put on disk in the last step, before its state counts."""
@@ -179,32 +190,12 @@ class Machine:
         return net
 
 
-#: A part of a step: what comes in it, and its end.
-Part = tuple[Sequence[Deltas], int]
-#: Rows in a part of a step, where rows are purged within it, and the fewest where purges are asked for more often.
-SLICE = 1 << 15
-SMALLEST_SLICE = 1 << 12
-
-
-def slices(inputs: Sequence[Deltas], until: int, size: int) -> list[Part]:
-    """A step in parts, each up to an instant, so that rows which can go soon are not all there at once."""
-    count = round(sum(map(len, inputs)) / size)
-    if count < 2:
-        return [(inputs, until)]
-    ordered = [deltas.in_order() for deltas in inputs]
-    times = np.sort(np.concatenate([deltas.ts for deltas in inputs]))
-    cuts = np.unique(times[len(times) * np.arange(1, count) // count - 1] + 1)
-    ends = [*cuts[cuts < until].tolist(), until]
-    parts: list[Part] = []
-    starts = [0] * len(ordered)
-    for end in ends:
-        stops = [
-            len(deltas) if end == until else int(np.searchsorted(deltas.ts, end, side="left")) for deltas in ordered
-        ]
-        part = [deltas.take(slice(*range_)) for deltas, *range_ in zip(ordered, starts, stops, strict=True)]
-        parts.append((part, end))
-        starts = stops
-    return parts
+#: The fewest and the most rows of a part of a step that only joins want cut, and the fewest where rows are purged:
+#: without a say in how often, and with one.
+SMALLEST_PART, LARGEST_PART = 1 << 13, 1 << 15
+SLICE, SMALLEST_SLICE = 1 << 15, 1 << 12
+#: Results leave in blocks of so many rows at least, but for the last of a step.
+SMALLEST_BLOCK = 1 << 12
 
 
 def root_join(root: Relation) -> PhysicalJoin | None:

@@ -10,6 +10,7 @@ from typing import cast
 
 from penstock.algebra.buckets import Buckets
 from penstock.algebra.physical import Keep, Received, Scan
+from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
 from penstock.algebra.relations import (
     Aggregation,
@@ -20,7 +21,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.closing.bounds import counted
-from penstock.closing.group_closers import GroupEnding, GroupInTime, WithFirstRow
+from penstock.closing.group_closers import Closers, GroupEnding, GroupInTime, WithFirstRow
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByNo
@@ -36,6 +37,8 @@ def operator_name(relation: Relation, number: int) -> str:
             name = relation.kind.value
         case GroupEnding():
             name = "ending"
+        case PipelinedFilters():
+            name = "filters"
         case _:
             name = type(relation).__name__.lower()
     return f"{name}{number}"
@@ -53,7 +56,7 @@ def fragments_json(plan: Plan) -> list[Json]:
             "shares": list(fragment.shares),
             "inputs": [_route_json(fragment, route) for route in fragment.routes],
             "operators": [
-                {"operator": operator_name(node, number), "text": _operator_text(node), **_paths_json(node)}
+                {"operator": operator_name(node, number), "text": _operator_text(node), **_choices_json(node)}
                 for number, node in enumerate(walk_relations(fragment.root))
             ],
             "sends_to": _receivers(plan, fragment),
@@ -71,10 +74,42 @@ def _step_text(root: Relation) -> str:
     return "; ".join([*held, "the rows that it gives"])
 
 
-def _paths_json(relation: Relation) -> dict[str, Json]:
+def _choices_json(relation: Relation) -> dict[str, Json]:
+    """What may be replaced while a query runs: probe paths of joins, and the order of filters."""
+    match relation:
+        case PhysicalJoin():
+            return _paths_json(relation)
+        case PipelinedFilters(filters=filters):
+            return {"filters": [_filter_json(relation, each) for each in filters]}
+    return {}
+
+
+def _filter_json(relation: PipelinedFilters, each: MembershipFilter) -> Json:
+    where: list[Json] = [expression_text(expr) for expr in each.where]
+    return {
+        "wants_match": each.wants_match,
+        "side": each.side,
+        "on": [f"{expression_text(a)} = {expression_text(b)}" for a, b in relation.compared(each)],
+        **({"where": where} if where else {}),
+    }
+
+
+def filter_text(relation: PipelinedFilters, each: MembershipFilter) -> str:
+    """A filter as it is written."""
+    on = [f"{expression_text(a)} = {expression_text(b)}" for a, b in relation.compared(each)]
+    on += map(expression_text, each.where)
+    return f"{'SemiJoin' if each.wants_match else 'AntiJoin'} on {' AND '.join(on) or 'TRUE'}"
+
+
+def _filters_text(relation: PipelinedFilters) -> str:
+    """The filters, as they are written, and what they judge."""
+    texts = " and ".join(filter_text(relation, each) for each in relation.filters)
+    judged = "changes" if relation.window is None else f"arrivals, which then are in {window_text(relation.window)}"
+    return f"{texts}, as filters in any order, of {judged}"
+
+
+def _paths_json(relation: PhysicalJoin) -> dict[str, Json]:
     """Of each input of a join, which others its rows probe one after the other, and by which of their columns."""
-    if not isinstance(relation, PhysicalJoin):
-        return {}
     operands, variables = relation.operands, join_variables(relation)
 
     def stage(each: Stage) -> Json:
@@ -166,6 +201,9 @@ def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
         yield from (_retention_text(join, number) for number in join.forgets)
         yield from (f"watches {monitor.constraint}" for monitor in join.retention.monitors if monitor.varies)
         yield from _noes(join)
+    for operand, closers in zip(join.operands, join.endings, strict=False):
+        if closers is not None:
+            yield f"forgets rows of {_names(operand)} that end {_closers_text(closers)}"
     if join.buckets:
         yield f"keeps {_all_buckets_text(join.operands, join.buckets)}"
     if join.stateless is not None:
@@ -221,22 +259,28 @@ def _operator_text(relation: Relation) -> str:
             return f"table {_leaf_name(relation)}"
         case GroupEnding():
             done = "gives groups when they close" if relation.emits else "forgets groups that end"
-            parts = [f"{done} {_closers_text(relation)}"] if relation.closes_groups else []
+            parts = [f"{done} {_ending_text(relation)}"] if relation.closes_groups else []
             for values in relation.values:
                 column = values.groups.schema[-1].name
-                parts.append(f"forgets values of {column} that end {_closers_text(values.groups)}")
+                parts.append(f"forgets values of {column} that end {_ending_text(values.groups)}")
             return ", ".join(parts)
+        case PipelinedFilters():
+            return _filters_text(relation)
         case PhysicalJoin():
             return ", ".join([_operator_text(relation.logical()), *_kept_texts(relation)])
     return plan_text(relation).partition("\n")[0]
 
 
-def _closers_text(ending: GroupEnding) -> str:
-    """What closes groups."""
-    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in ending.all_closers())
-    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in ending.all_closers())
-    told += ["by the join"] * bool(ending.after_join)
-    return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in ending.evidence)])
+def _ending_text(ending: GroupEnding) -> str:
+    return _closers_text(ending.closers, by_join=bool(ending.after_join))
+
+
+def _closers_text(closers: Closers, *, by_join: bool = False) -> str:
+    """What closes groups or rows."""
+    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in closers)
+    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in closers)
+    told += ["by the join"] * by_join
+    return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in closers.evidence)])
 
 
 def _noes(join: PhysicalJoin) -> Iterator[str]:

@@ -8,12 +8,14 @@ cell just once, whatever the join graph. With one cell nothing is exchanged and 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
 from penstock.algebra.physical import Keep, Received, Scan
+from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import (
     Aggregate,
@@ -30,20 +32,24 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
-from penstock.closing.group_closers import AfterPunctuation, GroupEnding
-from penstock.closing.groups import Declared, emitting, with_endings
-from penstock.closing.join_variables import is_monotone, join_variables
+from penstock.closing.closed_values import Declared
+from penstock.closing.group_closers import GroupEnding
+from penstock.closing.groups import emitting, with_endings
+from penstock.closing.join_variables import is_monotone, is_table, join_variables
 from penstock.closing.narrowing import narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging
+from penstock.closing.row_endings import with_row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
+from penstock.elimination.rules import eliminated
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
 from penstock.plan.keys import comes_once, decided
 from penstock.plan.panes import Panes, in_panes
 from penstock.plan.path_counting import with_path_counting
+from penstock.plan.pipelined_filters import with_pipelined_filters
 from penstock.plan.stateless_input import with_stateless_inputs
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
@@ -106,6 +112,7 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
 
 
 def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) -> Plan:
+    query, _ = eliminated(query, catalog)
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = physical_plan(query.relation, wanted)
@@ -157,12 +164,16 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
     lambda relation, wanted: with_purging(relation, wanted.catalog, wanted.spill),
     # Groups, distinct values and rows of set operations end.
     lambda relation, wanted: with_endings(relation, wanted.declared),
+    # So do rows that joins keep of inputs that are computed.
+    lambda relation, wanted: with_row_endings(relation, wanted.declared),
     # The outermost groups show when they close.
     lambda relation, wanted: emitting(relation) if wanted.emits else relation,
     # Windows that slide keep a partial aggregate per pane.
     lambda relation, _: in_panes(relation),
     # Aggregates above a join are counted along its probe paths, where no combination has to be listed.
     lambda relation, wanted: with_path_counting(relation, sums=wanted.cells == 1),
+    # Semi-joins whose rows are judged once are filters.
+    lambda relation, _: with_pipelined_filters(relation),
 )
 
 
@@ -181,12 +192,15 @@ def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:
             told = Route(ruling.evidence, tuple(_along(dimension, ruling) for dimension in route.dimensions))
             if told not in routes:
                 routes.append(told)
-            guards.append(Guard(number, ruling.places, routes.index(told), ruling.lifespan, ruling.stops))
+            evidence = routes.index(told)
+            guards.append(Guard(number, ruling.places, evidence, ruling.lifespan, ruling.stops, ruling.by))
     return replace(fragment, routes=tuple(routes), guards=tuple(guards))
 
 
 def _along(dimension: Dimension, ruling: Ruling) -> Dimension:
     """How punctuations go where the rows go that they rule out: to all cells, where they say too little for that."""
+    if ruling.by is not None:
+        return None  # rows are counted where all of them come
     held: dict[Expr, Expr] = {c: o.expr for c, o in zip(ruling.columns, ruling.evidence.outputs, strict=True)}
     own = [unwidened(expr) for expr in dimension or ()]
     return tuple(held[expr] for expr in own) if own and held.keys() >= set(own) else None
@@ -261,6 +275,8 @@ class _Cutter:
                 return self._join(relation)
             case PhysicalJoin(_, (left, right), on):
                 return self._semi_join(relation, _equal_columns(on, left, right))
+            case PipelinedFilters():
+                return self._filters(relation)
             case Aggregate(PhysicalJoin(has_totals=True) as join, keys):
                 placed = self._with_totals(join, [key.expr for key in keys if isinstance(key.expr, Column)])
                 seen = placed.seen and placed.seen.renamed((key.column, key.expr) for key in keys)
@@ -287,10 +303,10 @@ class _Cutter:
         groups = self.piece(relation.input)
         routes = list(groups.routes)
         for ending in (relation, *(values.groups for values in relation.values)):
-            closers = {end.evidence: end for end in ending.all_closers() if isinstance(end, AfterPunctuation)}
             for number, scan in enumerate(ending.evidence):
-                held = zip(closers[number].keys, scan.schema, strict=True)
-                routes.append(Route(scan, _of_groups(groups, {ending.schema[key]: column for key, column in held})))
+                along = ending.closers.along(number, range(len(ending.schema)))
+                held = {key: column for key, column in zip(ending.schema, along, strict=True) if column is not None}
+                routes.append(Route(scan, _of_groups(groups, held)))
         whole = relation.with_inputs((groups.relation, *relation.inputs[1:]))
         return replace(groups, relation=whole, routes=tuple(routes))
 
@@ -383,6 +399,46 @@ class _Cutter:
         inputs = tuple(piece.relation for piece in placed)
         return _Piece(relation.with_inputs(inputs), routes, placed[0].shares, _seen(relation, _columns(own[0])))
 
+    def _filters(self, relation: PipelinedFilters) -> _Piece:
+        """Filters that compare one column share a fragment, which is partitioned by it; others get one after another.
+
+        Sides without that column, of which any row is a match, are copied to all cells.
+        """
+        piece = self.piece(relation.left)
+        # Without a window each change is judged. That is so, too, where a fragment before has applied it, unless sides
+        # may have changed in the meantime.
+        later = None if all(map(is_table, relation.sides)) else relation.window
+        for number, (column, filters) in enumerate(_by_column(relation.filters)):
+            part = relation.only(filters)
+            part = part if number == 0 else replace(part, window=later)
+            own: list[list[Expr | None]] = [[column]]
+            for side, below in enumerate(part.sides):
+                asking = next(each for each in part.filters if each.side == side)
+                own.append([below.schema[asking.columns.index(column)] if column in asking.columns else None])
+            pieces = [piece, *(self.piece(side) for side in part.sides)]
+            placed = self._grid(pieces, own, (1,) if column is None else (self.cells,))
+            routes = tuple(route for each in placed for route in each.routes)
+            part = part.with_inputs(tuple(each.relation for each in placed))
+            piece = _Piece(part, routes, placed[0].shares, _seen(part, _columns(own[0])))
+        return piece
+
+
+def _by_column(filters: Sequence[MembershipFilter]) -> list[tuple[Column | None, tuple[MembershipFilter, ...]]]:
+    """The filters by a column that all of a group compare: the one that most have first.
+
+    Those that compare none are in the first group.
+    """
+    groups: list[tuple[Column | None, tuple[MembershipFilter, ...]]] = []
+    left = [each for each in filters if each.columns]
+    anywhere = [each for each in filters if not each.columns]
+    while left or anywhere:
+        counts = Counter(column for each in left for column in dict.fromkeys(each.columns))
+        column = max(counts, key=counts.__getitem__, default=None)
+        group = [each for each in left if column in each.columns] + anywhere
+        groups.append((column, tuple(each for each in filters if each in group)))
+        left, anywhere = [each for each in left if each not in group], []
+    return groups
+
 
 def _of_groups(groups: _Piece, held: Mapping[Column, Column]) -> tuple[Dimension, ...]:
     """How rows go to the cells of groups, if they hold the values of these of their keys, in these columns."""
@@ -406,8 +462,20 @@ def _forgetting_here(join: PhysicalJoin, pieces: list[_Piece]) -> PhysicalJoin:
 def _evidence_along(join: PhysicalJoin, variables: Sequence[int]) -> list[list[Expr | None]]:
     """Of each evidence the columns by which it is partitioned along variables of the join."""
     if join.retention is None:
-        return []
+        return [along or [None] for along in _ending_evidence_along(join, variables)]
     return [join.retention.evidence_along(n, variables) or [None] for n in range(len(join.evidence))]
+
+
+def _ending_evidence_along(join: PhysicalJoin, variables: Sequence[int]) -> Iterator[list[Expr | None]]:
+    """The same of evidence that closes rows of inputs: it goes where these are."""
+    held = join_variables(join)
+    for number, closers in enumerate(join.endings):
+        schema = join.operands[number].schema
+        own = [held[v][number] for v in variables]
+        places = [None if column is None else schema.index(column) for column in own]
+        for scan in range(len(closers.evidence) if closers is not None else 0):
+            assert closers is not None
+            yield [*closers.along(scan, places)]
 
 
 def _alone(key: Column, join: PhysicalJoin) -> tuple[Column | None, ...]:

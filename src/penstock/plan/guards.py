@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from penstock.algebra.expressions import Column
 from penstock.algebra.physical import Scan
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import Relation, walk_relations
-from penstock.catalog import Catalog, OnViolation, Punctuated, StreamDef
+from penstock.catalog import Catalog, Clustered, OnViolation, Ordered, Punctuated, StreamDef
 from penstock.closing.declarations import constraint_text
 from penstock.closing.evidence import of_fixed, values_of
-from penstock.closing.group_closers import GroupEnding
+from penstock.closing.group_closers import AfterOrder, AfterPunctuation, Closers, GroupEnding
 from penstock.closing.physical_join import PhysicalJoin
 
 
@@ -33,6 +34,8 @@ class Guard:
     lifespan: int | None
     #: The declaration, if a row that it had ruled out stops the run.
     stops: str | None
+    #: What closes values by numbers of rows, where it is not punctuations: the evidence are all rows of the stream.
+    by: AfterPunctuation | AfterOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Ruling:
     evidence: Scan
     lifespan: int | None
     stops: str | None
+    by: AfterPunctuation | AfterOrder | None = None
 
 
 #: Leaves of a plan, each with a ruling. They are told apart by identity.
@@ -57,6 +61,10 @@ def rulings(relation: Relation, catalog: Catalog) -> Rulings:
         evidence = _evidence(node)
         for scan in _scans_below(node) if evidence else ():
             found |= {(id(scan), ruling): scan for ruling in _rulings(scan, catalog) if ruling.evidence in evidence}
+        if isinstance(node, GroupEnding):
+            endings = (node, *(values.groups for values in node.values))
+            for scan, ending in product(_scans_below(node), endings):
+                found |= {(id(scan), ruling): scan for ruling in _counted_rulings(scan, ending.closers, catalog)}
     return tuple((scan, ruling) for (_, ruling), scan in found.items())
 
 
@@ -94,6 +102,24 @@ def _rulings(scan: Scan, catalog: Catalog) -> Iterator[Ruling]:
             places = tuple(_places(scan, columns))
             if len(places) == len(columns):
                 yield Ruling(columns, places, told, scheme.lifespan, stops)
+
+
+def _counted_rulings(scan: Scan, closers: Closers, catalog: Catalog) -> Iterator[Ruling]:
+    """What CA and OA say of a scan's rows, where groups end by them."""
+    definition = catalog.get(scan.stream.name)
+    assert isinstance(definition, StreamDef)
+    own = {column.name.lower(): column for column in scan.stream.schema}
+    for closer in closers:
+        if not isinstance(closer, AfterOrder) and not (isinstance(closer, AfterPunctuation) and closer.cluster):
+            continue
+        evidence = closers.evidence[closer.evidence]
+        columns = tuple(own[column.name.lower()] for column in evidence.schema)
+        places = tuple(_places(scan, columns))
+        counted = (c for c in definition.constraints if isinstance(c, Clustered | Ordered))
+        stopping = (constraint_text(c) for c in counted if c.on_violation is OnViolation.ERROR)
+        stops = closer.scheme if closer.scheme in {f"{definition.name}: {text}" for text in stopping} else None
+        if len(places) == len(columns):
+            yield Ruling(columns, places, evidence, None, stops, closer)
 
 
 def _places(scan: Scan, columns: Iterable[Column]) -> Iterator[int]:

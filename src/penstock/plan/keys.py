@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns
 from penstock.algebra.physical import Keep, Scan
+from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import Distinct, Output, Project, Relation, Select, Table
 from penstock.catalog import Catalog, StreamDef, TableDef, Unique
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
@@ -37,7 +38,7 @@ def decided(relation: Relation, given: Columns, catalog: Catalog) -> Columns:
         case Project(below, outputs):
             inside = decided(below, _inside(outputs, given), catalog)
             return given | frozenset(output.column for output in outputs if columns(output.expr) <= inside)
-        case PhysicalJoin(JoinKind.SEMI | JoinKind.ANTI, (left, _)):
+        case PhysicalJoin(JoinKind.SEMI | JoinKind.ANTI, (left, _)) | PipelinedFilters(left):
             return decided(left, given, catalog)
         case PhysicalJoin(_, operands, on):
             return _decided_in_join(operands, on, given, catalog)
@@ -51,7 +52,7 @@ def _is_key(relation: Relation, given: Columns, catalog: Catalog) -> bool:
             return _has_declared(stream.name, _inside(outputs, given), catalog)
         case Table(name):
             return _has_declared(name, given, catalog)
-        case Select(below) | Keep(below):
+        case Select(below) | Keep(below) | PipelinedFilters(below):
             return _is_key(below, given, catalog)
         case Project(below, outputs):
             return _is_key(below, _inside(outputs, given), catalog)

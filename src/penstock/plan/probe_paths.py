@@ -54,6 +54,31 @@ class Probe:
     sources: tuple[tuple[int, int], ...]
 
 
+#: By input of a join, and by depth of its path.
+ByDepth = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeCounts:
+    """What was found along the paths of a join: how many combinations probed at each stage, and the rows they matched.
+
+    >>> ProbeCounts(((9, 5),), ((5, 3),)).since(ProbeCounts(((2, 1),), ((1, 0),)))
+    ProbeCounts(probes=((7, 4),), matches=((4, 3),))
+    """
+
+    probes: ByDepth = ()
+    matches: ByDepth = ()
+
+    def since(self, before: ProbeCounts) -> ProbeCounts:
+        """What was counted after `before`."""
+        return ProbeCounts(_difference(self.probes, before.probes), _difference(self.matches, before.matches))
+
+
+def _difference(now: ByDepth, before: ByDepth) -> ByDepth:
+    lines = zip(now, before, strict=True)
+    return tuple(tuple(n - b for n, b in zip(*line, strict=True)) for line in lines)
+
+
 #: For each join variable the column of an input that holds it, or None.
 Variables = tuple[int | None, ...]
 #: An input, and variables of which no two of its rows have the same values.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column, Expr, substitute
 from penstock.algebra.physical import Scan
+from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import (
     Output,
     PartitionRows,
@@ -134,9 +135,13 @@ def _stored(plan: Plan) -> list[Scan]:
 def _windows(relation: Relation, is_joined: bool) -> Iterator[Scan]:
     """All rows of a stream are stored only where they are joined. Who forgets rows has a window of its own.
 
-    Panes are kept in place of a window's rows.
+    Panes are kept in place of a window's rows, and filters judge rows before their window stores them.
     """
     if isinstance(relation, Panes):
+        return
+    if isinstance(relation, PipelinedFilters) and relation.window is not None and isinstance(relation.left, Scan):
+        for side in relation.sides:
+            yield from _windows(side, False)
         return
     if isinstance(relation, Scan) and (is_joined or not isinstance(relation.spec, Unbounded)):
         yield relation

@@ -138,7 +138,8 @@ class _Judge:
         """What a run keeps of an operand. Where no run is asked about, the theories decide."""
         if self.form is None:
             return Retention(operand.label, ())
-        return self.form.retention(operand.window.stream.occurrence) if operand.window else Retention(operand.label)
+        stream = operand.window.stream.occurrence if operand.window else None
+        return self.form.retention(stream or operand.relation.schema[0].scope, operand.label)
 
     def _complaint(self, block: Block, operand: Operand) -> str:
         """What keeps a row. A key ends its wait once the one row came that it joins, but that may never come.

@@ -7,6 +7,7 @@ the form ends them. What is proved and not done is said in the verdict, not when
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeGuard
@@ -29,14 +30,16 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog, Constraint, Punctuated
+from penstock.closing.closed_values import Declared
 from penstock.closing.declarations import constraint_text
-from penstock.closing.group_closers import GroupEnding
+from penstock.closing.group_closers import Closers, GroupEnding
 from penstock.closing.group_retention import NOTHING_ENDS, GroupRetention
-from penstock.closing.groups import Declared, keeps_values, with_endings
+from penstock.closing.groups import keeps_values, with_endings
 from penstock.closing.narrowing import is_narrow, narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import join_retention, with_purging
-from penstock.closing.retention import Retention
+from penstock.closing.retention import Retention, RetentionStep
+from penstock.closing.row_endings import ending_steps, row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
@@ -89,7 +92,11 @@ class PhysicalForm:
     @cached_property
     def _run_that_sees(self) -> list[Relation]:
         """As if some rows were the punctuations of each scheme."""
-        return self._whole(_seeing(self._catalog)) if self.unseen else self._run
+        return self._whole(self._seeing) if self.unseen else self._run
+
+    @cached_property
+    def _seeing(self) -> Catalog:
+        return _seeing(self._catalog)
 
     @cached_property
     def unseen(self) -> frozenset[str]:
@@ -97,20 +104,39 @@ class PhysicalForm:
         declared = [(s.name, each) for s in self._catalog.streams for each in s.constraints]
         return frozenset(f"{name}: {constraint_text(each)}" for name, each in declared if _is_unseen(each))
 
-    def retention(self, occurrence: str) -> Retention:
-        """What joins keep of an occurrence of a stream: the most, where several read it."""
-        found = self._retentions.get(occurrence, [_NOT_JOINED])
-        return next((each for each in found if not each.goes), found[0])
+    def retention(self, scope: str, label: str) -> Retention:
+        """What joins keep of an occurrence of a stream, or of what is computed: the most, where several read it."""
+        found = self._retentions.get(scope, [_NOT_JOINED])
+        return replace(next((each for each in found if not each.goes), found[0]), input=label)
 
     @cached_property
     def _retentions(self) -> dict[str, list[Retention]]:
         found: dict[str, list[Retention]] = {}
         for node in self._joins:
-            kept = join_retention(node, self._catalog)
-            all_kept = [Retention(_occurrence(operand) or "") for operand in node.operands]
-            for retention in all_kept if kept is None else kept[1].retentions:
-                found.setdefault(retention.input, []).append(retention)
+            for operand, retention in zip(node.operands, self._kept(node), strict=True):
+                found.setdefault(_occurrence(operand) or _scope(operand) or "", []).append(retention)
         return found
+
+    def _kept(self, node: PhysicalJoin) -> Iterator[Retention]:
+        """What a join keeps of each input: by its closers, or until rows end, by what a run sees or is declared."""
+        kept = join_retention(node, self._catalog)
+        by_rules = kept[1].retentions if kept is not None else tuple(Retention("") for _ in node.operands)
+        asked = node if kept is None or not kept[1].forgets else replace(kept[0], retention=kept[1])
+        ended = row_endings(asked, Declared(self._catalog))
+        unseen = () if ended and all(ended) else row_endings(asked, Declared(self._seeing))
+        for number, retention in enumerate(by_rules):
+            if retention.goes:
+                yield retention
+            elif ended and (closers := ended[number]) is not None:
+                yield Retention("", tuple(ending_steps(node, closers, self._catalog)))
+            elif unseen and (closers := unseen[number]) is not None:
+                yield Retention("", tuple(self._unseen_steps(node, closers)))
+            else:
+                yield retention
+
+    def _unseen_steps(self, node: PhysicalJoin, closers: Closers) -> Iterator[RetentionStep]:
+        for step in ending_steps(node, closers, self._seeing):
+            yield replace(step, is_seen=False) if self.unseen.intersection(step.leans_on) else step
 
     def has_buckets(self, holder: StatefulOperator, scope: str, occurrence: str | None) -> bool:
         """Whether joins keep buckets in place of an input's rows; an input that is not joined at all is not kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.algebra.printing import Json
+from penstock.closing.evidence import REMEMBERED
 from penstock.errors import Origin, SqlError
 from penstock.register.edits import runnable
 from penstock.register.states import State, StatefulOperator
@@ -34,6 +35,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Json]:
         "actions": actions,
         "message": verdict.message,
         "hint": verdict.hint,
+        "guards": [{"declaration": lean, "remembers": REMEMBERED} for lean in verdict.guards],
         "warnings": list(verdict.warnings),
     }
 

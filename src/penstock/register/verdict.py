@@ -6,7 +6,7 @@ theory bounds is called unbounded, though a cleverer plan might do; with a witne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -166,14 +166,24 @@ class Verdict:
 
     def explanation(self) -> str:
         """The proof of each bound."""
-        return "\n".join((*(line for state in self.states for line in _explained(state)), *self._guards()))
+        guards = (
+            f"guard, constant: the last {REMEMBERED:,} values in each cell that {lean} closed" for lean in self.guards
+        )
+        return "\n".join((*(line for state in self.states for line in _explained(state)), *guards))
 
-    def _guards(self) -> Iterator[str]:
-        """What is remembered of values that punctuations have closed, to reject rows that arrive with them."""
-        leans_on = dict.fromkeys(lean for state in self.states if state.is_safe for lean in state.leans_on)
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """The declarations whose last closed values are remembered, to reject rows that arrive later."""
         unseen = {lean for state in self.states for lean in state.unseen}
-        for lean in (lean for lean in leans_on if ": PUNCTUATED BY" in lean and lean not in unseen):
-            yield f"guard, constant: the last {REMEMBERED:,} values in each cell that {lean} closed"
+        safe = [state for state in self.states if state.is_safe]
+        leans_on = (lean for state in safe for lean in state.leans_on if _is_guarded(lean, state))
+        return tuple(lean for lean in dict.fromkeys(leans_on) if lean not in unseen)
+
+
+def _is_guarded(lean: str, state: State) -> bool:
+    """Whether rows that break a declaration are rejected: of clusters, where groups end by them."""
+    is_grouped = state.holder not in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
+    return ": PUNCTUATED BY" in lean or (is_grouped and ": CLUSTERED BY" in lean)
 
 
 def check_query(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:

@@ -214,7 +214,8 @@ class _Walk:
         forgets = aggregation.distinct and appends_only(node.input) and self.theories == ALL_THEORIES
         once = self._ending(node.input, [argument]) if forgets else None
         finer = self._kept(StatefulOperator.GROUP_BY, scope).values_of(number)
-        if once is not None and grouped.is_safe and not finer.lasting_nulls:
+        # Of NULLs among the values, the last key, nothing is kept.
+        if once is not None and grouped.is_safe and all(len(keys) in nulls for nulls in finer.lasting_nulls):
             options.append(_ended(once, f"one value of {expression_text(argument)}", scaled=grouped.bound))
         why = "DISTINCT" if aggregation.distinct else f"{name} of rows that may leave"
         because = Proof(f"{why} keeps {what}, and nothing bounds them")

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema
+from penstock.closing.group_closers import AfterOrder, AfterPunctuation
 from penstock.plan.guards import Guard
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.retention.monitors import values_text, violation
-from penstock.synopsis.deltas import Deltas, part_of_rows, row_width
+from penstock.retention.row_closings import ClusterClosings, OrderClosings
+from penstock.synopsis.deltas import Deltas, is_null, part_of_rows, row_width
 from penstock.synopsis.dictionary import Dictionary
-from penstock.synopsis.memory import Scope
+from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.punctuated import PunctuatedValues
 
 
@@ -32,25 +34,34 @@ class Guards:
             PunctuatedValues(memory.scope("guard", n), row_width(len(guard.places)), guard.lifespan)
             for n, guard in enumerate(guards)
         ]
+        self._clusters = {
+            n: ClusterClosings(memory.scope("guard", n), len(guard.places), guard.by.cluster)
+            for n, guard in enumerate(guards)
+            if isinstance(guard.by, AfterPunctuation) and guard.by.cluster is not None
+        }
+        self._orders = {
+            n: OrderClosings(memory.scope("guard", n), guard.by.order)
+            for n, guard in enumerate(guards)
+            if isinstance(guard.by, AfterOrder)
+        }
 
     @property
     def code_owners(self) -> list[CodeOwner]:
         """What stores codes of interned values."""
-        return [
-            RowCodeOwner(known.held_column, self._columns(guard))
-            for guard, known in zip(self._guards, self._known, strict=True)
-        ]
+        held = [(known.held_column, guard) for guard, known in zip(self._guards, self._known, strict=True)]
+        held += [(cluster.open.store.held_column, self._guards[n]) for n, cluster in self._clusters.items()]
+        return [RowCodeOwner(column, self._columns(guard)) for column, guard in held]
 
     def violations(self) -> int:
         """How many rows were rejected."""
         return int(self._rejected[0])
 
-    def step(self, arrivals: Deltas, punctuations: Sequence[Deltas]) -> Deltas:
-        """The rows that no guard rejects, given the punctuations that arrive for each guard."""
+    def step(self, arrivals: Deltas, evidence: Sequence[Deltas], until: int) -> Deltas:
+        """The rows that no guard rejects, given the evidence that arrives for each guard, before `until`."""
         rejected = np.zeros(len(arrivals), np.bool_)
-        for guard, known, own in zip(self._guards, self._known, punctuations, strict=True):
+        for number, (guard, own) in enumerate(zip(self._guards, evidence, strict=True)):
             values = part_of_rows(arrivals.rows, guard.places, len(self._schema))
-            found = known.rejected(arrivals.ts, values, own.ts, own.rows)
+            found = self._rejected_by(number, arrivals.ts, values, own, until)
             if found.any():
                 found &= arrivals.weight != 0
                 self._stop(guard, arrivals, found)
@@ -59,6 +70,17 @@ class Guards:
             return arrivals
         self._rejected[0] += int(rejected.sum())
         return arrivals.counting(~rejected) if self._counts else arrivals.take(~rejected)
+
+    def _rejected_by(self, number: int, times: Ints, values: Ints, evidence: Deltas, until: int) -> NDArray[np.bool_]:
+        """Which rows with these values came after they were closed."""
+        if (order := self._orders.get(number)) is not None:
+            order.step(evidence, until)
+            is_late: NDArray[np.bool_] = order.closed(values[:, 0]) < times
+            return is_late & ~is_null(values, 0, 1)
+        closed = evidence.ts, evidence.rows
+        if (clusters := self._clusters.get(number)) is not None:
+            closed = clusters.step(evidence, until)
+        return self._known[number].rejected(times, values, *closed)
 
     def _stop(self, guard: Guard, came: Deltas, found: NDArray[np.bool_]) -> None:
         if guard.stops is not None and found.any():

@@ -21,6 +21,7 @@ from penstock.kernels import purge as kernel
 from penstock.kernels.clock_waits import no_clocks, set_clocks
 from penstock.kernels.evidence import watch_hashes
 from penstock.kernels.pointers import address
+from penstock.kernels.sets import among, distinct
 from penstock.kernels.star import examine_star
 from penstock.retention.notification import Notification, OfKeys
 from penstock.retention.purge_queue import PurgeQueue
@@ -98,9 +99,16 @@ class PendingRows:
     def notify_partners(self, gone: SlotsByInput) -> None:
         """Rows are gone at a time that was not known before: those that join them may have waited for that.
 
-        A row that waits because of a row that another one joins is examined later: when it is twice as old.
+        So may rows that join these, and so on: a chain of bindings reaches each other input once at most.
         """
-        self.examine(*kernel.partners(*in_one(gone), self._tables.tables()))
+        tables, found, known = self._tables.tables(), in_one(gone), np.zeros((0, 2), np.int64)
+        for _ in range(len(self._join.inputs.inputs) - 1):
+            reached = distinct(np.stack(kernel.partners(*found, tables), axis=1))
+            new = reached[~among(reached, known)]
+            if not len(new):
+                return
+            known, found = np.concatenate((known, new)), (new[:, 0].copy(), new[:, 1].copy())
+            self.examine(*found)
 
     def examine(self, inputs: Ints, slots: Ints) -> None:
         """Makes candidates of rows, those of inputs that may drop some."""

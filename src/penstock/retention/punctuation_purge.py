@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Unbounded
-from penstock.closing.chaining import always_forgets
+from penstock.closing.chaining import Granted, chain
+from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, Rule, k_of
 from penstock.kernels.sets import among, distinct
@@ -233,7 +234,8 @@ def _going(node: PhysicalJoin, rules: Mapping[int, ByPunctuation]) -> dict[int, 
 
 def _gone_by(node: PhysicalJoin, rules: Sequence[Rule]) -> set[int]:
     """The inputs whose rows all go in the end by these rules."""
-    return {n for n in node.forgets if always_forgets(node, rules, n)}
+    variables, count = join_variables(node), len(node.operands)
+    return {n for n in node.forgets if chain(variables, rules, n, count, Granted.PARTNERS) is not None}
 
 
 def _is_sure(rule: Rule, node: PhysicalJoin) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kernels.rows import merge
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Ints
 from penstock.synopsis.store import RowStore
@@ -57,8 +58,6 @@ def in_time(leaving_ts: Ints, leaving: Ints, arriving_ts: Ints, arriving: Ints, 
         kept = ~np.isin(arriving, leaving[fleeting])
         arriving_ts, arriving = arriving_ts[kept], arriving[kept]
         leaving_ts, leaving = leaving_ts[~fleeting], leaving[~fleeting]
-    ts = np.concatenate((leaving_ts, arriving_ts))
-    signs = np.concatenate((np.full(len(leaving), -1, np.int64), np.ones(len(arriving), np.int64)))
-    slots = np.concatenate((leaving, arriving))
-    order = np.argsort(ts, kind="stable")
-    return Events(ts[order], signs[order], slots[order])
+    ts, signs, slots = np.empty((3, len(leaving) + len(arriving)), np.int64)
+    merge(leaving_ts, leaving, arriving_ts, arriving, ts, signs, slots)
+    return Events(ts, signs, slots)

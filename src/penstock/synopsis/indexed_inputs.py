@@ -99,6 +99,10 @@ class IndexedInputs:
             index.fit(len(store), store.capacity, store.rows)
             index.put(store.rows, slots)
 
+    def rows(self) -> int:
+        """How many rows its inputs keep."""
+        return sum(len(source.store) for source in self.inputs)
+
     @property
     def has_test(self) -> bool:
         """Whether the join has predicates that no index evaluates."""

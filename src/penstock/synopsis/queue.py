@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.kernels.rows import run_begins, unroll
+from penstock.kernels.rows import positions_before, run_begins, unroll
 from penstock.synopsis.memory import Ints, Scope
 
 
@@ -42,39 +42,18 @@ class SlotQueue:
 
     def pop(self, count: int) -> Ints:
         """Takes so many slots from the front."""
-        slots = self._slots(self.left, self.left + count)
-        self._leave(self.left + count)
+        if not count:
+            return _NOTHING
+        left, runs = self.left, self._runs()
+        slots = np.empty(count, np.int64)
+        self._registers[2] += unroll(runs, left, slots)
+        self._registers[0] = left + count
         return slots
 
     def take(self, times: Ints, until: int) -> Ints:
         """Takes the slots at the front whose times, by slot, are before `until`. Times never decrease."""
-        start, right, chunk, found = self.left, self.right, 1024, [_NOTHING]
-        while start < right:
-            slots = self._slots(start, min(right, start + chunk))
-            count = int(np.searchsorted(times[slots], until, side="left"))
-            found.append(slots[:count])
-            start += count
-            if count < len(slots):
-                break
-            chunk *= 2
-        self._leave(start)
-        return np.concatenate(found)
-
-    def _leave(self, position: int) -> None:
-        """The front is there from now on."""
-        runs = self._runs()
-        if len(runs):
-            self._registers[2] += np.searchsorted(runs[1:, 0], position, side="right")
-        self._registers[0] = position
-
-    def _slots(self, start: int, end: int) -> Ints:
-        """The slots at positions from `start` up to `end`."""
-        if end <= start:
-            return _NOTHING
-        runs = self._runs()
-        slots = np.empty(end - start, np.int64)
-        unroll(runs[np.searchsorted(runs[:, 0], start, side="right") - 1 :], start, slots)
-        return slots
+        left, right = self._registers[:2].tolist()
+        return self.pop(positions_before(self._runs(), left, right, times, until) - left)
 
     def _runs(self) -> Ints:
         """The position and the slot with which each run begins."""

@@ -20,8 +20,9 @@ class BySlot:
         self._capacity = -1
 
     def array(self) -> Ints:
-        if self._capacity != (capacity := self._store.capacity):
-            self._capacity, self._array = capacity, self._memory.array(self._what, capacity, self._width)
+        if self._capacity != self._store.capacity:
+            self._capacity = self._store.capacity
+            self._array = self._memory.array(self._what, self._capacity, self._width)
         return self._array
 
 
@@ -33,8 +34,9 @@ class Int32BySlot:
         self._capacity = -1
 
     def array(self) -> Int32s:
-        if self._capacity != (capacity := self._store.capacity):
-            self._capacity, self._array = capacity, self._memory.int32(self._what, capacity)
+        if self._capacity != self._store.capacity:
+            self._capacity = self._store.capacity
+            self._array = self._memory.int32(self._what, self._capacity)
         return self._array
 
 
@@ -51,6 +53,8 @@ class RowStore:
         self._leaving: list[Ints] = []
         #: [slots that were taken back, slots that were ever given out, capacity, whether a NULL has come]
         self._registers = memory.array("slots", 4)
+        #: The slots that there is memory for: a register, at hand.
+        self.capacity = int(self._registers[2])
         self._rows = BySlot(memory, "rows", self, self._width)
         self._starts = BySlot(memory, "starts", self)
 
@@ -74,10 +78,6 @@ class RowStore:
     def starts(self) -> Ints:
         return self._starts.array()
 
-    @property
-    def capacity(self) -> int:
-        return int(self._registers[2])
-
     def __len__(self) -> int:
         return int(self._registers[1] - self._registers[0])
 
@@ -89,6 +89,7 @@ class RowStore:
         if end > capacity:
             capacity = max(end, capacity + capacity // 2, 64)
         self._registers[:3] = free - again, end, capacity
+        self.capacity = capacity
         fresh = np.arange(given, end)
         return np.concatenate((self._free(free)[free - again : free], fresh)) if again else fresh
 
@@ -127,6 +128,10 @@ class RowStore:
         in_use = np.ones(given, np.bool_)
         in_use[self._free(free)[:free]] = False
         return np.flatnonzero(in_use)
+
+    def staying(self) -> Ints:
+        """The slots that are in use, and were not taken back in this step."""
+        return np.setdiff1d(self.held(), np.concatenate([np.zeros(0, np.int64), *self._leaving]), assume_unique=True)
 
     def held_column(self, column: int) -> Ints:
         """A column of all rows that are in use."""

@@ -17,8 +17,8 @@ from penstock.adaptive.filters.statistics import FilterChoice, OrderingStrategy
 from penstock.adaptive.filters.sweep import STAGE, Sweep
 from penstock.adaptive.plan_log import Earnings, PlanLog
 from penstock.adaptive.streamon import StreaMon
-from penstock.operators.filters.filter_chain import AT_ONCE, FilterChain
-from penstock.operators.filters.profile import FilterOrder, FilterProfile, ProfileRequest
+from penstock.operators.filters.filter_chain import AT_ONCE
+from penstock.operators.filters.profile import FilterOrder, FilterProfile, OrderedFilters, ProfileRequest
 from penstock.plan.adaptivity import FULL, Adaptive, Strategy
 
 
@@ -37,12 +37,15 @@ class FilterTuner:
         reoptimizer = FilterReoptimizer(strategy, self.profiler, self.log, settings.thrash_avoidance)
         self._streamon = StreaMon(self.profiler, reoptimizer)
 
-    def adopt(self, chain: FilterChain) -> None:
-        """Gives a new chain the order that was best so far; if there is none, its first rows are profiled at once."""
+    def adopt(self, chain: OrderedFilters) -> None:
+        """Gives a new chain the order that was best so far. If there is none, it keeps its own until the first rows,
+        which are profiled at once, say otherwise.
+        """
         at_once = 0 if self.profiler.window.rows else AT_ONCE
+        self.order = self.order if self.profiler.window.rows else chain.order
         chain.use(self.order, ProfileRequest(at_once, self.wanted.share, self.wanted.ghosts, self.wanted.position))
 
-    def between(self, chain: FilterChain) -> None:
+    def between(self, chain: OrderedFilters) -> None:
         """Goes round StreaMon's loop once, between two chunks."""
         choice = self.decide(chain.profile())
         if choice is not None:

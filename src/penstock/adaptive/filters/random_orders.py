@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from penstock.operators.filters.filter_chain import FilterChain
-from penstock.operators.filters.profile import ProfileRequest
+from penstock.operators.filters.profile import OrderedFilters, ProfileRequest
 
 
 class RandomTuner:
@@ -15,9 +14,9 @@ class RandomTuner:
         self.filters = filters
         self._random = Random(seed)
 
-    def adopt(self, chain: FilterChain) -> None:
+    def adopt(self, chain: OrderedFilters) -> None:
         self.between(chain)
 
-    def between(self, chain: FilterChain) -> None:
+    def between(self, chain: OrderedFilters) -> None:
         order = self._random.sample(range(len(self.filters)), len(self.filters))
         chain.use(tuple(order), ProfileRequest(at_once=self._random.choice([0, 0, 1, 5])))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from penstock.algebra.relations import Range, Rows, Unbounded
 from penstock.closing.bounds import BoundKind
-from penstock.closing.chaining import goes
+from penstock.closing.chaining import Granted, chain
 from penstock.closing.closers.key import key_columns
 from penstock.closing.evidence import refused_by
 from penstock.closing.finite import count, tightened
@@ -42,7 +42,8 @@ def _awaited(inputs: JoinInputs, key: ByKey, rules: tuple[Closer, ...]) -> tuple
     held = {n for n in range(len(inputs)) if inputs.holds(n, key.variables)} - {key.target}
     spend(len(held) * len(rules))
     untold = tuple(n for n in sorted(held) if not any(_tells(inputs, rule, key.target, n) for rule in rules))
-    grows = _is_endless(inputs, key) and not goes(inputs.variables, rules, key.target, len(inputs))
+    stays = chain(inputs.variables, rules, key.target, len(inputs), Granted.PARTNERS) is None
+    grows = _is_endless(inputs, key) and stays
     leaves = isinstance(inputs.scans[key.target].spec, Rows) and not inputs.spill
     stops = leaves or all(any(_stops(rule, n, key) for rule in rules) for n in untold)
     return untold if grows or stops else ()

@@ -34,6 +34,11 @@ def certain_times(inputs: JoinInputs) -> set[InTime]:
     return {closer for closer, _ in _by_time(inputs, _certain(inputs))}
 
 
+def declared_times(inputs: JoinInputs) -> set[InTime]:
+    """The same, and what is declared with a time."""
+    return {closer for closer, _ in _by_time(inputs, [*_certain(inputs), *referred_in_time(inputs)])}
+
+
 def _certain(inputs: JoinInputs) -> list[Difference]:
     return [*window_widths(inputs), *compared_times(inputs)]
 

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.physical import Keep, Received, Scan
+from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import (
     Aggregate,
     Distinct,
     Project,
+    Range,
     Relation,
     Schema,
     Select,
@@ -20,11 +22,12 @@ from penstock.algebra.relations import (
     Table,
     Unbounded,
 )
-from penstock.closing.group_closers import GroupEnding
+from penstock.closing.group_closers import Closers, GroupEnding
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.kernels import counting
 from penstock.operators.bag import Bag
 from penstock.operators.blocks import Blocks, in_step, whole_instants
+from penstock.operators.building.filters import build_filtered_window, build_filters
 from penstock.operators.building.groups import build_aggregate, build_counting, build_ending
 from penstock.operators.building.joins import build_join, build_semi_join
 from penstock.operators.building.nodes import (
@@ -41,8 +44,10 @@ from penstock.operators.building.nodes import (
 from penstock.operators.building.windows import build_arrivals, build_window
 from penstock.operators.filters.columns import RowColumns
 from penstock.operators.filters.filters import Filters, Tuning
+from penstock.operators.filters.pipelined import PipelinedFiltersOperator
 from penstock.operators.gauges import Gauge, Gauges
 from penstock.operators.groups.counting import FUNCTIONS
+from penstock.operators.groups.ending import NOT_JOINED, Endings, Joined
 from penstock.operators.inputs import InputBuffer
 from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.projection import Projection, projection
@@ -95,6 +100,8 @@ class Builder:
         self.gauges = Gauges()
         #: All joins, whose probe paths may be replaced between two steps.
         self.joins: list[JoinCore] = []
+        #: All filters that have an order, which may be replaced between two steps.
+        self.pipelined_filters: list[PipelinedFiltersOperator] = []
         self.purges: list[Purge] = []
         #: Whether something else forgets rows within a step.
         self.purges_within_step = False
@@ -152,6 +159,11 @@ class Builder:
                 return build_join(self, relation, relation.schema)
             case PhysicalJoin():
                 return build_semi_join(self, relation)
+            case PipelinedFilters(window=None):
+                return build_filters(self, relation)
+            case PipelinedFilters():
+                passing = self.events(relation)
+                return in_one_block(lambda step: passing.events(step).deltas(passing.store))
             case Aggregate():
                 return build_aggregate(self, relation)[1]
             case Distinct(below):
@@ -168,8 +180,16 @@ class Builder:
         """The relation with its rows stored."""
         is_inner = self.gauges.is_building(relation)
         with self.gauges.building(relation) as gauge:
-            stored = build_window(self, relation) if isinstance(relation, Scan) else self._bag(relation)
+            stored = self._stored(relation)
         return stored if is_inner else replace(stored, events=measured(stored.events, gauge))
+
+    def _stored(self, relation: Relation) -> StoredRelation:
+        match relation:
+            case Scan():
+                return build_window(self, relation)
+            case PipelinedFilters(window=Range()):
+                return build_filtered_window(self, relation)
+        return self.bag(relation)[0]
 
     def narrowed(self, node: BlockNode, stored: StoredRelation, schema: Schema) -> BlockNode:
         """Rows of a store, without the columns that only others read."""
@@ -184,7 +204,15 @@ class Builder:
 
         return step_project
 
-    def _bag(self, relation: Relation) -> StoredRelation:
+    def endings(self, closers: Closers, keys: Schema, joined: Joined = NOT_JOINED, *, emits: bool = False) -> Endings:
+        """What drops entries that have ended."""
+        endings = Endings(self.scope("endings"), closers, keys, self.dictionary, joined=joined, emits=emits)
+        self.code_owners += endings.code_owners
+        self.gauges.top.counts.append(endings.__len__)
+        return endings
+
+    def bag(self, relation: Relation) -> tuple[StoredRelation, Bag]:
+        """A relation that is computed, with its rows stored."""
         deltas = self.deltas(relation)
         bag = Bag(self.scope("bag"), row_width(len(relation.schema)))
         self.keeps(bag.store, relation.schema)
@@ -193,7 +221,7 @@ class Builder:
         def step_bag(step: Step) -> Events:
             return one_after_the_other([bag.step(block) for block in whole_instants(deltas(step))])
 
-        return StoredRelation(relation.schema, bag.store, step_bag)
+        return StoredRelation(relation.schema, bag.store, step_bag), bag
 
     def scope(self, what: str) -> Scope:
         """Memory for the operator that is being built."""

@@ -28,7 +28,7 @@ from penstock.operators.groups.aggregate import (
     own_keys,
 )
 from penstock.operators.groups.counting import FUNCTIONS, CountingOperator
-from penstock.operators.groups.ending import Endings
+from penstock.operators.groups.ending import Joined
 from penstock.operators.groups.panes import PartialAggregates
 from penstock.operators.joins.bucket_totals import Summed
 from penstock.operators.projection import Projection, projection
@@ -50,16 +50,14 @@ def build_ending(build: Builder, node: GroupEnding) -> BlockNode:
     groups = measured_blocks(groups, gauge)
     evidence = [build.rows(scan) for scan in node.evidence]
     keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
-    endings = Endings(build.scope("endings"), node, keys, build.dictionary)
-    has_seen = any(isinstance(closer, WithFirstRow) for closer in node.all_closers())
-    build.code_owners += endings.code_owners
-    build.gauges.top.counts.append(endings.__len__)
+    endings = build.endings(node.closers, node.schema[:keys], Joined.below(node), emits=node.emits)
+    has_seen = any(isinstance(closer, WithFirstRow) for closer in node.closers)
     values = [_build_values(build, operator, each) for each in node.values]
 
     def forget(step: Step) -> Deltas | None:
         """Groups that have closed; then nothing is kept of them."""
         ended = purge.ended if purge is not None else {}
-        endings.learn([rows(step) for rows in evidence], ended)
+        endings.learn([rows(step) for rows in evidence], step.until, ended)
         closed = endings.forget(operator, step.until) if node.closes_groups else None
         for forget_values in values:
             forget_values(step, ended)
@@ -87,12 +85,10 @@ def _build_values(
     assert isinstance(operator, AggregateOperator)
     held = DistinctValues(operator, node.aggregation)
     evidence = [build.rows(scan) for scan in node.groups.evidence]
-    endings = Endings(build.scope("endings"), node.groups, len(node.groups.schema), build.dictionary)
-    build.code_owners += endings.code_owners
-    build.gauges.top.counts.append(endings.__len__)
+    endings = build.endings(node.groups.closers, node.groups.schema, Joined.below(node.groups))
 
     def forget_values(step: Step, ended: Mapping[int, Ints]) -> None:
-        endings.learn([rows(step) for rows in evidence], ended)
+        endings.learn([rows(step) for rows in evidence], step.until, ended)
         endings.forget(held, step.until)
 
     return forget_values

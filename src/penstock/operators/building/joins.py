@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -26,6 +26,7 @@ from penstock.operators.building.nodes import (
     StoredRelation,
     at_once,
     in_one_block,
+    measured,
     once,
 )
 from penstock.operators.building.windows import build_arrivals, build_purgeable
@@ -37,6 +38,7 @@ from penstock.operators.joins.bucket_join import (
     skyline_of,
 )
 from penstock.operators.joins.bucket_totals import BucketTotals, Summed
+from penstock.operators.joins.ending_join import ForgettingStore, StoredRows
 from penstock.operators.joins.mjoin import (
     ColumnSum,
     JoinCore,
@@ -59,17 +61,22 @@ from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import Deltas, row_width
 from penstock.synopsis.events import Events
 from penstock.synopsis.indexed_inputs import JoinInput
-from penstock.synopsis.memory import Memory
+from penstock.synopsis.memory import Ints, Memory
 from penstock.synopsis.store import RowStore
 
 if TYPE_CHECKING:
     from penstock.operators.building.builder import Builder
+    from penstock.operators.groups.ending import Endings
 
 
 def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> BlockNode:
     """The join's results, of these columns."""
     if join.retention is not None:
         return _purging_join(build, join, columns)
+    if join.endings:
+        inputs = _EndingInputs(build, join)
+        core = _core(build, join, columns, inputs.parts, insert_only=join is build.insert_only)
+        return inputs.ending(core, JoinOperator(core).step)
     if join.buckets:
         return _bucket_join(build, join, columns)
     if join.stateless is not None:
@@ -105,6 +112,20 @@ def _purging_semi_join(build: Builder, node: PhysicalJoin) -> BlockNode:
     windows = {0: CountedWindow(left, semi_join), 1: right}
     operator = PurgingSemiJoin(core, semi_join, windows, _purge(build, node, core, windows))
     return build.narrowed(_purging(build, operator, node, inputs, parts), parts[0], node.schema)
+
+
+def _ending_semi_join(build: Builder, node: PhysicalJoin) -> BlockNode:
+    inputs = _EndingInputs(build, node)
+    core = _core(build, node, (), inputs.parts)
+    wants_match = node.kind is JoinKind.SEMI
+    operator = SemiJoinOperator(build.scope("semijoin"), core, wants_match, grows=_grows(node))
+
+    def semi_join(events: list[Events]) -> Blocks:
+        yield from operator.step(events)
+        # What left rows that leave had matched may be gone, so that nothing else takes their matches back.
+        operator.forget(events[0].slots[events[0].signs < 0])
+
+    return build.narrowed(inputs.ending(core, semi_join, operator.forget), inputs.parts[0], node.schema)
 
 
 def _purge(
@@ -252,6 +273,57 @@ class _PurgeableInput:
             build.stores.append(self.window.store)
         self.stored = StoredRelation(scan.schema, self.window.store, _no_events)
 
+    def events(self, step: Step) -> Events:
+        """What a reader that admits all rows is given."""
+        found = self.window.step(self.arrivals(step), step.until)
+        self.gauge.stepped(step.inputs, len(found))
+        return found
+
+
+class _EndingInputs:
+    """The inputs of a join whose rows end: those that do have windows and bags of their own."""
+
+    def __init__(self, build: Builder, node: PhysicalJoin) -> None:
+        self._build, self._node = build, node
+        self._stores: dict[int, ForgettingStore] = {}
+        self.parts = [self._part(number, operand) for number, operand in enumerate(node.operands)]
+        build.purges_within_step = True
+
+    def _part(self, number: int, operand: Relation) -> StoredRelation:
+        if self._node.endings[number] is None:
+            return self._build.events(operand)
+        if isinstance(operand, Scan):
+            own = _PurgeableInput(self._build, operand)
+            self._stores[number] = own.window
+            return replace(own.stored, events=own.events)
+        with self._build.gauges.building(operand) as gauge:
+            stored, self._stores[number] = self._build.bag(operand)
+        return replace(stored, events=measured(stored.events, gauge))
+
+    def ending(
+        self,
+        core: JoinCore,
+        results: Callable[[list[Events]], Blocks],
+        drop_left: Callable[[Ints], None] = lambda slots: None,
+    ) -> BlockNode:
+        """The results of a step, after which rows are dropped; who keeps something of left rows is notified."""
+        build = self._build
+        ended: list[tuple[Endings, StoredRows, list[DeltaNode]]] = []
+        for number, store in self._stores.items():
+            closers, part = self._node.endings[number], self.parts[number]
+            assert closers is not None
+            rows = StoredRows(core, number, store, drop_left if number == 0 else lambda slots: None)
+            evidence = [build.rows(scan) for scan in closers.evidence]
+            ended.append((build.endings(closers, part.schema), rows, evidence))
+
+        def step_join(step: Step) -> Blocks:
+            yield from results([part.events(step) for part in self.parts])
+            for endings, rows, evidence in ended:
+                endings.learn([each(step) for each in evidence], step.until, {})
+                endings.forget(rows, step.until)
+
+        return step_join
+
 
 def _grows(join: PhysicalJoin) -> bool:
     """Whether rows of its inputs only arrive."""
@@ -261,6 +333,8 @@ def _grows(join: PhysicalJoin) -> bool:
 def build_semi_join(build: Builder, relation: PhysicalJoin) -> BlockNode:
     if relation.retention is not None:
         return _purging_semi_join(build, relation)
+    if relation.endings:
+        return _ending_semi_join(build, relation)
     if relation.buckets:
         return _bucket_semi_join(build, relation)
     if relation.stateless is not None:
@@ -343,6 +417,7 @@ def _core(
     sums = [_column_sum(parts, join, aggregation) for aggregation in join.summed]
     core = make(insert_only=insert_only, indexed=indexed, counted=join.counted, sums=sums)
     build.joins.append(core)
+    build.gauges.top.probing = core.probe_counts
     return core
 
 

@@ -20,7 +20,7 @@ from penstock.operators.filters.columns import Columns
 from penstock.operators.filters.conjuncts import Conjuncts
 from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
 from penstock.operators.filters.fused import FusedFilter
-from penstock.operators.filters.profile import MOST_FILTERS
+from penstock.operators.filters.profile import MOST_FILTERS, OrderedFilters
 from penstock.operators.functions.failures import Tally
 from penstock.operators.scalars import compile_conjunct, compile_filter
 from penstock.synopsis.deltas import Bools
@@ -31,10 +31,10 @@ from penstock.synopsis.memory import Ints
 class FilterTuner(Protocol):
     """Orders the filters of a chain."""
 
-    def adopt(self, chain: FilterChain) -> None:
+    def adopt(self, chain: OrderedFilters) -> None:
         """Gives a new chain the order that is known to be best."""
 
-    def between(self, chain: FilterChain) -> None:
+    def between(self, chain: OrderedFilters) -> None:
         """Is called between two chunks of rows."""
 
 
@@ -51,6 +51,21 @@ class Tuning(Protocol):
 
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         """Returns the tuner of the filters of this name, given as they are written."""
+
+
+class MeasuredFilters(Protocol):
+    """Filters that metrics report."""
+
+    @property
+    def name(self) -> str:
+        """Returns their name among all of a run that are tuned."""
+
+    @property
+    def tuner(self) -> FilterTuner | None:
+        """Returns what orders them."""
+
+    def evaluations(self) -> dict[str, int]:
+        """Returns on how many rows each filter was evaluated, in the current order, since the start."""
 
 
 class Filters:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,3 +61,17 @@ class ProfileRequest:
 
 
 PROFILE_ALL = ProfileRequest()
+
+
+class OrderedFilters(Protocol):
+    """Filters in an order: what a tuner is given."""
+
+    @property
+    def order(self) -> FilterOrder:
+        """Returns the order in which they are evaluated."""
+
+    def profile(self) -> FilterProfile:
+        """Returns what was measured since the last call."""
+
+    def use(self, order: FilterOrder, wanted: ProfileRequest | None = None) -> None:
+        """Evaluates filters in this order from now on."""

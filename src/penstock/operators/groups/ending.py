@@ -8,14 +8,19 @@ close it is done whenever something may have closed some.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from penstock.algebra.physical import Scan
+from penstock.algebra.relations import Schema
 from penstock.closing.group_closers import (
-    AfterInput,
     AfterJoin,
+    AfterOrder,
     AfterPunctuation,
+    Closers,
+    GroupCloser,
     GroupEnding,
     GroupInTime,
     NeverNull,
@@ -26,6 +31,7 @@ from penstock.closing.rules import ByPunctuation
 from penstock.kernels.sets import among
 from penstock.operators.scalars import compile_scalar
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
+from penstock.retention.row_closings import ClusterClosings, OrderClosings
 from penstock.synopsis.deltas import NEVER, NULL_BITS, Bools, Deltas, is_null, part_of_rows, row_width, whole_rows
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING, Evidence
@@ -48,45 +54,102 @@ _LAST = np.iinfo(np.int64).max
 FEW_GROUPS = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What a join right below tells of values that have ended, by its rules."""
+
+    join: PhysicalJoin | None = None
+    after: tuple[AfterJoin, ...] = ()
+
+    @staticmethod
+    def below(node: GroupEnding) -> Joined:
+        below = node.input.inputs[0] if len(node.input.inputs) == 1 else None
+        return Joined(below if isinstance(below, PhysicalJoin) else None, node.after_join)
+
+    def rules_of(self, punctuations: Scan) -> list[int]:
+        """The numbers of its rules that read these punctuations."""
+        if self.join is None:
+            return []
+        read = ((number, rule) for number, rule in enumerate(self.join.rules) if isinstance(rule, ByPunctuation))
+        return [number for number, rule in read if self.join.evidence[rule.evidence] == punctuations]
+
+
+NOT_JOINED = Joined()
+
+
 class Endings:
-    def __init__(self, memory: Scope, node: GroupEnding, keys: int, dictionary: Dictionary) -> None:
-        self._node, self._keys, self._dictionary = node, keys, dictionary
+    """Which entries have ended; they have these keys."""
+
+    def __init__(
+        self,
+        memory: Scope,
+        closers: Closers,
+        schema: Schema,
+        dictionary: Dictionary,
+        *,
+        joined: Joined = NOT_JOINED,
+        emits: bool = False,
+    ) -> None:
+        """`schema` are the keys; what `emits` shows when it closes."""
+        self._closers, self._schema, self._dictionary, self._emits = closers, schema, dictionary, emits
+        self._keys, self._joined = len(schema), joined
         #: How many groups were left when they were last looked through.
         self._left = memory.array("left", 1)
         #: By the ends that speak of values: those that do not come again, and since when.
-        ends: list[AfterPunctuation | AfterJoin] = [*_by_punctuations(node), *node.after_join]
+        # Closers wait for one of the ends by punctuations, some for longer.
+        told = dict.fromkeys(end.told for end in closers.punctuations())
+        ends: list[AfterPunctuation | AfterJoin] = [*told, *joined.after]
         self._closed = {
             end: Evidence(memory.scope("closed", number), row_width(len(end.keys))) for number, end in enumerate(ends)
         }
-        times = [end for end in node.all_closers() if isinstance(end, GroupInTime)]
+        self._clusters = {
+            end: ClusterClosings(memory.scope("cluster", number), len(end.keys), end.cluster)
+            for number, end in enumerate(told)
+            if end.cluster is not None
+        }
+        orders = dict.fromkeys(end for end in closers if isinstance(end, AfterOrder))
+        self._orders = {end: OrderClosings(memory.scope("order", n), end.order) for n, end in enumerate(orders)}
+        times = [end for end in closers if isinstance(end, GroupInTime)]
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
         #: The keys of a row that comes at the watermark, when groups were last looked through.
         self._reached = memory.array("reached", len(times))[: len(times)]
-        self._follows = any(isinstance(end, AfterInput) for end in node.all_closers())
         #: Whether a group may close when nothing else happens than that it comes, or time goes on a little.
-        self._is_always_due = any(isinstance(end, AfterInput | WithFirstRow) for end in node.all_closers())
-        self._rules = _rules_by_evidence(node)
+        self._is_always_due = any(isinstance(end, WithFirstRow) or _reach(end) for end in closers) or bool(
+            self._orders or self._clusters
+        )
+        self._rules = {end: joined.rules_of(closers.evidence[end.evidence]) for end in told}
         #: By the ends by punctuations: values for which the join below gives no more results.
         self._done = {
             end: Evidence(memory.scope("done", n), row_width(len(end.keys))) for n, end in enumerate(self._rules)
         }
 
     def __len__(self) -> int:
-        return sum(map(len, (*self._closed.values(), *self._done.values())))
+        return sum(map(len, (*self._closed.values(), *self._done.values(), *self._open.values())))
 
     @property
     def code_owners(self) -> list[CodeOwner]:
         """What stores codes of interned values."""
         return [
-            RowCodeOwner(entries.store.held_column, tuple(self._node.schema[key] for key in end.keys))
-            for end, entries in (*self._closed.items(), *self._done.items())
+            RowCodeOwner(entries.store.held_column, tuple(self._schema[key] for key in end.keys))
+            for end, entries in (*self._closed.items(), *self._done.items(), *self._open.items())
         ]
 
-    def learn(self, came: Sequence[Deltas], ended: Mapping[int, Ints]) -> None:
-        """Takes punctuations, and by the rules of the join below the values for which it gives no more results."""
+    @property
+    def _open(self) -> Mapping[AfterPunctuation, Evidence]:
+        """Values whose clusters have not ended."""
+        return {end: cluster.open for end, cluster in self._clusters.items()}
+
+    def learn(self, came: Sequence[Deltas], until: int, ended: Mapping[int, Ints]) -> None:
+        """Takes evidence, and by the rules of the join below the values for which it gives no more results."""
+        for order, passed in self._orders.items():
+            passed.step(came[order.evidence], until)
         for end, entries in self._closed.items():
             if isinstance(end, AfterPunctuation):
-                entries.note(came[end.evidence].rows, came[end.evidence].ts)
+                if end in self._clusters:
+                    times, values = self._clusters[end].step(came[end.evidence], until)
+                    entries.note(values, times)
+                else:
+                    entries.note(came[end.evidence].rows, came[end.evidence].ts)
                 for rule in self._rules[end]:
                     if rule in ended:
                         done = whole_rows(ended[rule])
@@ -117,7 +180,7 @@ class Endings:
 
     def _is_due(self, until: int, groups: int) -> bool:
         """Whether groups are to be looked through."""
-        if self._node.emits:
+        if self._emits:
             reached = [self._value(end, np.array([until]))[0] for end in self._values]
             passed = not np.array_equal(self._reached, reached)
             self._reached[:] = reached
@@ -141,38 +204,37 @@ class Endings:
 
     def _closing(self, keys: Ints, until: int, known: tuple[int, ...], seen: bool) -> Ints:
         """When groups closed of whose keys some are `known`; if not `seen`, they may have no row yet."""
-        if self._node.after_join:
+        if self._joined.after:
             gone = np.zeros(len(keys), np.bool_)
-            for end in self._node.after_join:
+            for end in self._joined.after:
                 gone |= self._noted(end, keys) != MISSING
             return np.where(gone, until - 1, NEVER)
-        own = [self._closed_by_itself(number, keys, until, known) for number in range(len(self._node.closers))]
         all_closed = np.zeros(len(keys), np.int64)
-        for closers, at in zip(self._node.closers, own, strict=True):
-            closed = at
+        for closers in self._closers.streams:
+            closed = np.full(len(keys), NEVER, np.int64)
             for closer in closers:
-                if isinstance(closer, AfterInput):
-                    source = own[closer.source]
-                    closed = np.minimum(closed, np.where(source == NEVER, NEVER, source + closer.reach))
-                elif isinstance(closer, WithFirstRow) and seen:
-                    closed = np.zeros(len(keys), np.int64)
-                elif isinstance(closer, NeverNull):
-                    closed = np.where(self._has_null(keys, closer.keys), 0, closed)
+                np.minimum(closed, self._closed_by(closer, keys, until, known, seen=seen), out=closed)
             np.maximum(all_closed, closed, out=all_closed)
         all_closed[all_closed >= until] = NEVER
         return all_closed
 
-    def _closed_by_itself(self, number: int, keys: Ints, until: int, known: tuple[int, ...]) -> Ints:
-        """When an input was closed by its own times or punctuations."""
+    def _closed_by(self, closer: GroupCloser, keys: Ints, until: int, known: tuple[int, ...], *, seen: bool) -> Ints:
+        """When a stream was closed by one of its closers."""
         closed = np.full(len(keys), NEVER, np.int64)
-        for closer in self._node.closers[number]:
-            if isinstance(closer, GroupInTime) and closer.key in known:
-                closed = np.minimum(closed, self._passed(closer, keys, until))
-            elif isinstance(closer, AfterPunctuation) and set(closer.keys) <= set(known):
+        match closer:
+            case GroupInTime(key) if key in known:
+                closed = self._passed(closer, keys, until)
+            case AfterPunctuation(own) if set(own) <= set(known):
                 noted = self._noted(closer.told, keys)
                 speaks = (noted != MISSING) & ~self._has_null(keys, closer.never_null)
-                closed = np.minimum(closed, np.where(speaks, noted + closer.reach, NEVER))
-        return closed
+                closed[speaks] = noted[speaks]
+            case AfterOrder((key,)) if key in known:
+                closed = np.where(self._has_null(keys, (key,)), NEVER, self._orders[closer].closed(keys[:, key]))
+            case WithFirstRow() if seen:
+                closed[:] = 0
+            case NeverNull(own):
+                closed[self._has_null(keys, own)] = 0
+        return np.where(closed == NEVER, NEVER, closed + _reach(closer))
 
     def _noted(self, end: AfterPunctuation | AfterJoin, keys: Ints) -> Ints:
         return self._closed[end].words(part_of_rows(keys, end.keys, self._keys))
@@ -190,7 +252,7 @@ class Endings:
         values = keys[:, end.key]
         over = (values < self._value(end, np.array([until]))[0]) & ~is_null(keys, end.key, self._keys)
         found = np.full(len(keys), NEVER, np.int64)
-        if self._node.emits or self._follows:
+        if self._emits or end.reach:
             wanted, inverse = np.unique(values[over], return_inverse=True)
             found[over] = self._last_instants(end, wanted, until)[inverse]
         else:
@@ -214,6 +276,11 @@ class Endings:
         return np.asarray(codes, np.int64)
 
 
+def _reach(closer: GroupCloser) -> int:
+    """How long after something else it closes a stream."""
+    return closer.reach if isinstance(closer, GroupInTime | AfterPunctuation) else 0
+
+
 def _note(entries: Evidence, keys: Ints) -> None:
     entries.note(keys, np.zeros(len(keys), np.int64))
 
@@ -226,22 +293,3 @@ def _with_keys(some: Ints, places: Sequence[int], keys: int) -> Ints:
         null = is_null(some, number, len(places))
         rows[:, keys + place // NULL_BITS] |= null.astype(np.int64) << (place % NULL_BITS)
     return rows
-
-
-def _rules_by_evidence(node: GroupEnding) -> dict[AfterPunctuation | AfterJoin, list[int]]:
-    """Of each end by punctuations the rules of the join below that read the same ones."""
-    join = node.input.inputs[0] if len(node.input.inputs) == 1 else None
-    read = [
-        (number, join.evidence[rule.evidence])
-        for number, rule in enumerate(join.rules if isinstance(join, PhysicalJoin) else ())
-        if isinstance(rule, ByPunctuation) and isinstance(join, PhysicalJoin)
-    ]
-    return {
-        end: [number for number, scan in read if scan == node.evidence[end.evidence]] for end in _by_punctuations(node)
-    }
-
-
-def _by_punctuations(node: GroupEnding) -> dict[AfterPunctuation, None]:
-    """The ends by punctuations as these arrive, each once. Closers wait for one of them, some for longer."""
-    found = (end for end in node.all_closers() if isinstance(end, AfterPunctuation) and end.reach == 0)
-    return dict.fromkeys(end.told for end in found)

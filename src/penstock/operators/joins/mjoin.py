@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +19,13 @@ from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
 from penstock.kernels.mjoin import Paths as PathArrays
 from penstock.kernels.mjoin import (
+    Probers,
     Progress,
+    StageCounts,
     admit,
     ask_for_first,
     combine,
+    in_order,
     materialise,
     number_events,
     promising,
@@ -30,7 +34,7 @@ from penstock.kernels.mjoin import (
 from penstock.kernels.path_counting import ENTRIES, KEY, SUM_WIDTH, AllEvents, Memo, Sums, count_along
 from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, whole_instants
-from penstock.plan.probe_paths import BLOCK, Paths, Probe, located
+from penstock.plan.probe_paths import BLOCK, Paths, Probe, ProbeCounts, located
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.events import Events, Some, one_after_the_other
 from penstock.synopsis.indexed_inputs import IndexColumns, IndexedInputs, JoinInput, positions
@@ -40,7 +44,7 @@ from penstock.synopsis.store import BySlot
 #: Says of rows whether a predicate is true of them.
 Test = Callable[[Ints], NDArray[np.bool_]]
 #: What `kernels.mjoin.combine` is given of a step.
-Probing = tuple[Ints, Ints, Ints, Ints, Ints, Ints, PathArrays, Ints, bool]
+Probing = tuple[Probers, Ints, Ints, PathArrays, Ints, bool, StageCounts]
 
 _ALL = slice(None)
 
@@ -164,7 +168,20 @@ class JoinCore(IndexedInputs):
         self._sums, self._sums_width = _sum_lines(sums)
         self._room = (np.empty((BLOCK, len(inputs)), np.int64), np.empty(BLOCK, np.int64))
         self._more_room = (np.empty(BLOCK, np.int64), np.empty((BLOCK, self._sums_width), np.int64))
+        shape = len(inputs), len(inputs) - 1
+        self._tally = StageCounts(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+        self._profiled = self.probe_counts()
         self.use(paths)
+
+    def probe_counts(self) -> ProbeCounts:
+        """What was found along the paths since the join was built: by this process, since it is not persisted."""
+        probes, matches = (tuple(map(tuple, counts.tolist())) for counts in self._tally)
+        return ProbeCounts(probes, matches)
+
+    def profile(self) -> ProbeCounts:
+        """What was found along the paths since the last call."""
+        before, self._profiled = self._profiled, self.probe_counts()
+        return self._profiled.since(before)
 
     def use(self, paths: Paths) -> None:
         """Probes along these paths from the next step on. Indexes that are missing are built, others dropped."""
@@ -199,25 +216,25 @@ class JoinCore(IndexedInputs):
         brings = brings or [_ALL] * len(events)
         together = one_after_the_other(events)
         numbers, order = (np.empty(len(together), np.int64) for _ in range(2))
-        ends = np.cumsum([len(e) for e in events])
-        number_events(together.ts, together.signs, ends - [len(e) for e in events], ends, numbers, order)
+        bounds = np.array([0, *accumulate(map(len, events))], np.int64)
+        ends = bounds[1:]
+        number_events(together.ts, together.signs, bounds[:-1].copy(), ends, numbers, order)
         visibility = [self.visibility(i) for i in range(len(self.inputs))]
         since = np.empty(len(order) + 1, np.int64)
         tables = (self._input_table(visibility), self._index_table())
-        chosen = self._admitted(events, brings, np.split(numbers, ends[:-1]), visibility, since, tables)
-        chosen = chosen[np.argsort(numbers[chosen])]
-        sources = np.searchsorted(ends, chosen, side="right")
-        picked = together.take(chosen)
-        of_events = (sources, picked.slots, picked.signs, numbers[chosen])
-        probing = (*of_events, *tables, self._arrays, since, not self._insert_only)
+        inputs_by = self._admitted(events, brings, numbers, visibility, since, tables)
+        probers = Probers(*np.empty((4, len(order) + 1), np.int64))
+        count = in_order(order, inputs_by, together.slots, together.signs, probers)
+        probers = Probers(*(part[:count] for part in probers))
+        probing = (probers, *tables, self._arrays, since, not self._insert_only, self._tally)
         if self._is_counted.any():
             everything = AllEvents(together.slots, together.signs, order, ends)
-            for slots, by, weights, partials in self._counted_along(probing, len(chosen), everything):
+            for slots, by, weights, partials in self._counted_along(probing, count, everything):
                 rows = self._shown.rows(slots, tables[0])
                 rows = np.concatenate((rows, partials), axis=1) if self._sums_width else rows
                 yield Combinations(slots, by, rows, order, together, weights)
         else:
-            for slots, by in self._combined(probing, len(chosen), decided):
+            for slots, by in self._combined(probing, count, decided):
                 found, rows = self._matching(slots, by, tables[0])
                 yield Combinations(*found, rows, order, together, None)
         self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], visibility)
@@ -281,25 +298,24 @@ class JoinCore(IndexedInputs):
         self,
         events: list[Events],
         brings: list[Some],
-        numbers: list[Ints],
+        numbers: Ints,
         visibility: list[Int32s],
         since: Ints,
         tables: tuple[Ints, Ints],
-    ) -> Ints:
-        """Notes who sees whom, and gives the events that may have results, as places in their concatenation."""
-        found = np.empty(max(map(len, events)) + 1, np.int64)
-        places, start = [], 0
+    ) -> Int32s:
+        """Notes who sees whom, and gives by event the number of its input, from 1 on, or 0 if it has no results."""
+        by, start = np.empty(len(numbers), np.int32), 0
         for i, e in enumerate(events):
             new = brings[i]
-            admit(visibility[i], e.slots[new], e.signs[new], numbers[i][new], since)
+            own, start = slice(start, start + len(e)), start + len(e)
+            admit(visibility[i], e.slots[new], e.signs[new], numbers[own][new], since)
             target, probed = self._arrays.targets[i, 0], self._arrays.probes[i, 0]
             first, hashes = self.probes[i][0], self._hashes[i]
             index = self._indexes[first.target, first.columns]
-            count = promising(index.heads, index.mask, hashes, e.signs, not self._insert_only, found)
-            ask_for_first(found[:count], hashes, tables[0], target, tables[1], probed)
-            places.append(start + found[:count])
-            start += len(e)
-        return np.concatenate(places)
+            wants_going, probes = not self._insert_only, self._tally.probes
+            promising(index.heads, index.mask, hashes, e.signs, wants_going, i, by[own], probes)
+            ask_for_first(by[own], hashes, tables[0], target, tables[1], probed)
+        return by
 
     def _settle(self, events: list[Events], visibility: list[Int32s]) -> None:
         for i, e in enumerate(events):

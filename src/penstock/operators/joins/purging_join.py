@@ -20,6 +20,7 @@ Results come before the purge, so that no row is dropped that a result of this s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from penstock.operators.blocks import Blocks
 from penstock.operators.joins.mjoin import Combinations, JoinCore, SemiJoinOperator
@@ -30,6 +31,18 @@ from penstock.retention.windows import PurgeableWindow, RecallableWindow
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.events import Events, Some
 from penstock.synopsis.memory import Ints
+
+
+class InputStep(NamedTuple):
+    """What happens to one input in a step: in its window, of that what is not rejected, and of that what may join."""
+
+    events: Events
+    allowed: Events
+    entered: Events
+
+
+def _entered(stepped: Mapping[int, InputStep]) -> list[Events]:
+    return [stepped[number].entered for number in range(len(stepped))]
 
 
 class PurgingJoin:
@@ -51,23 +64,26 @@ class PurgingJoin:
         """
         purge, core = self.purge, self._core
         purge.learn(evidence, {**arrivals, **others}, until)
-        events, allowed, entered = dict(others), dict[int, Events](), dict[int, Events]()
+        stepped: dict[int, InputStep] = {}
         for number in self._admission.order:
             if number in arrivals:
                 admitted = self._admission.admit_rows(number, arrivals[number])
-                events[number] = self._windows[number].step(admitted, until)
-                self.window_events[number] = len(events[number])
-            allowed[number] = purge.rejection.allowed(number, events[number])
-            entered[number] = core.enter(number, allowed[number])
-        in_join = [entered[number] for number in range(len(entered))]
-        for number, leaving in purge.bring_back(in_join, until).items():
-            events[number] = with_leaving(events[number], leaving)
-            in_join[number] = core.follow(number, with_leaving(in_join[number], leaving))
+                events = self._windows[number].step(admitted, until)
+                self.window_events[number] = len(events)
+            else:
+                events = others[number]
+            allowed = purge.rejection.allowed(number, events)
+            stepped[number] = InputStep(events, allowed, core.enter(number, allowed))
+        for number, leaving in purge.bring_back(_entered(stepped), until).items():
+            own = stepped[number]
+            entered = core.follow(number, with_leaving(own.entered, leaving))
+            stepped[number] = InputStep(with_leaving(own.events, leaving), own.allowed, entered)
+        in_join = _entered(stepped)
         purge.notify(in_join)
-        yield from self._results(allowed, in_join)
-        purge.step([events[number] for number in range(len(events))], in_join)
+        yield from self._results(stepped[0].allowed, in_join)
+        purge.step([stepped[number].events for number in range(len(stepped))], in_join)
 
-    def _results(self, allowed: Mapping[int, Events], entered: list[Events]) -> Blocks:
+    def _results(self, left: Events, entered: list[Events]) -> Blocks:
         """What shows. The purge is notified of the combinations that are found: rows that are in one may be done."""
         for found in self._core.blocks(entered):
             results = found.deltas()
@@ -86,9 +102,9 @@ class PurgingSemiJoin(PurgingJoin):
         super().__init__(core, windows, purge, Admission(purge.node, core, some=()))
         self._semi_join = semi_join
 
-    def _results(self, allowed: Mapping[int, Events], entered: list[Events]) -> Blocks:
+    def _results(self, left: Events, entered: list[Events]) -> Blocks:
         matches = self._semi_join.matches(entered, self._in_time, self.purge.found)
-        yield from self._semi_join.shown(allowed[0], matches)
+        yield from self._semi_join.shown(left, matches)
 
     def _in_time(self, found: Combinations) -> Some:
         return self.purge.wait_timeout.in_time(found.slots, found.deltas().ts)

@@ -1,0 +1,304 @@
+"""Filters: comparisons on columns, and Python functions in the best, the worst and an adaptive order, beside peers.
+
+Three parts, each side by side in one run, in CPU time of the process that does the work, medians of several runs after
+one to warm up:
+
+- eight comparisons of integers, in correlated pairs, from an Arrow table and from a Parquet file: DuckDB and polars on
+  one thread, and bytewax, whose filters see one row after the other (on fewer rows, and with its rows ready in memory);
+- four comparisons and four Python functions, regular expressions over a string of 256 bytes, in several written orders:
+  adaptive beside not, and DuckDB, polars and bytewax with the same functions;
+- where nothing can be gained: adaptive beside not.
+
+`ROWS` and `FUNCTION_ROWS` in the environment set the sizes (5000000 and 500000 are those of the figures that we quote),
+`RUNS` how often, and `ONLY` picks parts, as in `ONLY=columns,neutral`. Peers are installed on first use into
+`.venv-peers`, in environments of their own. `SPARK=1` adds Spark with the same functions, scalar and pandas.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+from peers import BYTEWAX, POLARS
+
+from penstock import Session
+from penstock.engines.embedded_run import open_run
+from penstock.engines.handed import Handed
+from penstock.plan.adaptivity import FULL, OFF, Adaptive
+from penstock.sql import bind_text
+
+ROWS = int(os.environ.get("ROWS", "1000000"))
+FUNCTION_ROWS = int(os.environ.get("FUNCTION_ROWS", "50000"))
+RUNS = int(os.environ.get("RUNS", "5"))
+ONLY = os.environ.get("ONLY", "columns,functions,neutral,memory").split(",")
+
+COLUMNS = [f"a{n}" for n in range(8)]
+CONDITIONS = [(name, 500) for name in COLUMNS]
+#: How many of the strings match each of them; they take about the same time where they do not.
+PATTERNS = {"f1": ("x[0-9]y", 0.9), "f2": ("q[a-c]{2}z", 0.6), "f3": ("n(one|two)", 0.3), "f4": ("w[5-9]+v", 0.1)}
+_MATCHES = {"f1": "x7y", "f2": "qabz", "f3": "none", "f4": "w57v"}
+
+DDL = (
+    "CREATE STREAM s (ts BIGINT, "
+    + ", ".join(f"{name} BIGINT" for name in COLUMNS)
+    + ", v BIGINT, text STRING) TIMESTAMP BY ts MICROSECONDS"
+)
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--memory"]:
+        show_memory(Path(sys.argv[2]))
+        return
+    print(f"medians of {RUNS} runs after one to warm up, CPU time of one thread; load {os.getloadavg()[0]:.1f}")
+    with tempfile.TemporaryDirectory() as name:
+        parts = {"columns": on_columns, "functions": with_functions, "neutral": neutral, "memory": memory}
+        for part in ONLY:
+            parts[part](Path(name))
+
+
+def on_columns(folder: Path) -> None:
+    path = folder / "columns.parquet"
+    rows = numbers(ROWS)
+    pq.write_table(rows, path)
+    where = " AND ".join(f"{name} < {bound}" for name, bound in CONDITIONS)
+    connection = one_thread()
+    connection.register("arrow_rows", rows)
+
+    def duck(source: str) -> None:
+        connection.sql(f"SELECT ts, v FROM {source} WHERE {where}").to_arrow_table()
+
+    query = f"SELECT ISTREAM v FROM s WHERE {where};"
+    works = {
+        "penstock, Arrow table": lambda: penstock(query, rows),
+        "duckdb, Arrow table": lambda: duck("arrow_rows"),
+        "penstock, Parquet": lambda: penstock(query, path),
+        "duckdb, Parquet": lambda: duck(f"'{path}'"),
+    }
+    times = dict(zip(works, measure(*works.values()), strict=True))
+    print(f"eight comparisons, correlated pairs, {ROWS:,} rows")
+    for name, seconds in times.items():
+        print(f"  {name:24} {seconds / ROWS * 1e9:7.1f} ns per row")
+    for source in ("Arrow table", "Parquet"):
+        print(f"  penstock / duckdb, {source}: {times[f'duckdb, {source}'] / times[f'penstock, {source}']:.2f}")
+    show_peer("polars, Parquet", POLARS.run(*arguments(path, RUNS)), ROWS, times["penstock, Parquet"] / ROWS)
+    few = folder / "few.parquet"
+    pq.write_table(rows.slice(0, min(ROWS, 100_000)), few)
+    count = min(ROWS, 100_000)
+    show_peer("bytewax, rows in memory", BYTEWAX.run(*arguments(few, 1)), count, times["penstock, Arrow table"] / ROWS)
+
+
+def with_functions(folder: Path) -> None:
+    path = folder / "functions.parquet"
+    rows = texts(FUNCTION_ROWS)
+    pq.write_table(rows, path)
+    conditions = [(name, 900) for name in COLUMNS[:4]]
+    tests = [f"{name} < {bound}" for name, bound in conditions]
+    orders = [["f4", "f3", "f2", "f1"], ["f1", "f2", "f3", "f4"], ["f2", "f4", "f1", "f3"]]
+    queries = [written(tests, order) for order in orders]
+    session, handed = session_of(rows), Handed("s", rows)
+    works = [lambda query=query: session_run(session, handed, query, OFF) for query in queries]
+    works += [lambda query=query: session_run(session, handed, query, FULL) for query in queries]
+    times = measure(*works)
+    fixed, adaptive = times[: len(orders)], times[len(orders) :]
+    print(f"four comparisons and four Python functions, {FUNCTION_ROWS:,} rows")
+    for order, as_written, adapted in zip(orders, fixed, adaptive, strict=True):
+        print(
+            f"  written {' '.join(order)}: {as_written / FUNCTION_ROWS * 1e9:6.0f} ns per row as written, "
+            f"adaptive {adapted / FUNCTION_ROWS * 1e9:6.0f}, {fixed[0] / adapted:.2f} of the best order's speed"
+        )
+    ours = statistics.median(adaptive) / FUNCTION_ROWS
+    (seconds,) = measure(lambda: duck_functions(path, tests, orders[1]), runs=1)
+    show_peer("duckdb, Python functions", {"seconds": seconds}, FUNCTION_ROWS, ours)
+    patterns = [PATTERNS[name][0] for name in orders[1]]
+    for name, peer in (("polars, map_elements", POLARS), ("bytewax", BYTEWAX)):
+        show_peer(name, peer.run(*arguments(path, 1, conditions, patterns)), FUNCTION_ROWS, ours)
+    if os.environ.get("SPARK"):
+        for kind in ("scalar", "pandas"):
+            show_peer(f"spark, {kind}", {"seconds": spark(path, tests, orders[1], kind)}, FUNCTION_ROWS, ours)
+
+
+def neutral(folder: Path) -> None:
+    """Adaptive beside not, where no order is better than another."""
+    rows = texts(FUNCTION_ROWS)
+    session, handed = session_of(rows), Handed("s", rows)
+    cases = {
+        "one function": written([], ["f2"]),
+        "equal functions": "SELECT ISTREAM v FROM s WHERE f2(text) AND g2(text) AND h2(text);",
+        "cheap filters only": "SELECT ISTREAM v FROM s WHERE a0 < 500 AND a1 < 500 AND a2 < 500;",
+    }
+    print(f"where nothing can be gained, {FUNCTION_ROWS:,} rows: adaptive / not")
+    for name, query in cases.items():
+        off, full = measure(
+            lambda query=query: session_run(session, handed, query, OFF),
+            lambda query=query: session_run(session, handed, query, FULL),
+        )
+        print(f"  {name:20} {full / off:.3f}")
+
+
+def memory(folder: Path) -> None:
+    """The most memory of a process, over a file and over one five times as long."""
+    print("most memory of a process that reads a Parquet file")
+    for count in (ROWS // 5, ROWS):
+        path = folder / f"{count}.parquet"
+        pq.write_table(numbers(count), path, row_group_size=1 << 17)
+        command = [sys.executable, __file__, "--memory", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        print(f"  {count:>10,} rows: {int(done.stdout) / 1e6:.0f} MB")
+
+
+def show_memory(path: Path) -> None:
+    penstock("SELECT ISTREAM v FROM s WHERE " + " AND ".join(f"{name} < 500" for name in COLUMNS) + ";", path)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+def numbers(count: int) -> pa.Table:
+    """Integers below 1,000; of each pair of columns four in five are equal."""
+    random = np.random.default_rng(1)
+    columns: dict[str, Any] = {"ts": np.arange(count) * 100}
+    for first, second in zip(COLUMNS[::2], COLUMNS[1::2], strict=True):
+        columns[first] = random.integers(0, 1000, count)
+        columns[second] = np.where(random.random(count) < 0.8, columns[first], random.integers(0, 1000, count))
+    return pa.table(columns | {"v": random.integers(0, 10**6, count)})
+
+
+def texts(count: int) -> pa.Table:
+    """The same with strings of 256 bytes, each of which some patterns match, independently of each other."""
+    random = np.random.default_rng(2)
+    letters = np.frombuffer(b"bcdefghijklmoprstu", np.uint8)
+    filling = letters[random.integers(0, len(letters), (count, 256))]
+    found = {name: random.random(count) < share for name, (_, share) in PATTERNS.items()}
+    lines = []
+    for row in range(count):
+        line = filling[row].tobytes().decode()
+        for place, (name, part) in enumerate(_MATCHES.items()):
+            if found[name][row]:
+                line = line[: 180 + 8 * place] + part + line[180 + 8 * place + len(part) :]
+        lines.append(line)
+    return numbers(count).append_column("text", pa.array(lines))
+
+
+def written(tests: Sequence[str], order: Sequence[str]) -> str:
+    return "SELECT ISTREAM v FROM s WHERE " + " AND ".join([*tests, *(f"{name}(text)" for name in order)]) + ";"
+
+
+def session_of(rows: pa.Table) -> Session:
+    session = Session()
+    session.stream("s", rows, timestamp="ts")
+    for name, (pattern, _) in PATTERNS.items():
+        session.function(name, matcher(pattern), arguments=["STRING"], returns="BOOLEAN")
+    for name in ("g2", "h2"):
+        session.function(name, matcher(PATTERNS["f2"][0]), arguments=["STRING"], returns="BOOLEAN")
+    return session
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    search = re.compile(pattern).search
+    return lambda text: search(text) is not None
+
+
+def penstock(query: str, source: pa.Table | Path) -> None:
+    using = f" USING parquet OPTIONS (path '{source}');" if isinstance(source, Path) else ";"
+    ddl = DDL.replace(", text STRING", "")
+    script = bind_text(ddl + using + query).checked()
+    handed = {} if isinstance(source, Path) else {"s": Handed("s", source)}
+    for _ in open_run(script.queries, script.catalog, handed).results():
+        pass
+
+
+def session_run(session: Session, handed: Handed, query: str, adaptive: Adaptive) -> None:
+    script = bind_text(query, catalog=session.catalog).checked()
+    for _ in open_run(script.queries, script.catalog, {"s": handed}, adaptive=adaptive).results():
+        pass
+
+
+def one_thread() -> Any:
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1")
+    return connection
+
+
+def duck_functions(path: Path, tests: Sequence[str], order: Sequence[str]) -> None:
+    connection = one_thread()
+    for name in order:
+        connection.create_function(name, matcher(PATTERNS[name][0]), ["VARCHAR"], "BOOLEAN")
+    where = " AND ".join([*tests, *(f"{name}(text)" for name in order)])
+    connection.sql(f"SELECT ts, v FROM '{path}' WHERE {where}").to_arrow_table()
+
+
+def spark(path: Path, tests: Sequence[str], order: Sequence[str], kind: str) -> float:
+    """The CPU time of Java and of Python's workers, after a run to warm up."""
+    from pyspark.sql import SparkSession
+    from pyspark.sql import functions as F
+
+    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+
+    def function(pattern: str) -> Any:
+        if kind == "scalar":
+            return F.udf(matcher(pattern), "boolean")
+        return F.pandas_udf(lambda texts: texts.map(matcher(pattern)).astype(bool), "boolean", F.PandasUDFType.SCALAR)
+
+    def run() -> None:
+        frame = session.read.parquet(str(path))
+        for test in tests:
+            frame = frame.filter(test)
+        for name in order:
+            frame = frame.filter(function(PATTERNS[name][0])("text"))
+        frame.select("ts", "v").write.format("noop").mode("overwrite").save()
+
+    run()
+    before = cpu_of_all()
+    run()
+    after = cpu_of_all()
+    session.stop()
+    return after - before
+
+
+def cpu_of_all() -> float:
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return sum(sum(process.cpu_times()[:4]) for process in processes)
+
+
+def arguments(
+    path: Path, runs: int, conditions: Sequence[tuple[str, int]] = CONDITIONS, patterns: Sequence[str] = ()
+) -> list[str]:
+    return [json.dumps(each) for each in (str(path), runs, list(conditions), list(patterns))]
+
+
+def show_peer(name: str, found: Any, rows: int, ours: float) -> None:
+    """`ours` is our time for a row, in seconds."""
+    if isinstance(found, str):
+        print(f"  {name:24} {found}")
+    else:
+        theirs = found["seconds"] / rows
+        print(f"  {name:24} {theirs * 1e9:7.1f} ns per row; penstock / {name.partition(',')[0]}: {theirs / ours:.2f}")
+
+
+def measure(*works: Callable[[], None], runs: int = RUNS) -> list[float]:
+    """The median CPU times, in seconds, of several runs in turn, after one of each to warm up."""
+    times: list[list[float]] = [[] for _ in works]
+    for run in range(runs + 1):
+        for work, of_work in zip(works, times, strict=True):
+            start = time.process_time()
+            work()
+            if run:
+                of_work.append(time.process_time() - start)
+    return [statistics.median(of_work) for of_work in times]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Row endings: a join whose inputs are computed keeps a row until nothing changes any more that concerns it.
+
+Of groups, semi-joins or anti-joins below a join no rule of `rules.py` speaks. What closes the streams below them for
+the values of a row (`closed_values.py`) does: a row goes when all are closed, those below the other inputs, whose rows
+might match it, and those below its own, which might take it back.
+
+    a ⋉ b ──▶ row (k, ts) ──▶ ▷ c on k        goes when a, b and c are closed for k
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from penstock.algebra.expressions import Column
+from penstock.algebra.physical import Scan
+from penstock.algebra.relations import (
+    Aggregate,
+    Range,
+    Relation,
+    Rows,
+    SetOp,
+    Unbounded,
+    rewrite_relation,
+    walk_relations,
+)
+from penstock.catalog import Catalog, StreamDef
+from penstock.closing.bounds import BoundKind
+from penstock.closing.closed_values import Declared, closed_rows, forgettable, until_they_entered, until_they_left
+from penstock.closing.group_closers import AfterPunctuation, Closers, GroupEnding, GroupInTime, NeverNull
+from penstock.closing.group_retention import lasting_nulls
+from penstock.closing.join_variables import is_monotone, is_table
+from penstock.closing.joint_rows import JointRows
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.closing.retention import RetentionStep
+from penstock.closing.scheme_closers import watermark_text
+from penstock.types import duration_text
+
+
+def with_row_endings(relation: Relation, declared: Declared) -> Relation:
+    """The physical relation, whose joins with computed inputs drop rows that have ended."""
+
+    def rule(node: Relation) -> Relation:
+        endings = row_endings(node, declared) if isinstance(node, PhysicalJoin) else ()
+        return replace(node, retention=None, endings=endings) if isinstance(node, PhysicalJoin) and endings else node
+
+    return rewrite_relation(relation, rule)
+
+
+def row_endings(join: PhysicalJoin, declared: Declared) -> tuple[Closers | None, ...]:
+    """Of each input what closes its rows, if anything closes all; nothing, if nothing closes those of any input."""
+    if join.buckets or join.stateless is not None or not _is_asked(join):
+        return ()
+    found = tuple(_closers(join, number, declared) for number in range(len(join.operands)))
+    return found if any(found) else ()
+
+
+def _is_asked(join: PhysicalJoin) -> bool:
+    """Whether no closers of `rules.py` do: an input is computed, or it is a semi-join that keeps all rows."""
+    is_computed = any(not isinstance(operand, Scan) and not is_table(operand) for operand in join.operands)
+    return is_computed if join.kind is JoinKind.JOIN else join.retention is None
+
+
+def _closers(join: PhysicalJoin, number: int, declared: Declared) -> Closers | None:
+    """What closes rows of an input, unless they leave by themselves. Rows with NULL have to end as well."""
+    operand = join.operands[number]
+    if is_table(operand) or (isinstance(operand, Scan) and not isinstance(operand.spec, Unbounded)) or leaves(operand):
+        return None
+    rows = JointRows()
+    inside = rows.add_inputs(join, number)
+    # A right row that stays says nothing when left rows leave: these just go.
+    matches = number == 1 and join.kind is not JoinKind.JOIN and is_monotone(operand) and _only_grows(join.operands[0])
+    stays = until_they_entered if matches else until_they_left
+    closers = forgettable(closed_rows(rows, tuple(inside.get(c) for c in operand.schema), declared, stays))
+    return None if closers is None or lasting_nulls(closers) else closers
+
+
+def _only_grows(relation: Relation) -> bool:
+    """Whether rows are inserted only when rows of streams are, and not because some left."""
+    match relation:
+        case Aggregate() | SetOp() | PhysicalJoin(JoinKind.ANTI):
+            return False
+    return all(map(_only_grows, relation.inputs))
+
+
+def leaves(relation: Relation) -> bool:
+    """Whether all rows of a physical relation leave it some time after they came, by windows alone."""
+    match relation:
+        case Scan(spec=spec):
+            return isinstance(spec, Range | Rows)
+        case PhysicalJoin(JoinKind.JOIN, operands):
+            return any(map(leaves, operands))
+        case PhysicalJoin(operands=(left, _)):
+            return leaves(left)
+        case GroupEnding(below):
+            return leaves(below)
+    return bool(relation.inputs) and all(map(leaves, relation.inputs))
+
+
+def ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> Iterator[RetentionStep]:
+    """What closes rows, in words: of each stream the first of its closers."""
+    scans = {node.stream.occurrence: node for node in walk_relations(join) if isinstance(node, Scan)}
+    for closer in (next((each for each in own if not isinstance(each, NeverNull)), None) for own in closers.streams):
+        match closer:
+            case GroupInTime(timestamp=Column(scope), reach=reach):
+                definition = catalog.get(scans[scope].stream.name)
+                assert isinstance(definition, StreamDef)
+                until = f"{scope} is {duration_text(reach)} later" if reach else f"{scope} has passed its time"
+                yield RetentionStep(scope, until, BoundKind.WINDOW, (watermark_text(definition),))
+            case AfterPunctuation(evidence=number, scheme=scheme, reach=reach):
+                stream = closers.evidence[number].stream.name
+                until = f"a punctuation of {stream}" + (f" and {duration_text(reach)}" if reach else "")
+                yield RetentionStep(stream, until, BoundKind.OPEN, (scheme,))
