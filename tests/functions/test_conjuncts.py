@@ -17,6 +17,7 @@ from penstock.catalog import Catalog
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.errors import PenstockError
 from penstock.functions import declare
+from penstock.operators.filters.columns import RowColumns
 from penstock.operators.functions.outcomes import Outcome
 from penstock.operators.scalars import compile_conjunct
 from penstock.sql import bind_text
@@ -108,7 +109,7 @@ def test_one_conjunct_has_three_outcomes_and_what_it_takes_to_raise_an_error_lat
     script = bind_text(f"{DDL} SELECT a FROM s WHERE f(a)", catalog=catalog_of("f")).checked()
     (predicate,) = conjuncts(script.queries[0].relation.inputs[0].predicates[0])  # type: ignore[attr-defined]
     rows = assemble([encode_column(pa.array([6, 5, 4, None, 4]), BIGINT, dictionary)], 5)
-    got: Outcome = compile_conjunct(predicate, (column,))(rows, dictionary)
+    got: Outcome = compile_conjunct(predicate, (column,))(RowColumns(rows, 1), dictionary, None)
     assert got.true.tolist() == [True, False, False, True, False]
     assert got.failures.mask.tolist() == [False, False, True, False, True]
     assert got.open.tolist() == [True, False, True, True, True]

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cells", metavar="N", type=at_least_one, help="show its fragments, with so many cells each")
     parser.add_argument("--json", action="store_true", help="print the plans as JSON")
     parser.add_argument(
-        "--live", metavar="METRICS", help="show what a run decided while it adapted: the file that run --metrics writes"
+        "--live", metavar="METRICS", help="show what a run decided while it adapted, of its file of metrics"
     )
     add_time_zone(parser)
     add_functions(parser)
