@@ -60,7 +60,7 @@ def _run(args: argparse.Namespace) -> int:
             print(NO_QUERY)
         print_errors(script)
         if args.live is not None:
-            say(_live(args.live, {query.name for query, _ in queries}))
+            say(_live(args.live, {each.query.name for each in queries}))
     return 2 if script.errors else 0
 
 
