@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.session import Session
     from penstock.sql import Script, bind_text
     from penstock.sql.formatting import format_text
-    from penstock.verdicts import check, check_sql, implies
+    from penstock.verdicts import check, check_sql, guard, implies
 
 __version__ = "0.1.0"
 
@@ -52,6 +52,7 @@ _HOME = {
     "format_text": "penstock.sql.formatting",
     "implies": "penstock.verdicts",
     "function": "penstock.functions",
+    "guard": "penstock.verdicts",
     "plan_text": "penstock.algebra.printing",
 }
 
@@ -74,6 +75,7 @@ __all__ = [
     "check_sql",
     "format_text",
     "function",
+    "guard",
     "implies",
     "plan_text",
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from penstock.catalog import AssertionDef, Catalog
 from penstock.effort import limited
@@ -17,13 +17,39 @@ from penstock.functions import user_function
 from penstock.register import Verdict, check_query
 from penstock.sql import Script, bind_text
 
+if TYPE_CHECKING:
+    from penstock.engines.spark.lint.guard import Guard
 
-def check(what: Any, *, effort: int | None = None, functions: Iterable[Any] = ()) -> list[Verdict]:
+
+@overload
+def check(what: str | Path, *, effort: int | None = None, functions: Iterable[Any] = ()) -> list[Verdict]: ...
+
+
+@overload
+def check(
+    what: Any,
+    *,
+    effort: int | None = None,
+    functions: Iterable[Any] = (),
+    output_mode: str | None = None,
+    finite: Iterable[str] = (),
+) -> list[Any]: ...
+
+
+def check(
+    what: Any,
+    *,
+    effort: int | None = None,
+    functions: Iterable[Any] = (),
+    output_mode: str | None = None,
+    finite: Iterable[str] = (),
+) -> list[Any]:
     """The verdict on each query of a text or file of SQL, on a query of a session, or on a streaming DataFrame.
 
     A text or file with errors raises them. Nothing runs, and only a DataFrame needs Spark. A query whose verdict takes
     more than `effort` steps of work is not called safe. A text may call `functions`, which are decorated with
-    `penstock.function`.
+    `penstock.function`. Of a DataFrame, or of a writer of one, `output_mode` and the
+    columns that take few values, `finite`, can be given.
 
     >>> verdict, = check("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT DISTINCT a FROM s")
     >>> verdict.safe
@@ -39,6 +65,10 @@ def check(what: Any, *, effort: int | None = None, functions: Iterable[Any] = ()
       2. ALTER STREAM s ADD PUNCTUATED BY (a);
       3. s [RANGE 1 HOUR]
     """
+    if type(what).__module__.startswith("pyspark.sql"):
+        from penstock.engines.spark.lint import check_spark  # noqa: PLC0415
+
+        return [check_spark(what, output_mode, finite)]
     with limited(effort):
         return _checked(what, functions)
 
@@ -46,10 +76,6 @@ def check(what: Any, *, effort: int | None = None, functions: Iterable[Any] = ()
 def _checked(what: Any, functions: Iterable[Any]) -> list[Verdict]:
     if isinstance(what, str | Path):
         return _check_text(what, functions)
-    if type(what).__module__.startswith("pyspark.sql"):
-        from penstock.engines.spark.lint import check_dataframe  # noqa: PLC0415
-
-        return [check_dataframe(what)]
     verdict = getattr(what, "verdict", None)
     if isinstance(verdict, Verdict):
         return [verdict]
@@ -57,9 +83,19 @@ def _checked(what: Any, functions: Iterable[Any]) -> list[Verdict]:
     raise PenstockError(message, "give SQL, the path of a file with SQL, a query, or a streaming DataFrame")
 
 
-def check_sql(spark: Any, text: str) -> Verdict:
+def check_sql(spark: Any, text: str, *, output_mode: str | None = None, finite: Iterable[str] = ()) -> Any:
     """The verdict on a query of Spark SQL over streaming views of a SparkSession."""
-    return check(spark.sql(text))[0]
+    return check(spark.sql(text), output_mode=output_mode, finite=finite)[0]
+
+
+def guard(spark: Any, unsafe: str = "warn", finite: Iterable[str] = ()) -> Guard:
+    """Checks every streaming query of plain PySpark before it starts: warns of unsafe ones, or refuses to start them.
+
+    The guard that is returned can be removed again, and is a context manager.
+    """
+    from penstock.engines.spark.lint.guard import guard as guarding  # noqa: PLC0415
+
+    return guarding(spark, unsafe, finite)
 
 
 def implies(

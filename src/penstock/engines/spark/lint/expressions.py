@@ -1,12 +1,12 @@
 """Spark's expressions in our algebra, where we have the same; nothing where we have not.
 
-A predicate without a counterpart is left out, which can only make a relation look larger than it is.
+An attribute is a column named by its number, and an expression that we do not have is opaque: a column named by its
+text, which equals another only if Spark computes it from the same. A predicate without a counterpart is left out, which
+can only make a relation look larger than it is.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,6 @@ from penstock.algebra.expressions import (
     AlgebraError,
     And,
     Arithmetic,
-    Call,
     Cast,
     Column,
     Comparator,
@@ -36,11 +35,8 @@ from penstock.types import (
     BOOLEAN,
     DATE,
     DOUBLE,
-    HOUR,
     INT,
     INTERVAL,
-    MINUTE,
-    SECOND,
     STRING,
     TIMESTAMP,
     Kind,
@@ -63,6 +59,9 @@ _TYPES = {
     "timestamp_ntz": TIMESTAMP,
 }
 
+#: Intervals that are so many microseconds; months are not.
+_EXACT_INTERVALS = ("interval day", "interval hour", "interval minute", "interval second")
+
 _COMPARATORS = {
     "EqualTo": Comparator.EQ,
     "EqualNullSafe": Comparator.SAME,
@@ -71,6 +70,8 @@ _COMPARATORS = {
     "GreaterThan": Comparator.GT,
     "GreaterThanOrEqual": Comparator.GE,
 }
+#: What two values are compared by; IN compares the first with all others.
+_COMPARING = frozenset({*_COMPARATORS, "In"})
 _OPERATORS = {
     "Add": Operator.ADD,
     "Subtract": Operator.SUBTRACT,
@@ -78,7 +79,7 @@ _OPERATORS = {
     "TimestampAddInterval": Operator.ADD,
 }
 #: What stands for its only child.
-_TRANSPARENT = {"Alias", "KnownNullable", "KnownNotNull", "DatetimeSub", "Between", "Nvl", "PromotePrecision"}
+_TRANSPARENT = {"Alias", "KnownNullable", "KnownNotNull", "PromotePrecision"}
 
 
 def type_of(data_type: Any) -> Type:
@@ -88,37 +89,108 @@ def type_of(data_type: Any) -> Type:
     if data_type.startswith("decimal("):
         precision, _, scale = data_type[8:-1].partition(",")
         return decimal(int(precision), int(scale))
-    return INTERVAL if data_type.startswith("interval") else _TYPES.get(data_type, STRING)
+    return INTERVAL if data_type.startswith(_EXACT_INTERVALS) else _TYPES.get(data_type, STRING)
 
 
-def expression(node: PlanNode, columns: Mapping[int, Column]) -> Expr | None:
-    """Returns the expression in our algebra, over the columns that Spark's attributes stand for."""
+def column(node: PlanNode, type_: Type | None = None) -> Column:
+    """Returns the column that stands for an attribute, or for an expression that we do not have."""
+    return Column("spark", canonical(node), type_ or result_type(node) or STRING)
+
+
+def canonical(node: PlanNode) -> str:
+    """Returns a text that two expressions share only if they compute the same."""
+    if node.kind == "AttributeReference":
+        return str(node.identity)
+    taken = struct_field(node)
+    if taken is not None:  # Spark parses only the fields of a JSON text that are read, so that their places differ
+        return f"{canonical(node.children[0])}.{taken['name']}: {taken['type']}"
+    own = {key: value for key, value in sorted(node.fields.items()) if key not in _NOT_COMPUTED}
+    return f"{node.kind}{own or ''}({', '.join(map(canonical, node.children))})"
+
+
+#: What a node carries besides what it computes.
+_NOT_COMPUTED = frozenset(
+    {"class", "num-children", "exprId", "resultId", "qualifier", "metadata", "nullable", "schema"}
+)
+
+#: What gives another value each time.
+FRESH = frozenset(
+    {"Rand", "Randn", "Uuid", "MonotonicallyIncreasingID", "CurrentTimestamp", "Now", "InputFileName", "Shuffle"}
+)
+
+
+def struct_field(node: PlanNode) -> dict[str, Any] | None:
+    """Returns name and type of a field that is taken from a struct, such as one that `from_json` made."""
+    if node.kind != "GetStructField":
+        return None
+    below = node.children[0]
+    struct = below.fields.get("dataType", below.fields.get("schema"))
+    if below.kind == "GetStructField":
+        inner = struct_field(below)
+        struct = inner["type"] if inner is not None else None
+    fields = struct.get("fields", []) if isinstance(struct, dict) else []
+    place = int(node.fields["ordinal"])
+    return dict(fields[place]) if place < len(fields) else None
+
+
+def result_type(node: PlanNode) -> Type | None:
+    """Returns the type of an expression, where Spark writes it."""
+    taken = struct_field(node)
+    if taken is not None:
+        return type_of(taken["type"])
+    return type_of(node.fields["dataType"]) if "dataType" in node.fields else None
+
+
+def predicates(node: PlanNode) -> tuple[Expr, ...]:
+    """Returns the conjuncts of the condition of a filter or join that our algebra has."""
+    parts = (part for condition in node.expressions("condition") for part in conjuncts_of(condition))
+    return tuple(expr for part in parts if (expr := expression(part)) is not None)
+
+
+def conjuncts_of(condition: PlanNode) -> tuple[PlanNode, ...]:
+    if condition.kind == "And":
+        return tuple(part for child in condition.children for part in conjuncts_of(child))
+    return (condition,)
+
+
+def expression(node: PlanNode) -> Expr | None:
+    """Returns the expression in our algebra."""
     try:
-        return _expression(node, columns)
+        return _expression(node)
     except AlgebraError:
         return None
 
 
-def _expression(node: PlanNode, columns: Mapping[int, Column]) -> Expr | None:
+def _expression(node: PlanNode) -> Expr | None:
     if node.kind == "AttributeReference":
-        return columns.get(node.identity)
+        return column(node)
     if node.kind == "Literal":
         return _literal(node.fields.get("value"), type_of(node.fields["dataType"]))
-    if node.kind == "With":
-        return _expression(_inlined(node), columns)
     if node.kind in _TRANSPARENT and node.children:
-        return _expression(node.children[0], columns)
-    parts = [_expression(child, columns) for child in node.children]
+        return _expression(node.children[0])
+    parts = [_expression(child) for child in node.children]
+    if node.kind in _COMPARING:
+        peer = next((part.type for part in parts if part is not None), None)
+        parts = [
+            _opaque(child, peer) if part is None else part for child, part in zip(node.children, parts, strict=True)
+        ]
     known = [part for part in parts if part is not None]
-    if node.kind == "And":
-        return _conjunction(known)
     if len(known) < len(parts) or not known:
         return None
     return _built(node, tuple(known))
 
 
+def _opaque(node: PlanNode, peer: Type | None) -> Column | None:
+    """Returns a column for what is compared; its type is that of what it is compared with, where Spark writes none."""
+    if node.kind == "Literal" or any(part.kind in FRESH for part in node.walk()):
+        return None
+    return column(node, result_type(node) or peer)
+
+
 def _built(node: PlanNode, parts: tuple[Expr, ...]) -> Expr | None:
     match node.kind:
+        case "And":
+            return And(parts)
         case "Or":
             return Or(parts)
         case "Not":
@@ -140,11 +212,6 @@ def _built(node: PlanNode, parts: tuple[Expr, ...]) -> Expr | None:
     return None
 
 
-def _conjunction(parts: list[Expr]) -> Expr | None:
-    """Returns the translated part of an AND."""
-    return And(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None
-
-
 def _cast(arg: Expr, target: Type) -> Expr | None:
     if isinstance(arg, Literal) and arg.type == INT and target == BIGINT:
         return Literal(arg.value, BIGINT)
@@ -155,7 +222,7 @@ def _cast(arg: Expr, target: Type) -> Expr | None:
 
 def _literal(value: Any, type_: Type) -> Literal | None:
     """Returns a literal, which Spark writes as a string."""
-    if value is None:
+    if value is None or isinstance(value, dict | list):
         return None
     match type_.kind:
         case Kind.BOOLEAN:
@@ -169,48 +236,3 @@ def _literal(value: Any, type_: Type) -> Literal | None:
         case Kind.STRING:
             return Literal(str(value), type_)
     return None
-
-
-def _inlined(node: PlanNode) -> PlanNode:
-    """Inlines the name that BETWEEN gives to its first argument: WITH x AS expression."""
-    body, *definitions = node.children
-    if len(definitions) != 1:
-        return PlanNode("Unknown", {}, ())
-    (value,) = definitions[0].children
-
-    def put(part: PlanNode) -> PlanNode:
-        if part.kind == "CommonExpressionRef":
-            return value
-        return PlanNode(part.kind, part.fields, tuple(map(put, part.children)))
-
-    return put(body)
-
-
-def event_window(node: PlanNode) -> tuple[PlanNode, int] | None:
-    """Returns the time column and the length of a `window(...)`: Spark spells it out as a struct of start and end.
-
-    Of a `session_window` it is the gap after which a session is over.
-    """
-    inner = node.children[0] if node.kind == "Alias" else node
-    conversions = [part for part in inner.walk() if part.kind == "PreciseTimestampConversion"]
-    if inner.kind != "CreateNamedStruct" or not conversions:
-        return None
-    times = [part for part in inner.walk() if part.kind == "AttributeReference"]
-    numbers = [p for p in inner.walk() if p.kind == "Literal" and p.fields["dataType"] == "long"]
-    return times[0], max((int(number.fields["value"]) for number in numbers), default=_gap(inner))
-
-
-def _gap(node: PlanNode) -> int:
-    texts = [str(p.fields["value"]) for p in node.walk() if p.kind == "Literal" and p.fields["dataType"] == "string"]
-    found = next((match for text in texts if (match := _GAP.fullmatch(text))), None)
-    return int(found[1]) * _UNITS[found[2]] if found else 1
-
-
-_UNITS = {"millisecond": 1_000, "second": SECOND, "minute": MINUTE, "hour": HOUR, "day": 24 * HOUR}
-_GAP = re.compile(rf"(\d+)\s*({'|'.join(_UNITS)})s?", re.IGNORECASE)
-
-
-def bucket(time: Column, width: int) -> Expr:
-    """Returns the number of the window of a time."""
-    micros = Call("UNIX_MICROS", (time,)) if time.type == TIMESTAMP else time
-    return Arithmetic(Operator.DIVIDE, micros, Literal(width, BIGINT))

@@ -1,160 +1,103 @@
-"""What a Spark user can change to make a query safe: a watermark, a range of times in a join, a time among the keys."""
+"""What a Spark user can change to make an operator safe: a watermark, a range of times, a key, the output mode."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from itertools import product
 
-from penstock.algebra.expressions import Arithmetic, Column, Comparator, Compare, Expr, Literal, Operator
-from penstock.algebra.relations import (
-    Aggregate,
-    Join,
-    Output,
-    Query,
-    Relation,
-    SemiJoin,
-    Stream,
-    rewrite_relation,
-    streams,
-    walk_relations,
-)
-from penstock.catalog import Catalog
-from penstock.engines.spark.lint.analysed import ARRIVAL, with_watermark
-from penstock.engines.spark.lint.expressions import bucket
-from penstock.register.advice import Advice, Search, Steps
-from penstock.register.states import State
-from penstock.register.steps import Action, AdviceStep
-from penstock.types import BIGINT, HOUR, INTERVAL, MINUTE, TIMESTAMP
+from penstock.engines.spark.lint.stateful import Deduplication, Grouping, OwnState, Side, Stateful, StreamJoin, Times
 
-_DELAY = 10 * MINUTE
+#: Changes that help together.
+Remedy = tuple[str, ...]
+
+_DELAY = "10 minutes"
+_MOST = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Remedies:
-    """What would make a Spark query safe, where this is what Spark keeps for a query."""
+def remedies(operator: Stateful, complete: bool = False) -> tuple[Remedy, ...]:
+    """Returns alternatives, each of which bounds what an operator keeps; none where no change of Spark's own does.
 
-    kept: Callable[[Query, Catalog], tuple[State, ...]]
+    >>> from penstock.engines.spark.lint.stateful import Deduplication, Key, Times
+    >>> remedies(Deduplication((Key("id"),), Times(watermarked=("ts",))))[0]
+    ('.dropDuplicatesWithinWatermark(["id"])',)
+    """
+    match operator:
+        case Grouping():
+            return _grouping(operator, complete)
+        case Deduplication():
+            names = ", ".join(f'"{key.name}"' for key in operator.keys if not key.has_watermark)
+            if operator.timeless:
+                return ((_not_null(operator),),)
+            watermark = _watermark(operator.times)
+            return ((*watermark, f".dropDuplicatesWithinWatermark([{names}])"),) if watermark is not None else ()
+        case StreamJoin():
+            return _join(operator)
+        case OwnState(keys=keys):
+            return _declared([key.name for key in keys if key.values is None])
+    return ()
 
-    def __call__(self, query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Advice:
-        """Returns the smallest sets of changes that make it safe."""
-        search = Search(_Changed(query, catalog, self.kept), dict.fromkeys(_candidates(query.relation)))
-        search.explore()
-        return search.advice()
 
-
-@dataclass(frozen=True, slots=True)
-class _Changed:
-    query: Query
-    catalog: Catalog
-    kept: Callable[[Query, Catalog], tuple[State, ...]]
-
-    def is_safe(self, steps: Steps) -> bool:
-        return all(state.is_safe for state in self.kept(*Action(steps).apply(self.query, self.catalog)))
-
-    def lacking(self, steps: Steps, pool: Steps) -> Iterable[frozenset[AdviceStep]]:
-        """Returns nothing: the remedies are tried one by one."""
+def _declared(columns: list[str]) -> tuple[Remedy, ...]:
+    """Returns how to say of columns that they take few values; what has no name cannot be declared."""
+    if not columns or not all(name.isidentifier() and "window" not in name for name in columns):
         return ()
-
-    @property
-    def sure(self) -> bool:
-        return False
+    listed = ", ".join(f'"{name}"' for name in columns)
+    return ((f"check(df, finite=[{listed}]), if {'it takes' if len(columns) == 1 else 'they take'} few values",),)
 
 
-@dataclass(frozen=True, slots=True)
-class AddWatermark:
-    """`withWatermark` on a source that has none."""
-
-    occurrence: str
-    column: Column
-
-    @property
-    def cost(self) -> int:
-        return 2
-
-    @property
-    def text(self) -> str:
-        return f'{self.occurrence}.withWatermark("{self.column.name}", "10 minutes")'
-
-    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
-        return with_watermark(query, catalog, self.column, _DELAY)
+def together(alternatives: Iterable[tuple[Remedy, ...]]) -> tuple[Remedy, ...]:
+    """Returns what helps several operators at once."""
+    found = [tuple(dict.fromkeys(line for remedy in chosen for line in remedy)) for chosen in product(*alternatives)]
+    return tuple(dict.fromkeys(found))[:_MOST]
 
 
-@dataclass(frozen=True, slots=True)
-class AddTimeCondition:
-    """A range of times in the condition of a join."""
-
-    left: Column
-    right: Column
-
-    @property
-    def cost(self) -> int:
-        return 3
-
-    @property
-    def text(self) -> str:
-        return f"... AND {self.right} BETWEEN {self.left} - INTERVAL 1 HOUR AND {self.left} + INTERVAL 1 HOUR"
-
-    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
-        def rule(node: Relation) -> Relation:
-            seen = {column for below in node.inputs for column in below.schema}
-            if isinstance(node, Join | SemiJoin) and {self.left, self.right} <= seen:
-                return replace(node, on=node.on + tuple(_between(self.left, self.right)))
-            return node
-
-        return replace(query, root=rewrite_relation(query.relation, rule)), catalog
+def _grouping(operator: Grouping, complete: bool) -> tuple[Remedy, ...]:
+    infinite = [key.name for key in operator.keys if key.values is None and not key.has_watermark]
+    declared = _declared(infinite)
+    if operator.timeless and operator.is_outer:
+        time = next(key.name for key in operator.keys if key.has_watermark)
+        return ((f'.where("{time} IS NOT NULL") before groupBy',), *declared)
+    if operator.timeless:
+        return (("groupBy with the window in every grouping set, instead of cube or rollup",), *declared)
+    if operator.collected and not infinite:
+        return ()
+    watermark = _watermark(operator.times)
+    if any(key.has_watermark for key in operator.keys):
+        return (('outputMode("update") or outputMode("append")',),) if complete else ()
+    if watermark is None:
+        return declared
+    time = (*operator.times.watermarked, *operator.times.timestamps)[0]
+    mode = ('outputMode("update")',) if complete else ()
+    keys = "" if not operator.keys else ", ..."
+    return ((*watermark, f'groupBy(window("{time}", "{_DELAY}"){keys})', *mode), *declared)
 
 
-@dataclass(frozen=True, slots=True)
-class AddTimeKey:
-    """The time, or a window of it, among the keys of a grouping or of dropDuplicates."""
-
-    scope: str
-    time: Column
-
-    @property
-    def cost(self) -> int:
-        return 4
-
-    @property
-    def text(self) -> str:
-        if self.scope.startswith("dedup"):
-            return f'dropDuplicatesWithinWatermark([...]), or "{self.time.name}" among the columns of dropDuplicates'
-        return f'groupBy(window("{self.time.name}", "10 minutes"), ...)'
-
-    def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
-        def rule(node: Relation) -> Relation:
-            if isinstance(node, Aggregate) and node.schema[0].scope == self.scope and self.time in node.input.schema:
-                key = bucket(self.time, _DELAY)
-                window = Output(Column(self.scope, f"window of {self.time}", key.type), key)
-                return replace(node, keys=(*node.keys, window))
-            return node
-
-        return replace(query, root=rewrite_relation(query.relation, rule)), catalog
+def _not_null(operator: Deduplication) -> str:
+    time = next(key.name for key in operator.keys if key.has_watermark)
+    return f'.where("{time} IS NOT NULL") before dropDuplicates'
 
 
-def _between(left: Column, right: Column) -> Iterator[Expr]:
-    hour = Literal(HOUR, INTERVAL) if left.type == TIMESTAMP else Literal(HOUR, BIGINT)
-    yield Compare(Comparator.GE, right, Arithmetic(Operator.SUBTRACT, left, hour))
-    yield Compare(Comparator.LE, right, Arithmetic(Operator.ADD, left, hour))
+def _watermark(times: Times) -> Remedy | None:
+    """Returns how to set the watermark that is missing; None where there is no time to set it on."""
+    if times.watermarked:
+        return ()
+    if not times.timestamps:
+        return None
+    return (f'{times.stream or "df"}.withWatermark("{times.timestamps[0]}", "{_DELAY}")',)
 
 
-def _candidates(relation: Relation) -> Iterator[AdviceStep]:
-    times = {stream.occurrence: _time(stream) for stream in streams(relation)}
-    for stream in streams(relation):
-        time = times[stream.occurrence]
-        if time is not None and stream.timestamp.name == ARRIVAL:
-            yield AddWatermark(stream.occurrence, time)
-    for node in walk_relations(relation):
-        below = [column for column in times.values() if column is not None]
-        if isinstance(node, Join | SemiJoin):
-            left, right = ([c for c in below if c in side.schema] for side in node.inputs)
-            yield from (AddTimeCondition(a, b) for a in left for b in right)
-        if isinstance(node, Aggregate):
-            yield from (AddTimeKey(node.schema[0].scope, c) for c in below if c in node.input.schema)
+def _join(operator: StreamJoin) -> tuple[Remedy, ...]:
+    left, right = operator.left, operator.right
+    watermarks = [_watermark(side.times) for side in (left, right)]
+    if watermarks[0] is None or watermarks[1] is None:
+        return ()
+    set_up = (*watermarks[0], *watermarks[1])
+    one, other = _time(left), _time(right)
+    between = f"... AND {other} BETWEEN {one} - INTERVAL 1 HOUR AND {one} + INTERVAL 1 HOUR"
+    needs_range = not operator.has_range or not set_up
+    return ((*set_up, *((between,) if needs_range else ())),)
 
 
-def _time(stream: Stream) -> Column | None:
-    """Returns the time column of a source: that of its watermark, or the first timestamp."""
-    if stream.timestamp.name != ARRIVAL:
-        return stream.timestamp
-    return next((column for column in stream.schema if column.type == TIMESTAMP), None)
+def _time(side: Side) -> str:
+    time = (*side.times.watermarked, *side.times.timestamps)[0]
+    return f"{side.times.stream}.{time}" if side.times.stream else time

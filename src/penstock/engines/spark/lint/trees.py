@@ -1,18 +1,14 @@
-"""Spark's analysed plan as a tree of plain values: class, fields and children of each node.
+"""Spark's logical plans and expressions as trees of plain values: class, fields and children of each node.
 
-Spark writes a tree as a list of its nodes, parents first. Delays of watermarks are not written; they are read from the
-plan itself.
+Spark writes a tree as a list of its nodes, parents first. The optimised plan is the one whose operators it runs.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from penstock.types import DAY, HOUR, MILLISECOND, MINUTE, SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +20,7 @@ class PlanNode:
     children: tuple[PlanNode, ...]
 
     def walk(self) -> Iterator[PlanNode]:
+        """Yields the nodes of the tree, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -40,15 +37,31 @@ class PlanNode:
         """Returns the number by which Spark identifies an attribute."""
         return int(self.fields["exprId"]["id"])
 
+    @property
+    def name(self) -> str:
+        return str(self.fields["name"])
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether a plan reads a stream."""
+        leaves = (part for part in self.walk() if not part.children)
+        return any("Streaming" in leaf.kind or leaf.fields.get("isStreaming") is True for leaf in leaves)
+
+    @property
+    def attributes(self) -> Iterator[PlanNode]:
+        """Yields the attributes that an expression reads."""
+        return (part for part in self.walk() if part.kind == "AttributeReference")
+
 
 def analysed_plan(df: Any) -> PlanNode:
-    """Returns the analysed plan of a DataFrame; each watermark has its delay in microseconds."""
-    plan = df._jdf.queryExecution().analyzed()
-    delays = iter([_microseconds(node.delay().toString()) for node in _nodes(plan) if _name(node) == _WATERMARK])
-    return _with_delays(tree(json.loads(plan.toJSON())), delays)
+    """Returns the plan of a DataFrame as the user wrote it, with all names resolved."""
+    return tree(json.loads(df._jdf.queryExecution().analyzed().toJSON()))
 
 
-_WATERMARK = "EventTimeWatermark"
+def optimised_plan(df: Any) -> PlanNode:
+    """Returns the plan of a DataFrame as Spark optimises it before it runs."""
+    optimizer = df.sparkSession._jsparkSession.sessionState().optimizer()
+    return tree(json.loads(optimizer.execute(df._jdf.queryExecution().analyzed()).toJSON()))
 
 
 def tree(nodes: list[dict[str, Any]]) -> PlanNode:
@@ -69,35 +82,36 @@ def _read(nodes: list[dict[str, Any]], place: int) -> tuple[PlanNode, int]:
     for _ in range(node["num-children"]):
         child, place = _read(nodes, place)
         children.append(child)
-    return PlanNode(node["class"].rpartition(".")[2], node, tuple(children)), place
+    return PlanNode(node["class"].rpartition(".")[2].rstrip("$"), node, tuple(children)), place
 
 
-def _nodes(plan: Any) -> Iterator[Any]:
-    """Yields the nodes of a plan in the JVM, parents first."""
-    yield plan
-    children = plan.children()
-    for number in range(children.size()):
-        yield from _nodes(children.apply(number))
+def object_name(value: object) -> str:
+    """Returns the last part of the class of one of Scala's objects.
 
-
-def _name(node: Any) -> str:
-    return str(node.getClass().getSimpleName())
-
-
-def _with_delays(node: PlanNode, delays: Iterator[int]) -> PlanNode:
-    fields = {**node.fields, "delay": next(delays)} if node.kind == _WATERMARK else node.fields
-    return PlanNode(node.kind, fields, tuple(_with_delays(child, delays) for child in node.children))
-
-
-_UNITS = {"day": DAY, "hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": MILLISECOND, "microsecond": 1}
-_LONG_UNITS = {"month": 31 * DAY, "year": 366 * DAY, "week": 7 * DAY}
-
-
-def _microseconds(interval: str) -> int:
-    """Parses Spark's text of an interval.
-
-    >>> _microseconds("1 hours 30 minutes"), _microseconds("0.5 seconds")
-    (5400000000, 500000)
+    >>> object_name({"object": "org.apache.spark.sql.catalyst.plans.LeftOuter$"})
+    'LeftOuter'
     """
-    units = _UNITS | _LONG_UNITS
-    return sum(round(float(n) * units[unit]) for n, unit in re.findall(r"(-?[\d.]+) (\w+?)s?\b", interval))
+    text = str(value["object"] if isinstance(value, dict) and "object" in value else value)
+    return text.rpartition(".")[2].rstrip("$'}")
+
+
+def outputs(node: PlanNode) -> tuple[PlanNode, ...]:
+    """Returns the attributes and aliases that a plan gives, as far as its nodes list them."""
+    match node.kind:
+        case "Project":
+            return node.expressions("projectList")
+        case "Aggregate":
+            return node.expressions("aggregateExpressions")
+        case "Join":
+            sides = node.children[:1] if _one_sided(node) else node.children
+            return tuple(attribute for child in sides for attribute in outputs(child))
+        case "Generate":
+            below = tuple(each for each in outputs(node.children[0]))
+            return (*below, *node.expressions("generatorOutput"))
+    if node.fields.get("output"):
+        return node.expressions("output")
+    return outputs(node.children[0]) if node.children else ()
+
+
+def _one_sided(join: PlanNode) -> bool:
+    return object_name(join.fields["joinType"]) in ("LeftSemi", "LeftAnti")
