@@ -63,7 +63,7 @@ def test_no_filter_evaluates_a_row_twice_and_all_filters_evaluate_sampled_rows(
     if sampled <= len(words):
         assert Counter(profile.samples.tolist()) == expected
     assert profile.entered[0] == len(words)
-    assert (profile.entered[1:] == profile.passed[:-1]).all()
+    assert profile.entered[1:] == profile.passed[:-1]
     assert profile.passed[-1] == passes.sum()
     assert chain.evaluations.sum() == len(seen)
 

@@ -7,14 +7,11 @@ changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
-
-import numpy as np
-from numpy.typing import NDArray
 
 from penstock.adaptive.filters.profile_window import ProfileWindow
 from penstock.operators.filters.profile import FilterOrder
-from penstock.synopsis.memory import Ints
 
 #: A change is as many standard errors, and as much of the rows.
 SIGMAS = 5.0
@@ -27,24 +24,22 @@ DECAY = 0.8
 #: Profile tuples below which a window predicts nothing.
 FEW = 48
 
-Counts = Ints | NDArray[np.float64]
+Counts = Sequence[float]
 
 
 class DriftTest:
     """Compares exact rates with those of a window."""
 
     def __init__(self, filters: int) -> None:
-        self._entered = np.zeros(filters)
-        self._passed = np.zeros(filters)
+        self._entered, self._passed = [0.0] * filters, [0.0] * filters
 
     def clear(self) -> None:
-        self._entered[:] = 0
-        self._passed[:] = 0
+        self._entered, self._passed = [0.0] * len(self._entered), [0.0] * len(self._passed)
 
-    def drifted(self, order: FilterOrder, entered: Ints, passed: Ints, window: ProfileWindow) -> bool:
+    def drifted(self, order: FilterOrder, entered: Counts, passed: Counts, window: ProfileWindow) -> bool:
         """Returns whether the rates of a chunk, or of the late ones, differ from those of the window."""
-        self._entered = DECAY * self._entered + entered
-        self._passed = DECAY * self._passed + passed
+        self._entered = [DECAY * late + now for late, now in zip(self._entered, entered, strict=True)]
+        self._passed = [DECAY * late + now for late, now in zip(self._passed, passed, strict=True)]
         if window.rows < FEW:
             return False
         expected = window.entered(order)
@@ -70,7 +65,7 @@ def agree(entered: Counts, passed: Counts, expected: list[int]) -> bool:
 def _gaps(entered: Counts, passed: Counts, expected: list[int]) -> list[tuple[float, float]]:
     """Returns by how much rates differ, and the standard error of that, at the positions to which enough rows came."""
     found = []
-    for position, (rows, through) in enumerate(zip(entered.tolist(), passed.tolist(), strict=True)):
+    for position, (rows, through) in enumerate(zip(entered, passed, strict=True)):
         sampled, left = expected[position], expected[position + 1]
         if rows < FEW or sampled < FEW:
             break

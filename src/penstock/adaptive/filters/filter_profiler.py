@@ -10,7 +10,6 @@ from penstock.adaptive.filters.drift import DriftTest
 from penstock.adaptive.filters.profile_window import ProfileWindow
 from penstock.adaptive.filters.statistics import FilterStatistics
 from penstock.operators.filters.profile import FilterProfile
-from penstock.synopsis.memory import Ints
 
 #: New profile tuples that are worth a decision.
 ENOUGH = 16
@@ -24,7 +23,7 @@ class Observed:
     at: int
     statistics: FilterStatistics
     #: By position, how many rows came and passed since the last profile, if they contradict the window.
-    drift: tuple[Ints, Ints] | None = None
+    drift: tuple[Sequence[int], Sequence[int]] | None = None
 
 
 class FilterProfiler:
@@ -41,8 +40,8 @@ class FilterProfiler:
 
     def observe(self, profile: FilterProfile) -> Observed | None:
         """Takes a profile, and returns the statistics if they may ask for another choice."""
-        self.rows += int(profile.entered[0])
-        self.costs = known_costs(profile.costs.tolist(), self.costs)
+        self.rows += profile.entered[0]
+        self.costs = known_costs(profile.costs, self.costs)
         statistics = FilterStatistics(profile.order, self.window, self.costs, self._is_chosen)
         if self._drift.drifted(profile.order, profile.entered, profile.passed, self.window):
             return Observed(self.rows, statistics, (profile.entered, profile.passed))

@@ -7,6 +7,7 @@ take turns (7.1); and of two orders that cost about the same the one is kept who
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.adaptive.filters.drift import agree
@@ -15,7 +16,6 @@ from penstock.adaptive.filters.statistics import FilterChoice, FilterStatistics,
 from penstock.adaptive.plan_log import Decision, PlanLog, Reason
 from penstock.operators.filters.filter_chain import AT_ONCE
 from penstock.operators.filters.profile import FilterOrder, Ghosts, ProfileRequest
-from penstock.synopsis.memory import Ints
 
 #: Orders whose costs differ by less are close.
 CLOSE = 0.02
@@ -62,7 +62,7 @@ class FilterReoptimizer:
         self._log(observed.at, Reason.DRIFT, statistics.order, self._known(statistics))
         return FilterChoice(statistics.order, at_once)
 
-    def _recalled(self, observed: Observed, entered: Ints, passed: Ints) -> FilterChoice | None:
+    def _recalled(self, observed: Observed, entered: Sequence[int], passed: Sequence[int]) -> FilterChoice | None:
         """Returns the order of late statistics under which just these rows pass the current one (7.1)."""
         latest, order = self.log.latest, observed.statistics.order
         if latest is not None and latest.reason is Reason.RECALLED and observed.at - latest.at < PROVED:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import nan
 from time import perf_counter_ns
 
 import numpy as np
@@ -36,7 +37,7 @@ from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
 #: Rows of a chunk; of one that a tuner waits for; and the sampled ones among them.
-CHUNK = 1 << 11
+CHUNK = 1 << 12
 SMALL_CHUNK = 1 << 10
 MOST_SAMPLES = 64
 #: Rows that are profiled at once when nothing is known of them.
@@ -44,7 +45,7 @@ AT_ONCE = 128
 #: Calls on fewer rows say little about the time for a row. The lower quartile of the last calls sees no disturbances.
 TIMED_ROWS = 64
 TIMED_CALLS = 16
-#: The part of the time of filters that ghosts may take.
+#: The part of the time of filters that profiles may take: ghosts, and what it takes to keep them with a chunk.
 BUDGET = 0.03
 
 _NONE = np.zeros(0, np.int64)
@@ -94,21 +95,24 @@ class FilterChain:
         self._wanted = PROFILE_ALL
         self._at_once = AT_ONCE if probability > 0 else 0
         self._times: list[deque[float]] = [deque(maxlen=TIMED_CALLS) for _ in filters]
-        self._spent = self._spent_on_ghosts = 0.0
+        #: By filter, the lower quartile of these times, when rows were profiled last.
+        self._costs: tuple[float, ...] = (nan,) * len(filters)
+        self._spent = self._spent_on_profiles = 0.0
         #: Whether this chunk is profiled at once. That is rare, and no part of the budget: else nothing was left of it.
         self._is_at_once = False
         self._begin()
 
     def _begin(self) -> None:
-        self._entered = np.zeros(len(self._filters), np.int64)
-        self._passed = np.zeros(len(self._filters), np.int64)
+        self._entered, self._passed = [0] * len(self._filters), [0] * len(self._filters)
         self._samples: list[Ints] = []
 
     def profile(self) -> FilterProfile:
         """Returns what was measured since the last call."""
-        costs = np.array([_lower_quartile(times) for times in self._times])
-        samples = np.concatenate(self._samples) if self._samples else _NONE
-        found = FilterProfile(self.order, self._entered, self._passed, samples, costs)
+        samples = _NONE
+        if self._samples:
+            samples = np.concatenate(self._samples)
+            self._costs = tuple(map(_lower_quartile, self._times))
+        found = FilterProfile(self.order, self._entered, self._passed, samples, self._costs)
         self._begin()
         return found
 
@@ -157,10 +161,14 @@ class FilterChain:
         picked = self._picked(count)
         if not len(picked):
             return self._survivors(columns, rows, count, dictionary)
+        began, spent = self._clock(), self._spent
         numbers = np.arange(count) if rows is None else rows
         others = np.ones(count, np.bool_)
         others[picked] = False
-        return self._with_ghosts(columns, numbers[others], numbers[picked], dictionary)
+        found = self._with_ghosts(columns, numbers[others], numbers[picked], dictionary)
+        if not self._is_at_once:
+            self._spent_on_profiles += self._clock() - began - (self._spent - spent)
+        return found
 
     def _survivors(self, columns: Columns, rows: Ints | None, count: int, dictionary: Dictionary) -> Ints:
         """Returns the rows of a chunk that pass, where none is profiled."""
@@ -196,7 +204,7 @@ class FilterChain:
             spent = self._spent
             outcome = self._call(number, columns, rows, len(rows), dictionary)
             if not self._is_at_once:
-                self._spent_on_ghosts += (self._spent - spent) * (len(tested) - living) / len(rows)
+                self._spent_on_profiles += (self._spent - spent) * (len(tested) - living) / len(rows)
             true = _noted(outcome, number, rows, failed) if outcome.errors else outcome.true
             self._entered[position] += len(alive) + living
             alive, drops = alive[true[: len(alive)]], tested[~true[len(alive) :]]
@@ -227,15 +235,13 @@ class FilterChain:
 
     def _picked(self, count: int) -> Ints:
         """Returns the places of the rows of a chunk that are to be profiled."""
-        regular = self._sampler.rows(count)
         self._is_at_once = self._at_once > 0
         if self._at_once:
             some = min(self._at_once, count)
             self._at_once -= some
             return np.arange(some) * count // some
-        if self._spent_on_ghosts > self._budget * self._spent:
-            return _NONE
-        return regular if len(regular) <= MOST_SAMPLES else regular[:: -(-len(regular) // MOST_SAMPLES)]
+        is_within_budget = self._spent_on_profiles <= self._budget * self._spent
+        return self._sampler.rows(count, MOST_SAMPLES if is_within_budget else 0)
 
 
 def _noted(outcome: Outcome, number: int, rows: Ints, failed: dict[int, tuple[int, Error]]) -> Bools:
@@ -261,4 +267,4 @@ def _checked(rows: Ints, failed: Mapping[int, tuple[int, Error]]) -> Ints:
 
 
 def _lower_quartile(times: deque[float]) -> float:
-    return sorted(times)[len(times) // 4] if times else float("nan")
+    return sorted(times)[len(times) // 4] if times else nan

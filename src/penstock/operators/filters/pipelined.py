@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -110,8 +111,8 @@ class PipelinedFiltersOperator:
     def profile(self) -> FilterProfile:
         """Returns what was measured since the last call."""
         samples = np.concatenate([np.zeros(0, np.int64), *self._samples])
-        unknown = np.full(len(self._lookups), np.nan)
-        found = FilterProfile(self.order, self._entered, self._passed, samples, unknown)
+        unknown = (nan,) * len(self._lookups)
+        found = FilterProfile(self.order, self._entered.tolist(), self._passed.tolist(), samples, unknown)
         self._begin()
         return found
 
@@ -162,10 +163,9 @@ class PipelinedFiltersOperator:
 
     def _sampled(self, count: int) -> Ints:
         """Returns the rows of a chunk that are to be profiled."""
-        regular = self._sampler.rows(count)
         if not self._at_once:
             spent = int(self.evaluated.sum()) - self._needed
-            return regular if spent <= self._budget * self._needed else regular[:0]
+            return self._sampler.rows(count, count if spent <= self._budget * self._needed else 0)
         some = min(self._at_once, count)
         self._at_once -= some
         return np.arange(some) * count // some

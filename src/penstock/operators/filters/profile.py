@@ -7,12 +7,10 @@ for; a `FilterOrder` is the choice that answers it. With the order a tuner says 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from penstock.synopsis.memory import Ints
 
@@ -29,12 +27,12 @@ class FilterProfile:
     #: The order in which they were evaluated.
     order: FilterOrder
     #: By position in the order, how many rows came to a filter, and how many it let through: exact, and free.
-    entered: Ints
-    passed: Ints
+    entered: Sequence[int]
+    passed: Sequence[int]
     #: Profile tuples: of each sampled row which filters drop it, whatever the order.
     samples: Ints
     #: By filter, the nanoseconds that it takes for a row; NaN where that is not known.
-    costs: NDArray[np.float64]
+    costs: Sequence[float]
 
 
 class Ghosts(Enum):

@@ -1,4 +1,8 @@
-"""The sampler: which rows are profiled, one at random of each so many, counted across batches of any size."""
+"""The sampler: which rows are profiled, in a given proportion to those that come, counted across batches of any size.
+
+They are taken in clumps. What a chunk of rows costs more because some of them are profiled hardly depends on how many,
+so that many of one chunk are cheaper than a few of each.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +10,35 @@ import numpy as np
 
 from penstock.synopsis.memory import Ints
 
-_CYCLE = 1024
+#: Rows that are worth to be profiled in one chunk, where few of all are.
+CLUMP = 32
+
 _NO_ROWS = np.zeros(0, np.int64)
 
 
 class Sampler:
-    """Picks one row of each stratum of `1 / probability` rows. The picks repeat after 1,024 strata."""
+    """Picks rows when enough of them are due: one at random of each stratum of the chunk that comes then."""
 
     def __init__(self, probability: float, seed: int = 0) -> None:
-        stratum = max(1, round(1 / probability)) if probability > 0 else 0
-        offsets = np.random.default_rng(seed).integers(0, max(1, stratum), _CYCLE)
-        self._picks = np.arange(_CYCLE) * stratum + offsets
-        self._length = _CYCLE * stratum
-        self._at = 0
-        self._next = int(self._picks[0])
+        self._probability = probability
+        self._clump = CLUMP * (1 - probability)
+        self._random = np.random.default_rng(seed)
+        self._due = 0.0
+        #: Whether a clump has begun, and small chunks have not given all of it yet.
+        self._is_open = False
 
-    def rows(self, count: int) -> Ints:
-        """Returns the picks among the next rows, as numbers from 0.
+    def rows(self, count: int, most: int) -> Ints:
+        """Returns the picks among the next rows, as numbers from 0. Those that are too many are due later.
 
         >>> sampler = Sampler(0.1)
-        >>> [len(sampler.rows(rows)) for rows in (50, 50, 10, 10)]
-        [5, 5, 1, 1]
+        >>> [len(sampler.rows(rows, 80)) for rows in (500, 500, 50, 50)]
+        [0, 80, 25, 0]
         """
-        start, self._at = self._at, self._at + count
-        if not self._length or self._at <= self._next:
+        self._due += count * self._probability
+        if not self._is_open and self._due < self._clump:
             return _NO_ROWS
-        cycles = range(start // self._length, (self._at - 1) // self._length + 1)
-        picks = np.concatenate([self._picks + cycle * self._length for cycle in cycles])
-        cycle, place = divmod(self._at, self._length)
-        later = int(np.searchsorted(self._picks, place))
-        self._next = (cycle + later // _CYCLE) * self._length + int(self._picks[later % _CYCLE])
-        return picks[np.searchsorted(picks, start) : np.searchsorted(picks, self._at)] - start
+        some = min(int(self._due), count, most)
+        self._due = min(self._due - some, CLUMP)
+        self._is_open = self._due >= 1
+        starts = np.arange(some + 1) * count // max(some, 1)
+        return starts[:-1] + (self._random.random(some) * np.diff(starts)).astype(np.int64)

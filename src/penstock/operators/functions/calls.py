@@ -8,13 +8,14 @@ the rows that want its result (`failures.Calls`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from penstock.algebra.user_functions import OnError, OnNull, UserFunction
 from penstock.operators.functions.failures import Failure, Misfit
-from penstock.operators.functions.values import reader, writer
+from penstock.operators.functions.values import plain_types, reader, writer
 from penstock.operators.scalars.vectors import Batch, Mask, Vector, VectorRule, distinct
 from penstock.synopsis.codes import double_codes
 from penstock.synopsis.memory import Ints
@@ -62,25 +63,22 @@ def rule_of(function: UserFunction, invoke: Invoke) -> VectorRule:
 def of_values(function: UserFunction) -> Invoke:
     """Calls a function of values."""
     readers = [reader(type_) for type_ in function.arguments]
-    write, call = writer(function.returns), function.handle.function
+    write, plain, call = writer(function.returns), plain_types(function.returns), function.handle.function
 
     def invoke(batch: Batch, args: Sequence[Vector], count: int) -> Answers:
         some, places = _combinations(args, count)
         values = [_values(batch, arg, type_) for arg, type_ in zip(some, function.arguments, strict=True)]
-        rows, are_read = _rows(values, readers)
-        results: list[Any] = []
-        numbers = np.full(len(rows), -1, np.int64)
-        failures: list[Failure] = []
-        for row in rows:
-            arguments = row
-            try:
-                arguments = row if are_read else _read(row, readers)
-                result = call(*arguments)
-                results.append(None if result is None else write(result))
-            except RAISED as error:
-                numbers[len(results)] = len(failures)
-                failures.append(Failure(function, arguments, error))
-                results.append(None)
+        columns, are_read = _read_columns(values, readers)
+        calls = len(columns[0]) if columns else 1
+        results, errors = _results(call if are_read else _reading(call, readers), columns, calls)
+        if not plain.issuperset(map(type, results)):
+            results = _written(results, write, errors)
+        numbers = np.full(calls, -1, np.int64)
+        numbers[list(errors)] = range(len(errors))
+        failures = [
+            Failure(function, _shown(tuple(column[place] for column in columns), readers, are_read), error)
+            for place, error in errors.items()
+        ]
         found = batch.vector(results, function.returns)
         if places is None:
             return Answers(found, numbers, failures)
@@ -93,16 +91,64 @@ def of_values(function: UserFunction) -> Invoke:
 Readers = Sequence[Callable[[Any], Any] | None]
 
 
-def _rows(columns: Sequence[list[Any]], readers: Readers) -> tuple[list[tuple[Any, ...]], bool]:
-    """The arguments of each row, and whether they are Python values: if one has none, each row is read by itself."""
+def _read_columns(columns: Sequence[list[Any]], readers: Readers) -> tuple[Sequence[list[Any]], bool]:
+    """The arguments of all rows, and whether they are Python values: if one has none, each row is read by itself."""
     try:
-        read = [
+        return [
             column if one is None else [_read_one(v, one) for v in column]
             for column, one in zip(columns, readers, strict=True)
-        ]
+        ], True
     except Misfit:
-        return list(zip(*columns, strict=True)), False
-    return list(zip(*read, strict=True)) if read else [()], True
+        return columns, False
+
+
+def _reading(call: Callable[..., Any], readers: Readers) -> Callable[..., Any]:
+    """The function of arguments that are not read yet."""
+    return lambda *row: call(*_read(row, readers))
+
+
+def _results(
+    call: Callable[..., Any], columns: Sequence[list[Any]], count: int
+) -> tuple[list[Any], dict[int, BaseException]]:
+    """What a function gives for each row, None where it fails, and what it raised there, by row.
+
+    The loop is `list.extend`'s, which keeps what it has when a call raises, and `map` goes on behind that row.
+    """
+    results: list[Any] = []
+    errors: dict[int, BaseException] = {}
+    calls = map(call, *columns) if columns else starmap(call, [()])
+    while len(results) < count:
+        try:
+            results.extend(calls)
+            if len(results) < count:
+                # That is how a loop sees it if a function raises it.
+                raise StopIteration
+        except RAISED as error:
+            errors[len(results)] = error
+            results.append(None)
+    return results, errors
+
+
+def _written(
+    results: Sequence[Any], write: Callable[[Any], Any], errors: dict[int, BaseException]
+) -> list[Any]:
+    """The results as a vector has them, None where one is not of the declared type: that is noted."""
+    written: list[Any] = []
+    for place, result in enumerate(results):
+        try:
+            written.append(None if result is None else write(result))
+        except RAISED as error:
+            errors[place] = error
+            written.append(None)
+    return written
+
+
+def _shown(row: tuple[Any, ...], readers: Readers, is_read: bool) -> tuple[Any, ...]:
+    """The arguments of a row as Python values, if they have any."""
+    try:
+        return row if is_read else _read(row, readers)
+    except Misfit:
+        return row
 
 
 def _read(row: tuple[Any, ...], readers: Readers) -> tuple[Any, ...]:
@@ -126,7 +172,7 @@ def _combinations(args: Sequence[Vector], count: int) -> tuple[Sequence[Vector],
     columns = [column for arg in args for column in (arg.data, arg.nulls) if column is not None]
     if not columns:
         return args, np.zeros(count, np.int64)
-    if count > SAMPLE and len(distinct([column[:SAMPLE] for column in columns])[0][0]) == SAMPLE:
+    if count > SAMPLE and len(set(zip(*(column[:SAMPLE].tolist() for column in columns), strict=True))) == SAMPLE:
         return args, None
     found, places = distinct(columns)
     parts = iter(found)

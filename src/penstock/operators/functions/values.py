@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
+from types import NoneType
 from typing import Any
 
 from penstock.masking import shortened
@@ -51,6 +52,11 @@ def writer(type_: Type) -> Callable[[Any], Any]:
     if type_.kind is Kind.DECIMAL:
         return lambda value: _write_decimal(value, type_)
     return _WRITERS[type_.kind]
+
+
+def plain_types(type_: Type) -> frozenset[type]:
+    """The Python types of results that are values for a vector as they are."""
+    return frozenset({_PLAIN[type_.kind], NoneType}) if type_.kind in _PLAIN else frozenset()
 
 
 def _read_timestamp(microseconds: int) -> datetime:
@@ -148,6 +154,8 @@ def _wrong(value: Any, wanted: str) -> Misfit:
 def _article(name: str) -> str:
     return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
+
+_PLAIN: dict[Kind, type] = {Kind.BOOLEAN: bool, Kind.BINARY: bytes}
 
 _WRITERS: dict[Kind, Callable[[Any], Any]] = {
     Kind.BOOLEAN: _write_exactly(bool, "a"),

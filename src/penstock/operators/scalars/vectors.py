@@ -121,10 +121,11 @@ def constant(value: Value, type_: Type) -> Evaluate:
 
 
 def vector_of(values: Sequence[Any], type_: Type) -> Vector:
-    filled = [0 if value is None else value for value in values]
+    nulls = _missing(values)
+    filled = values if nulls is None else [0 if value is None else value for value in values]
     if type_.kind is Kind.DECIMAL:
-        return Vector(narrowed(np.array(filled, object)), _missing(values))
-    return Vector(np.array(filled, _DTYPES.get(type_.kind, np.int64)), _missing(values))
+        return Vector(narrowed(np.array(filled, object)), nulls)
+    return Vector(np.array(filled, _DTYPES.get(type_.kind, np.int64)), nulls)
 
 
 def either(*masks: Nulls) -> Nulls:
