@@ -51,8 +51,13 @@ def differ(entered: Counts, passed: Counts, expected: list[int]) -> bool:
 
     `expected` has how many of its rows came to each position, and how many passed all.
     """
-    gaps = _gaps(entered, passed, expected)
-    return any(gap > LEAST and gap > SIGMAS * error for gap, error in gaps)
+    for rows, through, sampled, left in zip(entered, passed, expected, expected[1:], strict=False):
+        if rows < FEW or sampled < FEW:
+            return False
+        gap = abs(through / rows - left / sampled)
+        if gap > LEAST and gap > SIGMAS * _standard_error(rows, through, sampled, left):
+            return True
+    return False
 
 
 def agree(entered: Counts, passed: Counts, expected: list[int]) -> bool:
@@ -69,7 +74,11 @@ def _gaps(entered: Counts, passed: Counts, expected: list[int]) -> list[tuple[fl
         sampled, left = expected[position], expected[position + 1]
         if rows < FEW or sampled < FEW:
             break
-        pooled = (through + left) / (rows + sampled)
-        error = sqrt(max(pooled * (1 - pooled), 0.01) * (1 / rows + 1 / sampled))
-        found.append((abs(through / rows - left / sampled), error))
+        found.append((abs(through / rows - left / sampled), _standard_error(rows, through, sampled, left)))
     return found
+
+
+def _standard_error(rows: float, through: float, sampled: int, left: int) -> float:
+    """Returns the standard error of the difference of two rates."""
+    pooled = (through + left) / (rows + sampled)
+    return sqrt(max(pooled * (1 - pooled), 0.01) * (1 / rows + 1 / sampled))

@@ -41,16 +41,20 @@ class FilterProfiler:
     def observe(self, profile: FilterProfile) -> Observed | None:
         """Takes a profile, and returns the statistics if they may ask for another choice."""
         self.rows += profile.entered[0]
-        self.costs = known_costs(profile.costs, self.costs)
-        statistics = FilterStatistics(profile.order, self.window, self.costs, self._is_chosen)
         if self._drift.drifted(profile.order, profile.entered, profile.passed, self.window):
-            return Observed(self.rows, statistics, (profile.entered, profile.passed))
+            return Observed(self.rows, self._statistics(profile), (profile.entered, profile.passed))
+        if not len(profile.samples):
+            return None
         self.window.add(profile.samples)
         self._new += len(profile.samples)
         if self._new < ENOUGH:
             return None
         self._new = 0
-        return Observed(self.rows, statistics)
+        return Observed(self.rows, self._statistics(profile))
+
+    def _statistics(self, profile: FilterProfile) -> FilterStatistics:
+        self.costs = known_costs(profile.costs, self.costs)
+        return FilterStatistics(profile.order, self.window, self.costs, self._is_chosen)
 
     def begin(self, window: ProfileWindow | None = None) -> None:
         """Begins another window: an empty one, or one that goes on from what is known. The old one stays in the log."""

@@ -93,6 +93,8 @@ class FilterChain:
         self._probability = probability
         self._sampler = Sampler(probability)
         self._wanted = PROFILE_ALL
+        #: Whether a tuner has not seen enough yet to settle an order. Smaller chunks let it decide sooner.
+        self._is_learning = probability > 0
         self._at_once = AT_ONCE if probability > 0 else 0
         self._times: list[deque[float]] = [deque(maxlen=TIMED_CALLS) for _ in filters]
         #: By filter, the lower quartile of these times, when rows were profiled last.
@@ -131,6 +133,7 @@ class FilterChain:
             if wanted.share != self._wanted.share:
                 self._sampler = Sampler(self._probability * wanted.share)
         self._wanted = wanted
+        self._is_learning = self._probability > 0 and wanted.share == 1
 
     def passing(
         self, columns: Columns, dictionary: Dictionary, some: Ints | None = None, between: Between | None = None
@@ -153,7 +156,11 @@ class FilterChain:
 
     def _stop(self, start: int, end: int) -> int:
         """Returns the end of the next chunk. No chunk is smaller than half of the usual, but for the last."""
-        size = min(self._chunk, SMALL_CHUNK) if self._at_once else self._chunk
+        size = self._chunk
+        if self._at_once:
+            size = min(size, SMALL_CHUNK)
+        elif self._is_learning:
+            size = max(1, size // 2)
         return end if end - start < size + size // 2 else start + size
 
     def _evaluate(self, columns: Columns, rows: Ints | None, count: int, dictionary: Dictionary) -> Ints:
