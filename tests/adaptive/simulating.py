@@ -35,6 +35,9 @@ class Tuples:
     def column(self, position: int, some: Ints | None = None) -> tuple[Ints, None]:
         return self.words if some is None else self.words[some], None
 
+    def arguments(self, position: int, some: Ints | None = None) -> tuple[Ints, None]:
+        raise NotImplementedError
+
     def strings(self, dictionary: Dictionary) -> TransientCodes:
         raise NotImplementedError
 

@@ -6,7 +6,7 @@ until a sweep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -36,8 +36,16 @@ class TransientCodes:
     def encode(self, values: Iterable[Interned]) -> Ints:
         return np.array([self.code(value) for value in values], np.int64)
 
+    def number(self, values: Sequence[Interned]) -> Ints:
+        """Returns new codes. Values that are alike get different ones, so only `values` may be asked about them."""
+        first = len(self._values)
+        self._values.extend(values)
+        return ~np.arange(first, len(self._values))
+
     def values(self, codes: Ints) -> list[Interned]:
         held, transient = self._dictionary.value, self._values
+        if len(codes) and codes.max() < 0:
+            return list(map(transient.__getitem__, (~codes).tolist()))
         return [held(code) if code >= 0 else transient[~code] for code in codes.tolist()]
 
     def _learn(self, value: Interned) -> int:

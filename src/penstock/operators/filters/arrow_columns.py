@@ -6,7 +6,7 @@ machine's dictionary learns the strings of rows that pass, if they are among the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -20,6 +20,9 @@ from penstock.synopsis.dictionary import Dictionary, Interned
 from penstock.synopsis.memory import Ints
 from penstock.synopsis.transient_codes import TransientCodes
 from penstock.types import Kind, Type
+
+#: So many strings tell whether they repeat.
+SAMPLE = 256
 
 #: The code of a string that nobody has asked for yet.
 _UNREAD = -(2**63)
@@ -44,6 +47,9 @@ class ArrowColumns:
         self._lasting: dict[int, tuple[Ints, Nulls]] = {}
         #: Codes of the strings that were asked for.
         self._transient: dict[int, Ints] = {}
+        #: The same of columns whose strings hardly repeat, where strings that are alike need not have one code.
+        self._numbered: dict[int, Ints] = {}
+        self._repeats: dict[int, bool] = {}
         #: Booleans as bytes.
         self._bytes: dict[int, Bools] = {}
 
@@ -53,9 +59,16 @@ class ArrowColumns:
     def column(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
         nulls = self.nulls(position)
         if is_interned(self._types[position]):
-            codes = self._transient_codes(position, some)
+            codes = self._transient_codes(self._transient, position, some, self._encoded)
         else:
             codes, _ = encode_column(_taken(self._arrays[position], some), self._types[position], self._strings)
+        return codes, nulls if nulls is None or some is None else nulls[some]
+
+    def arguments(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
+        if position in self._transient or self._is_repeating(position):
+            return self.column(position, some)
+        nulls = self.nulls(position)
+        codes = self._transient_codes(self._numbered, position, some, self._numbers)
         return codes, nulls if nulls is None or some is None else nulls[some]
 
     def lasting(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
@@ -103,14 +116,33 @@ class ArrowColumns:
             equal = pc.is_in(array, pa.array(values, array.type))
         return np.asarray(equal.to_numpy(zero_copy_only=False))
 
-    def _transient_codes(self, position: int, some: Ints | None) -> Ints:
-        codes = self._transient.setdefault(position, np.full(len(self), _UNREAD, np.int64))
+    def _is_repeating(self, position: int) -> bool:
+        """Returns whether strings repeat, among the first."""
+        if position not in self._repeats:
+            first = self._arrays[position].slice(0, SAMPLE).to_pylist()
+            self._repeats[position] = len(set(first)) < SAMPLE
+        return self._repeats[position]
+
+    def _encoded(self, position: int, rows: Ints) -> Ints:
+        return encode_column(_taken(self._arrays[position], rows), self._types[position], self._strings)[0]
+
+    def _numbers(self, position: int, rows: Ints) -> Ints:
+        values = _taken(self._arrays[position], rows).to_numpy(zero_copy_only=False)
+        return self._strings.number(values.tolist())
+
+    def _transient_codes(
+        self, known: dict[int, Ints], position: int, some: Ints | None, give: Callable[[int, Ints], Ints]
+    ) -> Ints:
+        """Returns codes of strings, of which those that are not known yet are given."""
+        if position not in known:
+            known[position] = np.full(len(self), _UNREAD, np.int64)
+        codes = known[position]
         asked = codes if some is None else codes[some]
         unread = asked == _UNREAD
         if not unread.any():
             return asked
         rows = np.flatnonzero(unread) if some is None else some[unread]
-        codes[rows], _ = encode_column(_taken(self._arrays[position], rows), self._types[position], self._strings)
+        codes[rows] = give(position, rows)
         return codes if some is None else codes[some]
 
 

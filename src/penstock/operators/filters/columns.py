@@ -44,6 +44,9 @@ class Columns(Protocol):
         Those of strings are codes of `strings`.
         """
 
+    def arguments(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
+        """Returns a column of strings for who only reads its values: codes of strings that are alike may differ."""
+
     def strings(self, dictionary: Dictionary) -> TransientCodes:
         """Returns the codes of the columns' strings, which also take those that expressions compute."""
 
@@ -71,6 +74,9 @@ class RowColumns:
             return self._rows[:, position], self.nulls(position)
         nulls = is_null(self._rows[some], position, self._columns) if self._is_nullable(position) else None
         return self._rows[some, position], nulls
+
+    def arguments(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
+        return self.column(position, some)
 
     def strings(self, dictionary: Dictionary) -> TransientCodes:
         return TransientCodes(dictionary)

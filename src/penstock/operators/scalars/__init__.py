@@ -131,7 +131,8 @@ def _compile(expr: Expr, schema: Schema) -> Evaluate:
         return lambda batch: batch.column(position, type_)
     if isinstance(expr, Literal):
         return constant(expr.value, expr.type)
-    parts = tuple(_compile(part, schema) for part in expr.parts)
+    compiled = _argument if isinstance(expr, UserCall) else _compile
+    parts = tuple(compiled(part, schema) for part in expr.parts)
     rule = _rule(expr)
     match expr:
         case Case() if calls_user(expr):
@@ -139,6 +140,14 @@ def _compile(expr: Expr, schema: Schema) -> Evaluate:
         case Call("COALESCE") if calls_user(expr):
             return choices.coalesce(parts, rule)
     return lambda batch: rule(batch, [part(batch) for part in parts])
+
+
+def _argument(expr: Expr, schema: Schema) -> Evaluate:
+    """What computes an argument of a user function, which sees values and no codes."""
+    if not isinstance(expr, Column):
+        return _compile(expr, schema)
+    position, type_ = schema.index(expr), expr.type
+    return lambda batch: batch.argument(position, type_)
 
 
 def _rule(expr: Expr) -> VectorRule:

@@ -75,6 +75,12 @@ class Batch:
                 return Vector(_spread(codes, nulls, self._long_integers), nulls)
         return Vector(codes, nulls)
 
+    def argument(self, position: int, type_: Type) -> Vector:
+        """The column, for who only asks for its `values`: the codes of strings that are alike may differ."""
+        if type_.kind in (Kind.STRING, Kind.BINARY):
+            return Vector(*self._columns.arguments(position, self._some))
+        return self.column(position, type_)
+
     def values(self, data: Data, type_: Type) -> list[Any]:
         """The Python values of data without NULLs; of a DECIMAL the unscaled integer."""
         if type_.kind not in (Kind.STRING, Kind.BINARY):
