@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from penstock.plan.adaptivity import Adaptive
+from penstock.synopsis.memory import Ints
 from tests.adaptive.simulating import Simulation, correlated, cost_of, optimum
 
+#: What a filter takes for a row: a user function, say.
+MICROSECOND = 1000
 EIGHT = 8
 PERIOD = 100_000
 WEIGHTS = [1, 3, 10, 30, 1, 3, 10, 30]
@@ -17,35 +20,31 @@ def rates_of(rng: np.random.Generator) -> list[float]:
     return [float(rate) for rate in rng.uniform(0.2, 0.8, EIGHT)]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_when_nothing_changes_a_greedy_comes_to_97_percent_of_the_optimum(seed: int) -> None:
-    """Thesis 4.7.2, n = 8, correlation factor 2."""
-    rng = np.random.default_rng(seed)
-    costs = [100] * EIGHT
-    rates = rates_of(rng)
-    simulation = Simulation(costs, Adaptive())
-    simulation.run(correlated(rng, 60_000, rates, 2))
-    later = correlated(rng, 20_000, rates, 2)
-    assert optimum(later, costs)[0] >= 0.97 * cost_of(later, simulation.chain.order, costs)
+def test_on_average_a_greedy_comes_to_97_percent_of_the_optimum_and_soon_after_a_permutation() -> None:
+    """Thesis 4.7.2, n = 8, correlation factor 2; after a permutation of the rates 10,000 rows are enough."""
+    settled, changed = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        costs, rates = [MICROSECOND] * EIGHT, rates_of(rng)
+        simulation = Simulation(costs, Adaptive())
+        simulation.run(correlated(rng, 60_000, rates, 2))
+        settled.append(fraction(simulation, correlated(rng, 20_000, rates, 2), costs))
+        simulation.run(correlated(rng, 10_000, rates[::-1], 2))
+        changed.append(fraction(simulation, correlated(rng, 20_000, rates[::-1], 2), costs))
+    assert sum(settled) / len(settled) >= 0.97, settled
+    assert sum(changed) / len(changed) >= 0.94, changed
+    assert min(settled + changed) >= 0.88, (settled, changed)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_after_a_permutation_there_is_a_new_order_within_10_000_rows(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    costs = [100] * EIGHT
-    rates = rates_of(rng)
-    simulation = Simulation(costs, Adaptive())
-    simulation.run(correlated(rng, 60_000, rates, 2))
-    changed = rates[::-1]
-    simulation.run(correlated(rng, 10_000, changed, 2))
-    later = correlated(rng, 20_000, changed, 2)
-    assert cost_of(later, simulation.chain.order, costs) <= 1.1 * optimum(later, costs)[0]
+def fraction(simulation: Simulation, words: Ints, costs: list[int]) -> float:
+    """Returns which part of the optimum the current order reaches on these rows."""
+    return optimum(words, costs)[0] / cost_of(words, simulation.chain.order, costs)
 
 
 def over_clairvoyant(seed: int, weights: list[int]) -> float:
     """Returns what all evaluations cost, over what the best order of each period does."""
     rng = np.random.default_rng(seed)
-    costs = [100 * weight for weight in weights]
+    costs = [MICROSECOND * weight for weight in weights]
     rates, spent, best = rates_of(rng), 0, 0
     simulation = Simulation(costs, Adaptive())
     for _ in range(4):

@@ -1,11 +1,15 @@
-"""A-Greedy (thesis 4.3): keeps the greedy invariant for the rows of the profile window, whatever correlates."""
+"""A-Greedy (thesis 4.3): keeps the greedy invariant for the rows of the profile window, whatever correlates.
+
+Violations by less than α are let be, so that orders do not thrash. On a window that settles an order they are mended
+together, if that gains something.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.adaptive.filters.greedy_invariant import corrected, violation
-from penstock.adaptive.filters.statistics import FEW, FilterChoice, FilterStatistics
+from penstock.adaptive.filters.greedy_invariant import corrected, greedy_order, violation
+from penstock.adaptive.filters.statistics import CLOSE, FEW, SETTLED, FilterChoice, FilterStatistics
 from penstock.operators.filters.profile import PROFILE_ALL, FilterOrder, ProfileRequest
 
 
@@ -28,4 +32,13 @@ class AGreedy:
             return None
         z = self.confidence if statistics.is_chosen else 0.0
         position = violation(window, costs, order, self.thrash_avoidance, z)
-        return None if position is None else FilterChoice(corrected(window, costs, order, position))
+        if position is not None:
+            return FilterChoice(corrected(window, costs, order, position))
+        return self._settled(statistics) if window.rows >= SETTLED else None
+
+    def _settled(self, statistics: FilterStatistics) -> FilterChoice | None:
+        """Returns the order of Static Greedy if many violations that are let be add up to something."""
+        window, costs, order = statistics.window, statistics.costs, statistics.order
+        best = greedy_order(window, costs)
+        is_better = window.cost(best, costs) < (1 - CLOSE) * window.cost(order, costs)
+        return FilterChoice(best) if is_better else None

@@ -15,6 +15,8 @@ from penstock.operators.filters.profile import FilterOrder
 
 #: A change is as many standard errors, and as much of the rows.
 SIGMAS = 5.0
+#: From as many on the next chunk is tested, too, whatever it has.
+SUSPECT = 1.5
 LEAST = 0.05
 #: Rates are alike that differ by fewer standard errors, at this many positions or all.
 ALIKE = 2.5
@@ -32,32 +34,29 @@ class DriftTest:
 
     def __init__(self, filters: int) -> None:
         self._entered, self._passed = [0.0] * filters, [0.0] * filters
+        #: Whether the latest rates may turn out to be others.
+        self.is_suspicious = True
 
     def clear(self) -> None:
+        self.is_suspicious = True
         self._entered, self._passed = [0.0] * len(self._entered), [0.0] * len(self._passed)
 
     def drifted(self, order: FilterOrder, entered: Counts, passed: Counts, window: ProfileWindow) -> bool:
         """Returns whether the rates of a chunk, or of the late ones, differ from those of the window."""
         self._entered = [DECAY * late + now for late, now in zip(self._entered, entered, strict=True)]
         self._passed = [DECAY * late + now for late, now in zip(self._passed, passed, strict=True)]
+        self.is_suspicious = True
         if window.rows < FEW:
             return False
         expected = window.entered(order)
-        return differ(entered, passed, expected) or differ(self._entered, self._passed, expected)
+        gaps = _gaps(entered, passed, expected) + _gaps(self._entered, self._passed, expected)
+        self.is_suspicious = _is_wide(gaps, SUSPECT)
+        return self.is_suspicious and _is_wide(gaps, SIGMAS)
 
 
-def differ(entered: Counts, passed: Counts, expected: list[int]) -> bool:
-    """Returns whether rows passed a position at another rate than a window has.
-
-    `expected` has how many of its rows came to each position, and how many passed all.
-    """
-    for rows, through, sampled, left in zip(entered, passed, expected, expected[1:], strict=False):
-        if rows < FEW or sampled < FEW:
-            return False
-        gap = abs(through / rows - left / sampled)
-        if gap > LEAST and gap > SIGMAS * _standard_error(rows, through, sampled, left):
-            return True
-    return False
+def _is_wide(gaps: list[tuple[float, float]], errors: float) -> bool:
+    """Returns whether rows passed a position at another rate, by so many standard errors."""
+    return any(gap > LEAST and gap > errors * error for gap, error in gaps)
 
 
 def agree(entered: Counts, passed: Counts, expected: list[int]) -> bool:
@@ -74,11 +73,7 @@ def _gaps(entered: Counts, passed: Counts, expected: list[int]) -> list[tuple[fl
         sampled, left = expected[position], expected[position + 1]
         if rows < FEW or sampled < FEW:
             break
-        found.append((abs(through / rows - left / sampled), _standard_error(rows, through, sampled, left)))
+        pooled = (through + left) / (rows + sampled)
+        error = sqrt(max(pooled * (1 - pooled), 0.01) * (1 / rows + 1 / sampled))
+        found.append((abs(through / rows - left / sampled), error))
     return found
-
-
-def _standard_error(rows: float, through: float, sampled: int, left: int) -> float:
-    """Returns the standard error of the difference of two rates."""
-    pooled = (through + left) / (rows + sampled)
-    return sqrt(max(pooled * (1 - pooled), 0.01) * (1 / rows + 1 / sampled))

@@ -38,6 +38,11 @@ class FilterProfiler:
         #: Whether the order was chosen on this window.
         self._is_chosen = False
 
+    @property
+    def is_suspicious(self) -> bool:
+        """Returns whether the latest rates may turn out to be others than the window's."""
+        return self._drift.is_suspicious
+
     def observe(self, profile: FilterProfile) -> Observed | None:
         """Takes a profile, and returns the statistics if they may ask for another choice."""
         self.rows += profile.entered[0]

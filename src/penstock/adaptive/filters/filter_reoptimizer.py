@@ -12,16 +12,12 @@ from dataclasses import replace
 
 from penstock.adaptive.filters.drift import agree
 from penstock.adaptive.filters.filter_profiler import FilterProfiler, Observed
-from penstock.adaptive.filters.statistics import FilterChoice, FilterStatistics, OrderingStrategy
+from penstock.adaptive.filters.statistics import CLOSE, SETTLED, FilterChoice, FilterStatistics, OrderingStrategy
 from penstock.adaptive.plan_log import Decision, PlanLog, Reason
 from penstock.operators.filters.filter_chain import AT_ONCE
 from penstock.operators.filters.profile import FilterOrder, Ghosts, ProfileRequest
 
-#: Orders whose costs differ by less are close.
-CLOSE = 0.02
-#: Profile tuples on which an order is settled: on 400 it costs about 1% more than the best, and on 1,000 half of that.
-#: So from there on rows are profiled less often; the drift test needs no profile.
-SETTLED = 400
+#: The part of the rows, and of the budget, that is profiled when an order is settled; the drift test needs no profile.
 SELDOM = 0.25
 #: Rows after which a recalled order has proved itself.
 PROVED = 1 << 14

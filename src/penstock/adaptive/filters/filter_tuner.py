@@ -46,7 +46,9 @@ class FilterTuner:
         chain.use(self.order, ProfileRequest(at_once, self.wanted.share, self.wanted.ghosts, self.wanted.position))
 
     def between(self, chain: OrderedFilters) -> None:
-        """Goes round StreaMon's loop once, between two chunks."""
+        """Goes round StreaMon's loop once, between two chunks, if there is something to decide on."""
+        if not self.profiler.is_suspicious and not chain.has_news():
+            return
         choice = self.decide(chain.profile())
         if choice is not None:
             chain.use(choice.order, choice.wanted)

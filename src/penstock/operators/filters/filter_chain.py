@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import nan
+from math import inf, nan
 from time import perf_counter_ns
 
 import numpy as np
@@ -30,6 +30,8 @@ from penstock.operators.filters.profile import (
     FilterProfile,
     Ghosts,
     ProfileRequest,
+    are_news,
+    rates_of,
 )
 from penstock.operators.filters.sampler import Sampler
 from penstock.synopsis.deltas import Bools
@@ -37,8 +39,10 @@ from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
 #: Rows of a chunk; of one that a tuner waits for; and the sampled ones among them.
-CHUNK = 1 << 12
+CHUNK = 1 << 11
 SMALL_CHUNK = 1 << 10
+#: Nanoseconds for a row below which chunks are twice as large, for what is done once per chunk counts then.
+CHEAP = 400
 MOST_SAMPLES = 64
 #: Rows that are profiled at once when nothing is known of them.
 AT_ONCE = 128
@@ -93,8 +97,6 @@ class FilterChain:
         self._probability = probability
         self._sampler = Sampler(probability)
         self._wanted = PROFILE_ALL
-        #: Whether a tuner has not seen enough yet to settle an order. Smaller chunks let it decide sooner.
-        self._is_learning = probability > 0
         self._at_once = AT_ONCE if probability > 0 else 0
         self._times: list[deque[float]] = [deque(maxlen=TIMED_CALLS) for _ in filters]
         #: By filter, the lower quartile of these times, when rows were profiled last.
@@ -102,11 +104,19 @@ class FilterChain:
         self._spent = self._spent_on_profiles = 0.0
         #: Whether this chunk is profiled at once. That is rare, and no part of the budget: else nothing was left of it.
         self._is_at_once = False
+        #: The nanoseconds that a row of the latest chunk took.
+        self._row_took = inf
         self._begin()
 
     def _begin(self) -> None:
         self._entered, self._passed = [0] * len(self._filters), [0] * len(self._filters)
         self._samples: list[Ints] = []
+        #: By position, the rates at which rows passed when they were last profiled.
+        self._rates: list[float] | None = None
+
+    def has_news(self) -> bool:
+        """Returns whether rows were sampled since the last profile, or passed otherwise than it says."""
+        return self._rates is None or bool(self._samples) or are_news(self._rates, self._entered, self._passed)
 
     def profile(self) -> FilterProfile:
         """Returns what was measured since the last call."""
@@ -116,6 +126,7 @@ class FilterChain:
             self._costs = tuple(map(_lower_quartile, self._times))
         found = FilterProfile(self.order, self._entered, self._passed, samples, self._costs)
         self._begin()
+        self._rates = rates_of(found)
         return found
 
     def use(self, order: FilterOrder, wanted: ProfileRequest | None = None) -> None:
@@ -132,8 +143,8 @@ class FilterChain:
             self._at_once = max(self._at_once, wanted.at_once)
             if wanted.share != self._wanted.share:
                 self._sampler = Sampler(self._probability * wanted.share)
+                self._spent = self._spent_on_profiles = 0.0
         self._wanted = wanted
-        self._is_learning = self._probability > 0 and wanted.share == 1
 
     def passing(
         self, columns: Columns, dictionary: Dictionary, some: Ints | None = None, between: Between | None = None
@@ -147,7 +158,9 @@ class FilterChain:
                 rows: Ints | None = some[start:stop]
             else:
                 rows = None if stop - start == end else np.arange(start, stop)
+            began = self._clock()
             found = self._evaluate(columns, rows, stop - start, dictionary)
+            self._row_took = (self._clock() - began) / (stop - start)
             passes[found] = True
             start = stop
             if between is not None:
@@ -156,11 +169,9 @@ class FilterChain:
 
     def _stop(self, start: int, end: int) -> int:
         """Returns the end of the next chunk. No chunk is smaller than half of the usual, but for the last."""
-        size = self._chunk
+        size = 2 * self._chunk if self._row_took < CHEAP else self._chunk
         if self._at_once:
-            size = min(size, SMALL_CHUNK)
-        elif self._is_learning:
-            size = max(1, size // 2)
+            size = min(self._chunk, SMALL_CHUNK)
         return end if end - start < size + size // 2 else start + size
 
     def _evaluate(self, columns: Columns, rows: Ints | None, count: int, dictionary: Dictionary) -> Ints:
@@ -247,7 +258,7 @@ class FilterChain:
             some = min(self._at_once, count)
             self._at_once -= some
             return np.arange(some) * count // some
-        is_within_budget = self._spent_on_profiles <= self._budget * self._spent
+        is_within_budget = self._spent_on_profiles <= self._budget * self._wanted.share * self._spent
         return self._sampler.rows(count, MOST_SAMPLES if is_within_budget else 0)
 
 

@@ -17,7 +17,15 @@ from penstock.kernels import filters as kernel
 from penstock.kernels.pointers import address
 from penstock.operators.filters.filter_chain import AT_ONCE, BUDGET, CHUNK, SMALL_CHUNK
 from penstock.operators.filters.filters import FilterTuner
-from penstock.operators.filters.profile import PROFILE_ALL, FilterOrder, FilterProfile, Ghosts, ProfileRequest
+from penstock.operators.filters.profile import (
+    PROFILE_ALL,
+    FilterOrder,
+    FilterProfile,
+    Ghosts,
+    ProfileRequest,
+    are_news,
+    rates_of,
+)
 from penstock.operators.filters.sampler import Sampler
 from penstock.synopsis.deltas import Bools, Deltas, is_null, one_after_the_other
 from penstock.synopsis.key_counts import KeyCounts
@@ -72,6 +80,7 @@ class PipelinedFiltersOperator:
     def _begin(self) -> None:
         self._entered, self._passed = (np.zeros(len(self._lookups), np.int64) for _ in range(2))
         self._samples: list[Ints] = []
+        self._rates: list[float] | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -108,12 +117,17 @@ class PipelinedFiltersOperator:
                 self._sampler = Sampler(self._probability * wanted.share)
         self._wanted = wanted
 
+    def has_news(self) -> bool:
+        """Returns whether rows were sampled since the last profile, or passed otherwise than it says."""
+        return self._rates is None or bool(self._samples) or are_news(self._rates, self._entered.tolist(), self._passed.tolist())
+
     def profile(self) -> FilterProfile:
         """Returns what was measured since the last call."""
         samples = np.concatenate([np.zeros(0, np.int64), *self._samples])
         unknown = (nan,) * len(self._lookups)
         found = FilterProfile(self.order, self._entered.tolist(), self._passed.tolist(), samples, unknown)
         self._begin()
+        self._rates = rates_of(found)
         return found
 
     def enter(self, changes: Sequence[Deltas]) -> None:

@@ -7,9 +7,10 @@ for; a `FilterOrder` is the choice that answers it. With the order a tuner says 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import sqrt
 from typing import Protocol
 
 from penstock.synopsis.memory import Ints
@@ -60,6 +61,27 @@ class ProfileRequest:
 
 PROFILE_ALL = ProfileRequest()
 
+#: Rows below which a rate says little, and by how much and by how many standard errors, at most, rates differ that are
+#: no news.
+FEW = 48
+ALIKE = 0.025
+ERRORS = 3.0
+
+
+def rates_of(profile: FilterProfile) -> list[float]:
+    """Returns at which rate rows passed each position."""
+    return [passed / max(entered, 1) for entered, passed in zip(profile.entered, profile.passed, strict=True)]
+
+
+def are_news(rates: Sequence[float], entered: Iterable[int], passed: Iterable[int]) -> bool:
+    """Returns whether rows passed a position at another rate. The drift test is stricter, and costs more."""
+    for rate, rows, through in zip(rates, entered, passed, strict=True):
+        if rows < FEW:
+            return False
+        if abs(through - rate * rows) > max(ALIKE * rows, ERRORS / 2 * sqrt(rows)):
+            return True
+    return False
+
 
 class OrderedFilters(Protocol):
     """Filters in an order: what a tuner is given."""
@@ -67,6 +89,9 @@ class OrderedFilters(Protocol):
     @property
     def order(self) -> FilterOrder:
         """Returns the order in which they are evaluated."""
+
+    def has_news(self) -> bool:
+        """Returns whether rows were sampled since the last profile, or passed otherwise than it says."""
 
     def profile(self) -> FilterProfile:
         """Returns what was measured since the last call."""
