@@ -119,7 +119,11 @@ class PipelinedFiltersOperator:
 
     def has_news(self) -> bool:
         """Returns whether rows were sampled since the last profile, or passed otherwise than it says."""
-        return self._rates is None or bool(self._samples) or are_news(self._rates, self._entered.tolist(), self._passed.tolist())
+        return (
+            self._rates is None
+            or bool(self._samples)
+            or are_news(self._rates, self._entered.tolist(), self._passed.tolist())
+        )
 
     def profile(self) -> FilterProfile:
         """Returns what was measured since the last call."""

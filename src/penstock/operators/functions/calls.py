@@ -129,9 +129,7 @@ def _results(
     return results, errors
 
 
-def _written(
-    results: Sequence[Any], write: Callable[[Any], Any], errors: dict[int, BaseException]
-) -> list[Any]:
+def _written(results: Sequence[Any], write: Callable[[Any], Any], errors: dict[int, BaseException]) -> list[Any]:
     """The results as a vector has them, None where one is not of the declared type: that is noted."""
     written: list[Any] = []
     for place, result in enumerate(results):
