@@ -214,13 +214,20 @@ def _needs(expr: Expr, column: Column) -> bool:
 
 def _where_known(relation: Relation, compared: tuple[Column, ...]) -> Relation:
     """The rows without NULL in these columns. Others match nothing, so no value of theirs is ever closed."""
-    if not compared:
-        return relation
-    if isinstance(relation, Scan) and not relation.counts:
-        inside = {output.column: output.expr for output in relation.outputs}
-        tests = tuple(Not(IsNull(inside[column])) for column in compared)
-        return replace(relation, where=relation.where + tuple(test for test in tests if test not in relation.where))
-    return Select(relation, tuple(Not(IsNull(column)) for column in compared))
+    own = tuple(column for column in compared if column in relation.schema)
+    match relation:
+        case _ if not own:
+            return relation
+        case Scan(outputs=outputs) if not relation.counts:
+            inside = {output.column: output.expr for output in outputs}
+            tests = tuple(Not(IsNull(inside[column])) for column in own)
+            return replace(relation, where=relation.where + tuple(test for test in tests if test not in relation.where))
+        case Join(operands, on):
+            return Join(tuple(_where_known(operand, own) for operand in operands), on)
+        case SemiJoin() | AntiJoin():
+            return replace(relation, left=_where_known(relation.left, own))
+    # A window of rows, a table, and what is computed: those end by themselves, or by their own rules.
+    return relation
 
 
 def _aggregate(relation: Aggregate, needed: Needed) -> Aggregate:
