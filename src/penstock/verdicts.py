@@ -63,7 +63,8 @@ def check(
     any of these would make it safe:
       1. ALTER STREAM s ADD UNIQUE (a);
       2. ALTER STREAM s ADD PUNCTUATED BY (a);
-      3. s [RANGE 1 HOUR]
+      3. ALTER STREAM s ADD CLUSTERED BY (a) WITHIN 1000 ROWS;
+      4. s [RANGE 1 HOUR]
     """
     if type(what).__module__.startswith("pyspark.sql"):
         from penstock.engines.spark.lint import check_spark  # noqa: PLC0415

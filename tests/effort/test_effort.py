@@ -9,6 +9,7 @@ import pytest
 import penstock
 from penstock.cli import main
 from penstock.effort import OutOfEffort, answering, kept, limited, nesting, once, spend
+from penstock.plan.adaptivity import FULL
 from penstock.plan.forgetting import EAGER
 from penstock.plan.fragments import choose_shares
 from penstock.register import verdict_json, verdict_text
@@ -89,7 +90,7 @@ def test_a_query_of_a_session_is_planned_for_spark_within_its_limit() -> None:
     declarations, query = SAFE.rsplit(";", 1)
     session.sql(declarations)
     with pytest.raises(OutOfEffort, match="within 5 steps"):
-        session.query(query, effort=5)._frames(1, EAGER)
+        session.query(query, effort=5)._frames(1, EAGER, FULL)
 
 
 def test_variables_that_the_same_inputs_have_share_their_cells() -> None:

@@ -292,7 +292,7 @@ def named_files(example: Example, states: dict[tuple[int, int], _State]) -> set[
     named: set[str] = set()
     for (level, key), state in states.items():
         address = example.work.addresses.at(level, key)
-        live = state_recovery._rebuilt(example.work, address, None, _pages(state), None)
+        live = state_recovery._rebuilt(example.work, address, None, _pages(state), None, {})
         for spill in live.machine._spills:
             for rows in spill._spilled.values():
                 named |= {f"{address}/{rows._path(file).name}" for file in rows._table(0)}

@@ -49,12 +49,8 @@ def _leaning(verdict: Verdict, holders: tuple[StatefulOperator, ...], *words: st
             yield state
 
 
-#: The right side of a semi-join that has a computed input is made distinct, and so are NULLs, which match nothing.
-_MATCHING = (StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
-
-
 def _null_is_punctuated(query: Growing, verdict: Verdict) -> bool:
-    return query.nulls is not Nulls.NONE and any(_leaning(verdict, _GROUPS + _MATCHING, "PUNCTUATED"))
+    return query.nulls is not Nulls.NONE and any(_leaning(verdict, _GROUPS, "PUNCTUATED"))
 
 
 KNOWN = (

@@ -102,12 +102,13 @@ def test_a_bound_by_punctuations_that_no_run_sees_is_warned_of(sql: str, leaning
 
 def test_a_query_whose_run_does_not_do_what_is_proved_is_not_safe() -> None:
     """Punctuations come, but groups of times do not know of which values their rows are."""
-    closed = "ALTER STREAM s ADD PUNCTUATED BY (a) WHEN ts > 5;"
-    exists = "EXISTS (SELECT * FROM s AS t WHERE t.a = s.a)"
+    closed = "CREATE STREAM u (a BIGINT, ts BIGINT, PUNCTUATED BY (a) WHEN ts > 5) TIMESTAMP BY ts;"
+    closed += "ALTER STREAM s ADD PUNCTUATED BY (a) WHEN ts > 5;"
+    exists = "EXISTS (SELECT * FROM u WHERE u.a = s.a)"
     sql = f"SELECT s.ts / 9 AS slot, COUNT(*) AS n FROM s WHERE {exists} GROUP BY s.ts / 9"
     (verdict,) = penstock.check(f"{DECLARATIONS} {closed} CREATE QUERY q AS {sql}")
     assert not verdict.safe
-    could = "though by s: TIMESTAMP BY ts and s: PUNCTUATED BY (a) WHEN ts > 5 they end"
+    could = "though by s: TIMESTAMP BY ts and u: PUNCTUATED BY (a) WHEN ts > 5 they end"
     assert verdict.message == f"not safe: in this version one group is kept for every value of s.ts / 9, {could}"
     assert verdict.hint is None  # there is no input that defeats every plan
 

@@ -10,7 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock import types
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns, require, substitute
+from penstock.algebra.expressions import (
+    Column,
+    Comparator,
+    Compare,
+    Expr,
+    IsNull,
+    Not,
+    columns,
+    require,
+    substitute,
+)
 from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.relations import (
     Aggregate,
@@ -192,8 +202,32 @@ def _semi_join(relation: SemiJoin | AntiJoin, needed: Needed) -> Relation:
     kind = SemiJoin if isinstance(relation, SemiJoin) else AntiJoin
     joined = _join((left, right), on, needed)
     matched = tuple(c for c in joined.operands[1].schema if c in _read(joined.on))
-    distinct = Distinct(_exactly(joined.operands[1], matched))
+    compared = tuple(c for c in matched if any(_needs(expr, c) for expr in joined.on))
+    distinct = Distinct(_exactly(_where_known(joined.operands[1], compared), matched))
     return kind(joined.operands[0], distinct, joined.on)
+
+
+def _needs(expr: Expr, column: Column) -> bool:
+    """Whether a predicate is a comparison with a column, and so is true of no row in which that is NULL."""
+    return isinstance(expr, Compare) and expr.op is not Comparator.SAME and column in expr.parts
+
+
+def _where_known(relation: Relation, compared: tuple[Column, ...]) -> Relation:
+    """The rows without NULL in these columns. Others match nothing, so no value of theirs is ever closed."""
+    own = tuple(column for column in compared if column in relation.schema)
+    match relation:
+        case _ if not own:
+            return relation
+        case Scan(outputs=outputs) if not relation.counts:
+            inside = {output.column: output.expr for output in outputs}
+            tests = tuple(Not(IsNull(inside[column])) for column in own)
+            return replace(relation, where=relation.where + tuple(test for test in tests if test not in relation.where))
+        case Join(operands, on):
+            return Join(tuple(_where_known(operand, own) for operand in operands), on)
+        case SemiJoin() | AntiJoin():
+            return replace(relation, left=_where_known(relation.left, own))
+    # A window of rows, a table, and what is computed: those end by themselves, or by their own rules.
+    return relation
 
 
 def _aggregate(relation: Aggregate, needed: Needed) -> Aggregate:

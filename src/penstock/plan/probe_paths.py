@@ -75,6 +75,8 @@ class ProbeCounts:
 
 
 def _difference(now: ByDepth, before: ByDepth) -> ByDepth:
+    if not before:  # nothing was counted yet
+        return now
     lines = zip(now, before, strict=True)
     return tuple(tuple(n - b for n, b in zip(*line, strict=True)) for line in lines)
 
