@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,23 +82,29 @@ def test_a_query_that_is_pinned_evaluates_in_the_order_as_written(says: str) -> 
 
 
 def test_cells_whose_rows_differ_have_orders_of_their_own() -> None:
-    """Half of the keys want the opposite order."""
+    """The rows of one key want the opposite order of those of the other, and the keys have cells of their own."""
     count = 40_000
     rng = np.random.default_rng(2)
     key = rng.integers(0, 2, count)
     low, high = rng.random(count) < 0.1, rng.random(count) < 0.9
     first, second = np.where(key == 0, low, high), np.where(key == 0, high, low)
-    session = session_over(s={"k": key.tolist(), "a": list(range(count))})
+    session = session_over(s={"k": key.tolist(), "a": list(range(count))}, u={"k": [0, 1], "z": [0, 0]})
     for name, drops in (("f0", first.tolist()), ("f1", second.tolist())):
-        session.function(name, lambda n, drops=drops: not drops[n], arguments=["BIGINT"], returns="BOOLEAN")
-    # Predicates on what a join computes stay above the windows, in cells.
+        drop = partial(_is_kept, drops)
+        session.function(name, drop, arguments=["BIGINT", "BIGINT"], returns="BOOLEAN")
     query = session.query("""
-        SELECT k, COUNT(*) AS n FROM s [RANGE 1 SECOND] GROUP BY k, a HAVING f0(MIN(a)) AND f1(MAX(a))
+        SELECT ISTREAM(s.k, s.a) FROM s [NOW], u [ROWS 10] WHERE s.k = u.k AND f0(s.a, u.z) AND f1(s.a, u.z)
     """)
     found = pa.concat_tables(query.run(cells=2))
-    assert found.num_rows == int((~first & ~second).sum())
-    orders = {line["filter_order"][0] for line in query.metrics() if line["filter_order"] and line["cell"] is not None}
-    assert orders, "a selection in a cell orders its filters"
+    # The second row of u comes an instant after the first row of s.
+    matched = (key == 0) | (np.arange(count) > 0)
+    assert found.num_rows == int((~first & ~second & matched).sum())
+    ordered = [line for line in query.metrics() if line["filter_order"] and line["cell"] is not None]
+    assert {line["cell"]: line["filter_order"][0][:2] for line in ordered} == {0: "f1", 1: "f0"}
+
+
+def _is_kept(drops: list[bool], row: int, more: int) -> bool:
+    return not drops[row + more]
 
 
 def test_what_was_learnt_is_remembered_as_json() -> None:
