@@ -31,9 +31,9 @@ class Sampler:
     def rows(self, count: int, most: int) -> Ints:
         """Returns the picks among the next rows, as numbers from 0. Those that are too many are due later.
 
-        >>> sampler = Sampler(0.1)
-        >>> [len(sampler.rows(rows, 80)) for rows in (500, 500, 50, 50)]
-        [0, 80, 25, 0]
+        >>> sampler = Sampler(0.01)
+        >>> [len(sampler.rows(rows, 30)) for rows in (2000, 2000, 500, 500)]
+        [0, 30, 15, 0]
         """
         self._due += count * self._probability
         if not self._is_open and self._due < self._clump:
