@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.joins.mjoin import JoinCore
+from penstock.plan.join_choice import JoinChoice
 from penstock.plan.probe_paths import Paths, Variables, paths_in_order
 from penstock.sql import bind_text
 from penstock.workloads.join_orders import JoinWorkload, workloads
@@ -54,7 +55,7 @@ def run(workload: JoinWorkload, paths: Paths | None, rows: int) -> tuple[float, 
     engine = EmbeddedEngine(bound.queries[0], bound.catalog)
     (join,) = engine._machines[0][0].joins
     if paths is not None:
-        join.use(paths)
+        join.use(JoinChoice(paths))
     seconds, results = 0.0, 0
     for piece in workload.pieces(rows, PUSHED):
         start = time.process_time()

@@ -11,6 +11,7 @@ from typing import Any
 from penstock.adaptive.filters.filter_tuner import FilterTuner
 from penstock.adaptive.filters.random_orders import RandomTuner
 from penstock.adaptive.filters.remembered import restored, saved
+from penstock.adaptive.joins.random_choices import RandomJoinTuner
 from penstock.plan.adaptivity import Adaptive, Strategy
 
 
@@ -43,6 +44,10 @@ class Tuners:
             found = RandomTuner(filters) if is_random else self._known_tuner(name, filters)
             self._tuners[name] = found
         return found
+
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> RandomJoinTuner | None:
+        """Returns the tuner of the join of this name."""
+        return RandomJoinTuner() if self.settings.strategy == Strategy.RANDOM.value else None
 
     def _known_tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         known = self._known.pop(name, None)
@@ -87,6 +92,9 @@ class TunersWithin:
 
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
         return self._tuners.tuner(f"{self._place} {name}", filters)
+
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> RandomJoinTuner | None:
+        return self._tuners.join_tuner(f"{self._place} {name}", inputs)
 
 
 def tuners_of(settings: Adaptive) -> Tuners | None:

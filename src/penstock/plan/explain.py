@@ -115,10 +115,12 @@ def _paths_json(relation: PhysicalJoin) -> dict[str, Json]:
     def stage(each: Stage) -> Json:
         columns = [column for v in each.variables if (column := variables[v][each.target]) is not None]
         by: list[Json] = [expression_text(column) for column in columns]
-        return {"probes": _names(operands[each.target]), "by": by, "kind": each.kind.value}
+        return {"probes": operand_name(operands[each.target]), "by": by, "kind": each.kind.value}
 
     paths = zip(operands, paths_of(relation), strict=True)
-    return {"paths": [{"input": _names(operand), "stages": [stage(each) for each in path]} for operand, path in paths]}
+    return {
+        "paths": [{"input": operand_name(operand), "stages": [stage(each) for each in path]} for operand, path in paths]
+    }
 
 
 def _fragment_text(plan: Plan, fragment: Fragment) -> str:
@@ -203,13 +205,13 @@ def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
         yield from _noes(join)
     for operand, closers in zip(join.operands, join.endings, strict=False):
         if closers is not None:
-            yield f"forgets rows of {_names(operand)} that end {_closers_text(closers)}"
+            yield f"forgets rows of {operand_name(operand)} that end {_closers_text(closers)}"
     if join.buckets:
         yield f"keeps {_all_buckets_text(join.operands, join.buckets)}"
     if join.stateless is not None:
-        yield f"keeps nothing of {_names(join.operands[join.stateless])}"
+        yield f"keeps nothing of {operand_name(join.operands[join.stateless])}"
     if join.counted:
-        yield f"counts rows of {' and '.join(_names(join.operands[number]) for number in join.counted)}"
+        yield f"counts rows of {' and '.join(operand_name(join.operands[number]) for number in join.counted)}"
 
 
 def _retention_text(join: PhysicalJoin, number: int) -> str:
@@ -229,11 +231,13 @@ def _buckets_text(operand: Relation, buckets: Buckets) -> str:
     """What a join keeps of an input in place of its rows."""
     what = "buckets" if buckets.size is None else counted(buckets.size, "bucket")
     totals = " and ".join(dict.fromkeys(map(_aggregate_text, buckets.totals)))
-    return f"{what} of {_names(operand)}" + (f" with {totals}" if totals else "")
+    return f"{what} of {operand_name(operand)}" + (f" with {totals}" if totals else "")
 
 
-def _names(operand: Relation) -> str:
-    return " and ".join(_leaf_name(leaf) for leaf in walk_relations(operand) if isinstance(leaf, Scan | Received))
+def operand_name(operand: Relation) -> str:
+    """What an input of an operator is called: the streams, tables and fragments that it reads."""
+    leaves = (leaf for leaf in walk_relations(operand) if isinstance(leaf, Scan | Table | Received))
+    return " and ".join(map(_leaf_name, leaves))
 
 
 def _aggregate_text(aggregation: Aggregation) -> str:

@@ -49,8 +49,9 @@ from penstock.operators.joins.mjoin import (
 from penstock.operators.joins.purging_join import CountedWindow, PurgingJoin, PurgingSemiJoin
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
+from penstock.plan.explain import operand_name
 from penstock.plan.path_counting import is_indexed
-from penstock.plan.probe_paths import paths_of
+from penstock.plan.probe_paths import keys_of, paths_of
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge, purge_indexes
 from penstock.retention.retained_join import RetainedJoin
@@ -415,9 +416,13 @@ def _core(
     shown = tuple(map(stored.index, columns))
     make = partial(JoinCore, build.scope("join"), tuple(inputs), residual, shown, paths_of(join))
     sums = [_column_sum(parts, join, aggregation) for aggregation in join.summed]
-    core = make(insert_only=insert_only, indexed=indexed, counted=join.counted, sums=sums)
+    core = make(insert_only=insert_only, indexed=indexed, counted=join.counted, sums=sums, keys=keys_of(join))
     build.joins.append(core)
     build.gauges.top.probing = core.probe_counts
+    if build.tuning is not None and len(parts) > 2:  # of two inputs each has but one to probe
+        core.tuner = build.tuning.join_tuner(build.gauges.top.name, tuple(map(operand_name, join.operands)))
+        if core.tuner is not None:
+            core.tuner.adopt(core)
     return core
 
 

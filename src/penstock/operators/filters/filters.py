@@ -22,6 +22,7 @@ from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
 from penstock.operators.filters.fused import FusedFilter
 from penstock.operators.filters.profile import MOST_FILTERS, OrderedFilters
 from penstock.operators.functions.failures import Tally
+from penstock.operators.joins.join_tuner import JoinTuner
 from penstock.operators.scalars import compile_conjunct, compile_filter
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
@@ -51,6 +52,9 @@ class Tuning(Protocol):
 
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         """Returns the tuner of the filters of this name, given as they are written."""
+
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner | None:
+        """Returns the tuner of the join of this name, of inputs that are called so; None if it keeps its paths."""
 
 
 class MeasuredFilters(Protocol):

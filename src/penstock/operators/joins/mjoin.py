@@ -34,7 +34,9 @@ from penstock.kernels.mjoin import (
 from penstock.kernels.path_counting import ENTRIES, KEY, SUM_WIDTH, AllEvents, Memo, Sums, count_along
 from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, whole_instants
-from penstock.plan.probe_paths import BLOCK, Paths, Probe, ProbeCounts, located
+from penstock.operators.joins.join_tuner import JoinTuner
+from penstock.plan.join_choice import JoinChoice
+from penstock.plan.probe_paths import BLOCK, Key, Paths, Probe, ProbeCounts, located, paths_in_order
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.events import Events, Some, one_after_the_other
 from penstock.synopsis.indexed_inputs import IndexColumns, IndexedInputs, JoinInput, positions
@@ -149,8 +151,11 @@ class JoinCore(IndexedInputs):
         indexed: Iterable[tuple[int, tuple[int, ...]]] = (),
         counted: Sequence[int] = (),
         sums: Sequence[ColumnSum] = (),
+        keys: Sequence[Key] = (),
     ) -> None:
-        """`indexed`: inputs and variables by which rows are found, besides those that the join itself probes.
+        """`paths` are used as long as the state has no others, and nothing is chosen. `keys` are those of inputs.
+
+        `indexed`: inputs and variables by which rows are found, besides those that the join itself probes.
 
         `counted`: inputs whose rows are only counted; nothing of them is shown or tested, but `sums` of their columns
         lie behind the columns of each row.
@@ -171,7 +176,10 @@ class JoinCore(IndexedInputs):
         shape = len(inputs), len(inputs) - 1
         self._tally = StageCounts(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
         self._profiled = self.probe_counts()
-        self.use(paths)
+        self._keys = tuple(keys)
+        #: What replaces its choice between two parts of a step; None leaves it as it is.
+        self.tuner: JoinTuner | None = None
+        self._adopt(self._remembered() or JoinChoice(paths))
 
     def probe_counts(self) -> ProbeCounts:
         """What was found along the paths since the join was built: by this process, since it is not persisted."""
@@ -183,10 +191,26 @@ class JoinCore(IndexedInputs):
         before, self._profiled = self._profiled, self.probe_counts()
         return self._profiled.since(before)
 
-    def use(self, paths: Paths) -> None:
-        """Probes along these paths from the next step on. Indexes that are missing are built, others dropped."""
-        self.paths = paths
-        self.probes = located(paths, [source.variables for source in self.inputs])
+    def in_order(self, orders: Sequence[Sequence[int]]) -> JoinChoice:
+        """The choice of probing in these orders, one for each input."""
+        return JoinChoice(paths_in_order([source.variables for source in self.inputs], orders, self._keys))
+
+    def use(self, choice: JoinChoice) -> None:
+        """Works by this choice from the next part of a step on. Indexes that are missing are built, others dropped."""
+        if choice == self.choice:
+            return
+        # The choice is part of the state: whoever goes on from it need not learn it again.
+        self._memory.array("orders", len(self.inputs), len(self.inputs))[: len(self.inputs), 1:] = choice.orders
+        self._adopt(choice)
+
+    def _remembered(self) -> JoinChoice | None:
+        """The choice that was in use when the state was persisted; None if it was the one it began with."""
+        orders = self._memory.array("orders", 0, len(self.inputs))
+        return self.in_order(orders[: len(self.inputs), 1:].tolist()) if len(orders) else None
+
+    def _adopt(self, choice: JoinChoice) -> None:
+        self.choice = choice
+        self.probes = located(choice.paths, [source.variables for source in self.inputs])
         self.keep_indexes(_probed(self.probes))
         self._lay_out_paths()
 
