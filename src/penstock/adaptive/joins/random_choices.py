@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+from penstock.adaptive.caches.random_caches import nested_orders, random_caches
 from penstock.operators.joins.mjoin import JoinCore
 
 
 class RandomJoinTuner:
-    """Gives a join other probe paths after every part, products among them."""
+    """Gives a join other probe paths, products among them, and other caches after every part."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = Random(seed)
@@ -19,4 +20,10 @@ class RandomJoinTuner:
     def between(self, join: JoinCore) -> None:
         inputs = range(len(join.inputs))
         orders = [self._random.sample([n for n in inputs if n != start], len(inputs) - 1) for start in inputs]
-        join.use(join.in_order(orders))
+        # Orders that stay let caches fill, and those whose prefixes agree allow most of them.
+        if self._random.random() < 0.5:
+            orders = [list(order) for order in nested_orders(len(inputs), self._random)]
+        if self._random.random() < 0.5:
+            join.use(join.in_order(orders))
+        if self._random.random() < 0.7:
+            join.use_caches(random_caches(join.cache_candidates(), self._random))

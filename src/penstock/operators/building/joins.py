@@ -416,7 +416,14 @@ def _core(
     shown = tuple(map(stored.index, columns))
     make = partial(JoinCore, build.scope("join"), tuple(inputs), residual, shown, paths_of(join))
     sums = [_column_sum(parts, join, aggregation) for aggregation in join.summed]
-    core = make(insert_only=insert_only, indexed=indexed, counted=join.counted, sums=sums, keys=keys_of(join))
+    core = make(
+        insert_only=insert_only,
+        indexed=indexed,
+        counted=join.counted,
+        sums=sums,
+        keys=keys_of(join),
+        cached=_cached(join),
+    )
     build.joins.append(core)
     build.gauges.top.probing = core.probe_counts
     if build.tuning is not None and len(parts) > 2:  # of two inputs each has but one to probe
@@ -424,6 +431,13 @@ def _core(
         if core.tuner is not None:
             core.tuner.adopt(core)
     return core
+
+
+def _cached(join: PhysicalJoin) -> Sequence[int]:
+    """The inputs whose rows may be cached: those that are stored, and whose rows are told by events, all of them."""
+    if join.kind is not JoinKind.JOIN or join.buckets:
+        return ()
+    return [number for number in range(len(join.operands)) if number != join.stateless]
 
 
 def _column_sum(parts: Sequence[StoredRelation], join: PhysicalJoin, aggregation: Aggregation) -> ColumnSum:

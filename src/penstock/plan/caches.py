@@ -1,0 +1,144 @@
+"""Subresult caches in the pipelines of a join (thesis 5.4): which there can be, and by which key they are looked up.
+
+A cache C_ijk stands for a segment of the path of input i, its stages j to k: a lookup before the segment finds the
+combinations of the segment's inputs that another row with the same key found before it.
+
+    c:  ──▶ lookup ──▶ b by y ──▶ a by x ──▶ update ──▶ results       key y, members {a, b}
+              └─────────────── hit ─────────────────────▲
+    a:  ──▶ b by x ──▶ drop what is cached for y ──▶ c by y
+    b:  ──▶ a by x ──▶ drop what is cached for y ──▶ c by y
+
+An insertion into a member finds all new combinations of the members if its own path probes the other members first: the
+*prefix invariant*. Then a stale entry is dropped on the way, and no probe is made for the sake of a cache. A cache is a
+value; two of the same members and key are one store with two lookups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from penstock.plan.probe_paths import Paths, Variables
+
+#: What is stored: the members of the segment, and the join variables of the key.
+CacheStore = tuple[tuple[int, ...], tuple[int, ...]]
+#: The most variables of a key.
+MOST_KEY = 8
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cache:
+    """A cache in the path of an input, from its stage `first` to its stage `last`: C_ijk, counted from 0."""
+
+    pipeline: int
+    first: int
+    last: int
+    #: The inputs that the segment probes, in their own order.
+    members: tuple[int, ...]
+    #: The join variables that a member shares with an input before the segment.
+    key: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        assert 0 <= self.first < self.last and len(self.members) == self.last - self.first + 1, f"{self} is no segment"
+        assert self.members == tuple(sorted(self.members)) and self.pipeline not in self.members
+
+    @property
+    def store(self) -> CacheStore:
+        """What it shares with caches of other pipelines (5.5.4): the same members, and the same key."""
+        return self.members, self.key
+
+    @property
+    def stages(self) -> range:
+        return range(self.first, self.last + 1)
+
+    def overlaps(self, other: Cache) -> bool:
+        """Whether they have a stage in common."""
+        return self.pipeline == other.pipeline and self.first <= other.last and other.first <= self.last
+
+    def within(self, other: Cache) -> bool:
+        """Whether its segment is a part of the other's."""
+        return self.pipeline == other.pipeline and other.first <= self.first and self.last <= other.last
+
+
+def keeps_prefix_invariant(orders: Sequence[Sequence[int]], members: Collection[int]) -> bool:
+    """Whether the path of each member probes the other members before all others (definition 5.4.2).
+
+    >>> keeps_prefix_invariant([(1, 2), (2, 0), (1, 0)], {1, 2})
+    True
+    >>> keeps_prefix_invariant([(1, 2), (2, 0), (1, 0)], {0, 1})
+    False
+    """
+    own = set(members)
+    return all({*orders[member][: len(own) - 1]} == own - {member} for member in own)
+
+
+def cache_of(orders: Sequence[Sequence[int]], variables: Sequence[Variables], i: int, first: int, last: int) -> Cache:
+    """The cache of a segment of an input's path."""
+    before, members = (i, *orders[i][:first]), orders[i][first : last + 1]
+    bound, own = (_held(variables, some) for some in (before, members))
+    return Cache(i, first, last, tuple(sorted(members)), tuple(sorted(bound & own)))
+
+
+def candidates(
+    orders: Sequence[Sequence[int]], variables: Sequence[Variables], uncached: Collection[int] = ()
+) -> tuple[Cache, ...]:
+    """The caches that keep the prefix invariant, of segments of two stages or more; `uncached` inputs are no members.
+
+    >>> [(c.pipeline, c.members, c.key) for c in candidates([(1, 2), (2, 0), (1, 0)], [(0, None), (0, 1), (None, 0)])]
+    [(0, (1, 2), (0,))]
+    """
+    depths = len(orders) - 1
+    segments = ((i, j, k) for i in range(len(orders)) for j in range(depths) for k in range(j + 1, depths))
+    found = (
+        cache_of(orders, variables, i, j, k)
+        for i, j, k in segments
+        if keeps_prefix_invariant(orders, orders[i][j : k + 1]) and not {*orders[i][j : k + 1]} & {*uncached}
+    )
+    return tuple(cache for cache in found if len(cache.key) <= MOST_KEY)
+
+
+def orders_of(paths: Paths) -> tuple[tuple[int, ...], ...]:
+    """By input the order in which its path probes the others."""
+    return tuple(tuple(stage.target for stage in path) for path in paths)
+
+
+def _held(variables: Sequence[Variables], some: Collection[int]) -> set[int]:
+    return {v for number in some for v, column in enumerate(variables[number]) if column is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class CacheChoice:
+    """The caches of a join that are used, those that matter most first, and those that are only profiled.
+
+    No result depends on it. `memory` are the bytes that those in use may take.
+    """
+
+    used: tuple[Cache, ...] = ()
+    profiled: tuple[Cache, ...] = ()
+    memory: int = 1 << 20
+
+    def __post_init__(self) -> None:
+        for n, cache in enumerate(self.used):
+            assert not any(cache.overlaps(other) for other in self.used[:n]), f"{cache} overlaps another"
+        places = [(cache.pipeline, cache.first) for cache in (*self.used, *self.profiled)]
+        assert len(set(places)) == len(places), "two caches begin at one stage"
+
+    def kept_by(self, candidates: Collection[Cache]) -> CacheChoice:
+        """What is left of it where only these are candidates."""
+        used, profiled = (tuple(each for each in some if each in candidates) for some in (self.used, self.profiled))
+        return CacheChoice(used, profiled, self.memory)
+
+
+NO_CACHES = CacheChoice()
+
+
+@dataclass(frozen=True, slots=True)
+class CacheCounts:
+    """How often a cache was looked up, and hit; and how many lines of its store insertions dropped, or would have."""
+
+    lookups: int = 0
+    hits: int = 0
+    drops: int = 0
+
+    def since(self, before: CacheCounts) -> CacheCounts:
+        return CacheCounts(self.lookups - before.lookups, self.hits - before.hits, self.drops - before.drops)
