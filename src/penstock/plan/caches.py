@@ -16,12 +16,25 @@ value; two of the same members and key are one store with two lookups.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from penstock.plan.probe_paths import Paths, Variables
+from penstock.plan.probe_paths import Variables
 
-#: What is stored: the members of the segment, and the join variables of the key.
-CacheStore = tuple[tuple[int, ...], tuple[int, ...]]
+
+class CacheStore(NamedTuple):
+    """What is stored: combinations of members by the key, that may lack those without a match in `semijoined`."""
+
+    members: tuple[int, ...]
+    key: tuple[int, ...]
+    semijoined: tuple[int, ...] = ()
+
+    @property
+    def watched(self) -> tuple[int, ...]:
+        """The inputs whose insertions drop lines."""
+        return (*self.members, *self.semijoined)
+
+
 #: The most variables of a key.
 MOST_KEY = 8
 
@@ -37,15 +50,17 @@ class Cache:
     members: tuple[int, ...]
     #: The join variables that a member shares with an input before the segment.
     key: tuple[int, ...]
+    #: Inputs that keep the prefix invariant together with the members, if these do not by themselves (5.7).
+    semijoined: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         assert 0 <= self.first < self.last and len(self.members) == self.last - self.first + 1, f"{self} is no segment"
-        assert self.members == tuple(sorted(self.members)) and self.pipeline not in self.members
+        assert self.members == tuple(sorted(self.members)) and self.pipeline not in self.store.watched
 
     @property
     def store(self) -> CacheStore:
         """What it shares with caches of other pipelines (5.5.4): the same members, and the same key."""
-        return self.members, self.key
+        return CacheStore(self.members, self.key, self.semijoined)
 
     @property
     def stages(self) -> range:
@@ -97,9 +112,37 @@ def candidates(
     return tuple(cache for cache in found if len(cache.key) <= MOST_KEY)
 
 
-def orders_of(paths: Paths) -> tuple[tuple[int, ...], ...]:
-    """By input the order in which its path probes the others."""
-    return tuple(tuple(stage.target for stage in path) for path in paths)
+def globally_consistent(
+    orders: Sequence[Sequence[int]], variables: Sequence[Variables], uncached: Collection[int] = ()
+) -> tuple[Cache, ...]:
+    """The caches of other segments X, that keep the prefix invariant with some more inputs Y (5.7), the longest first.
+
+    A line may then lack combinations that have no match in Y. An insertion into Y that gives them one drops the line.
+    That is not so if Y has the input of the pipeline itself, as definition 5.7.1 allows: its row that comes is looked
+    up before it drops anything, and hits a line that lacks what only this row matches.
+
+    >>> orders = [(1, 2, 3), (2, 3, 0), (3, 1, 0), (1, 2, 0)]
+    >>> [(c.pipeline, c.members, c.semijoined) for c in globally_consistent(orders, [(0,)] * 4)]
+    [(0, (1, 2), (3,)), (0, (2, 3), (1,))]
+    """
+    depths = len(orders) - 1
+    found: list[Cache] = []
+    for length in range(depths, 1, -1):
+        for i in range(len(orders)):
+            for j in range(depths - length + 1):
+                members = orders[i][j : j + length]
+                closed = _closure(orders, members)
+                if closed is not None and len(closed) > length and i not in closed and not closed & {*uncached}:
+                    own = cache_of(orders, variables, i, j, j + length - 1)
+                    found.append(replace(own, semijoined=tuple(sorted(closed - {*members}))))
+    return tuple(cache for cache in found if len(cache.key) <= MOST_KEY)
+
+
+def _closure(orders: Sequence[Sequence[int]], members: Sequence[int]) -> set[int] | None:
+    """The smallest set around some inputs that keeps the prefix invariant, if there is one: a prefix of each's path."""
+    one = members[0]
+    prefixes = ({one, *orders[one][:length]} for length in range(len(members) - 1, len(orders) - 1))
+    return next((own for own in prefixes if own >= {*members} and keeps_prefix_invariant(orders, own)), None)
 
 
 def _held(variables: Sequence[Variables], some: Collection[int]) -> set[int]:

@@ -113,7 +113,7 @@ class JoinCaches:
     def places(self, depths: int) -> Places:
         """What `combine_cached` keeps of the combination in work."""
         doing, back, line, fills = (np.full(depths + 1, value, np.int64) for value in (0, -1, 0, -1))
-        words = max([1, *(len(key) for (_, key), _ in self._keys)])
+        words = max([1, *(len(store.key) for store, _ in self._keys)])
         return Places(doing, back, line, np.zeros((depths + 1, words), np.int64), fills)
 
     def _carry_over(self, before: JoinCaches) -> None:
@@ -124,11 +124,11 @@ class JoinCaches:
 
     def _lay_out(self) -> None:
         width, depths, stores = len(self._inputs), len(self._inputs) - 1, max(1, len(self._keys))
-        words = max([1, *(len(key) for (_, key), _ in self._keys)])
+        words = max([1, *(len(store.key) for store, _ in self._keys)])
         at_member: dict[tuple[int, int], list[int]] = {}
-        for number, ((members, _), _) in enumerate(self._keys):
-            for member in members:
-                at_member.setdefault((member, len(members) - 1), []).append(number)
+        for number, (store, _) in enumerate(self._keys):
+            for member in store.watched:
+                at_member.setdefault((member, len(store.watched) - 1), []).append(number)
         drops = np.full((width, depths, max([1, *map(len, at_member.values())])), -1, np.int64)
         for (member, depth), numbers in at_member.items():
             drops[member, depth, : len(numbers)] = numbers
@@ -149,14 +149,14 @@ class JoinCaches:
             np.zeros((stores, MOST_FOUND), np.int64),
             np.zeros(stores, np.int64),
         )
-        self._is_member = [any(n in members for (members, _), _ in self._keys) for n in range(width)]
+        self._is_member = [any(n in store.members for store, _ in self._keys) for n in range(width)]
         for number, key in enumerate(self._keys):
             self._lay_out_store(number, *key)
         for number, cache in enumerate(self.placed):
             self._lay_out_lookup(number, cache)
 
     def _lay_out_store(self, number: int, key: CacheStore, mode: int) -> None:
-        (members, variables), own = key, self._stores[key, mode]
+        members, variables, own = key.members, key.key, self._stores[key, mode]
         line = _line_words(key) if mode == kernel.USED else 1
         room = 2 * (line - 1 - len(variables))
         shape = (len(own.lines) // line - 1, line, len(variables), len(members), room)
@@ -186,7 +186,7 @@ def _lines(used: Sequence[Cache], memory: int) -> dict[CacheStore, int]:
     found: dict[CacheStore, int] = {}
     for store in dict.fromkeys(each.store for each in used):
         line = 8 * _line_words(store) + 4 * RING_PER_LINE
-        lines = MOST_LINES if store[1] else FEWEST_LINES
+        lines = MOST_LINES if store.key else FEWEST_LINES
         while lines * line > memory and lines >= FEWEST_LINES:
             lines //= 2
         if lines >= FEWEST_LINES:
@@ -196,7 +196,7 @@ def _lines(used: Sequence[Cache], memory: int) -> dict[CacheStore, int]:
 
 
 def _line_words(store: CacheStore) -> int:
-    return LINE if len(store[1]) <= LONG_KEY else LONG_LINE
+    return LINE if len(store.key) <= LONG_KEY else LONG_LINE
 
 
 def _empty(words: int, lines: int, mode: int) -> SubresultStore:

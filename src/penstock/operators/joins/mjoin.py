@@ -37,7 +37,7 @@ from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, whole_instants
 from penstock.operators.joins.join_caches import JoinCaches
 from penstock.operators.joins.join_tuner import JoinTuner
-from penstock.plan.caches import NO_CACHES, Cache, CacheChoice, CacheCounts, candidates
+from penstock.plan.caches import NO_CACHES, Cache, CacheChoice, CacheCounts, candidates, globally_consistent
 from penstock.plan.join_choice import JoinChoice
 from penstock.plan.probe_paths import BLOCK, Key, Paths, Probe, ProbeCounts, located, paths_in_order
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
@@ -228,7 +228,8 @@ class JoinCore(IndexedInputs):
     def cache_candidates(self) -> tuple[Cache, ...]:
         """The subresult caches that the paths in use allow."""
         uncached = set(range(len(self.inputs))) - self._cached
-        return candidates(self.choice.orders, [source.variables for source in self.inputs], uncached)
+        given = (self.choice.orders, [source.variables for source in self.inputs], uncached)
+        return *candidates(*given), *globally_consistent(*given)
 
     @property
     def cache_choice(self) -> CacheChoice:
