@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from penstock.adaptive.caches.cache_tuner import CacheTuner
 from penstock.adaptive.filters.filter_tuner import FilterTuner
 from penstock.adaptive.filters.random_orders import RandomTuner
 from penstock.adaptive.filters.remembered import restored, saved
@@ -48,6 +49,11 @@ class Tuners:
     def join_tuner(self, name: str, inputs: tuple[str, ...]) -> RandomJoinTuner | None:
         """Returns the tuner of the join of this name."""
         return RandomJoinTuner() if self.settings.strategy == Strategy.RANDOM.value else None
+
+    def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
+        """Returns a tuner of a join's caches. It begins anew with each join, as caches do."""
+        tunes = self.settings.caches and self.settings.strategy != Strategy.RANDOM.value
+        return CacheTuner(self.settings, name, inputs) if tunes else None
 
     def _known_tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         known = self._known.pop(name, None)
@@ -95,6 +101,9 @@ class TunersWithin:
 
     def join_tuner(self, name: str, inputs: tuple[str, ...]) -> RandomJoinTuner | None:
         return self._tuners.join_tuner(f"{self._place} {name}", inputs)
+
+    def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
+        return self._tuners.cache_tuner(f"{self._place} {name}", inputs)
 
 
 def tuners_of(settings: Adaptive) -> Tuners | None:

@@ -61,6 +61,13 @@ class OperatorMetrics:
     #: Of a join by input and depth of its probe path: combinations that probed there in this step, and their matches.
     probes: ByDepth = ()
     matches: ByDepth = ()
+    #: Of a join how often its subresult caches were looked up in this step, and hit, and the bytes that they take. These
+    #: are no part of `state_bytes`: caches are not persisted, and can be dropped at any time.
+    cache_lookups: int = 0
+    cache_hits: int = 0
+    cache_bytes: int = 0
+    #: The decisions on caches that are new.
+    cache_decisions: tuple[dict[str, Any], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -155,7 +162,7 @@ def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
     """Yields what the operators of a machine did in its last step; `made` fills in the step and the query."""
     for gauge in machine.gauges:
-        probed = gauge.probe_counts()
+        probed, cached = gauge.probe_counts(), gauge.cache_use()
         yield made(
             gauge.name,
             machine.fragment.number,
@@ -175,6 +182,10 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             **filter_metrics(gauge.filters, f"fragment {machine.fragment.number} cell {cell}"),
             probes=probed.probes,
             matches=probed.matches,
+            cache_lookups=cached.lookups,
+            cache_hits=cached.hits,
+            cache_bytes=cached.nbytes,
+            cache_decisions=gauge.cache_decisions(),
         )
 
 

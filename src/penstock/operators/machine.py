@@ -119,6 +119,8 @@ class Machine:
         for join in self.joins:
             if join.tuner is not None:
                 join.tuner.between(join)
+            if join.cache_tuner is not None:
+                join.cache_tuner.between(join)
 
     @property
     def joins(self) -> Sequence[JoinCore]:

@@ -176,6 +176,18 @@ NO_CACHES = CacheChoice()
 
 
 @dataclass(frozen=True, slots=True)
+class CacheUse:
+    """How often the caches of a join that are used were looked up, and hit; and the bytes that they take."""
+
+    lookups: int = 0
+    hits: int = 0
+    nbytes: int = 0
+
+    def since(self, before: CacheUse) -> CacheUse:
+        return CacheUse(self.lookups - before.lookups, self.hits - before.hits, self.nbytes)
+
+
+@dataclass(frozen=True, slots=True)
 class CacheCounts:
     """How often a cache was looked up, and hit; and how many lines of its store insertions dropped, or would have."""
 

@@ -1,13 +1,13 @@
-"""What a cache costs and what it saves (thesis 5.5.1), in units of one probe that finds one row.
+"""What a cache costs and what it saves (thesis 5.5.1), in nanoseconds as they were measured.
 
     without    Σ d_l c_l                                        over the stages of the segment
     with       d_j probe + miss (Σ d_l c_l + d_k+1 update)      each lookup, and a segment and an update for each miss
     benefit    without - with
     cost       update Σ d of the members' insertions            over all members i_l, at stage k - j + 1 of each
 
-(The thesis sums the cost over l from j to k; the pipelines are those of the members i_l.) Here a hit costs what two
-probes cost, an update what one does; and an insertion does not update a line but drops it, so that a hit passes over
-tuples that went.
+(The thesis sums the cost over l from j to k; the pipelines are those of the members i_l.) Only ratios matter. A vain
+row of a segment costs little, since its bucket says at once that it has no match; a lookup costs as much as six of
+them, for it waits for a line and for the rows that the line lists. An insertion does not update a line but drops it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from penstock.plan.caches import Cache
 from penstock.plan.probe_paths import ProbeCounts
 
-#: What a probe costs that finds nothing, and each row that it finds; a lookup, each tuple that it gives, and an update.
-PROBE, MATCH = 0.6, 0.4
-LOOKUP, TUPLE, UPDATE = 1.2, 0.4, 0.8
+#: What the first stage of a pipeline or segment costs, for it waits for memory; each probe, and each row that it finds.
+FIRST, PROBE, MATCH = 50.0, 12.0, 10.0
+#: What a lookup costs, each tuple that it gives, a line that is filled, and one that is dropped.
+LOOKUP, TUPLE, FILL, DROP = 150.0, 25.0, 60.0, 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a cache saves in its pipeline, and what it costs to keep its store: in probes, over the same time."""
+    """What a cache saves in its pipeline, and what it costs to keep its store: in nanoseconds, over the same time."""
 
     benefit: float
     cost: float
@@ -50,13 +51,15 @@ def stage_cost(counts: ProbeCounts, pipeline: int, depth: int) -> float:
 
 def segment_cost(counts: ProbeCounts, cache: Cache) -> float:
     """Σ d_l c_l over the stages of a segment."""
-    return sum(stage_cost(counts, cache.pipeline, depth) for depth in cache.stages)
+    probes = sum(stage_cost(counts, cache.pipeline, depth) for depth in cache.stages)
+    return FIRST * counts.probes[cache.pipeline][cache.first] + probes
 
 
 def whole_cost(counts: ProbeCounts) -> float:
     """The time of all probes along all paths."""
     inputs = range(len(counts.probes))
-    return sum(stage_cost(counts, i, d) for i in inputs for d in range(len(counts.probes[i])))
+    probes = sum(stage_cost(counts, i, d) for i in inputs for d in range(len(counts.probes[i])))
+    return 2 * FIRST * sum(line[0] for line in counts.probes) + probes
 
 
 def estimate(counts: ProbeCounts, cache: Cache, miss: float) -> Estimate:
@@ -64,15 +67,14 @@ def estimate(counts: ProbeCounts, cache: Cache, miss: float) -> Estimate:
     lookups = counts.probes[cache.pipeline][cache.first]
     tuples = counts.matches[cache.pipeline][cache.last]
     without = segment_cost(counts, cache)
-    looked_up = LOOKUP * lookups + TUPLE * (1 - miss) * tuples
-    processing = looked_up + miss * (without + UPDATE * lookups + TUPLE * tuples)
+    processing = LOOKUP * lookups + TUPLE * tuples + miss * (without + FILL * lookups)
     return Estimate(without - processing, drop_cost(counts, cache), processing, miss)
 
 
 def drop_cost(counts: ProbeCounts, cache: Cache) -> float:
-    """What it costs to drop lines: insertions into members that find combinations of all members."""
-    last = len(cache.members) - 2
-    return UPDATE * sum(counts.matches[member][last] for member in cache.members)
+    """What it costs to drop lines: insertions into inputs that find combinations of all members."""
+    watched = cache.store.watched
+    return DROP * sum(counts.matches[number][len(watched) - 2] for number in watched)
 
 
 def scaled(counts: ProbeCounts, misses: Mapping[Cache, float]) -> ProbeCounts:

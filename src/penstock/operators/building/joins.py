@@ -430,6 +430,11 @@ def _core(
         core.tuner = build.tuning.join_tuner(build.gauges.top.name, tuple(map(operand_name, join.operands)))
         if core.tuner is not None:
             core.tuner.adopt(core)
+        core.cache_tuner = build.tuning.cache_tuner(build.gauges.top.name, tuple(map(operand_name, join.operands)))
+        if core.cache_tuner is not None:
+            core.cache_tuner.adopt(core)
+            build.gauges.top.caching = core.cache_use
+            build.gauges.top.cache_decisions = core.cache_tuner.report
     return core
 
 

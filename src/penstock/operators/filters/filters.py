@@ -22,7 +22,7 @@ from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
 from penstock.operators.filters.fused import FusedFilter
 from penstock.operators.filters.profile import MOST_FILTERS, OrderedFilters
 from penstock.operators.functions.failures import Tally
-from penstock.operators.joins.join_tuner import JoinTuner
+from penstock.operators.joins.join_tuner import CacheTuner, JoinTuner
 from penstock.operators.scalars import compile_conjunct, compile_filter
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
@@ -55,6 +55,9 @@ class Tuning(Protocol):
 
     def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner | None:
         """Returns the tuner of the join of this name, of inputs that are called so; None if it keeps its paths."""
+
+    def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
+        """Returns the tuner of that join's subresult caches; None if it has none."""
 
 
 class MeasuredFilters(Protocol):

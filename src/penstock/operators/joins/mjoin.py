@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from time import thread_time_ns
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +37,8 @@ from penstock.kernels.path_counting import ENTRIES, KEY, SUM_WIDTH, AllEvents, M
 from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, whole_instants
 from penstock.operators.joins.join_caches import JoinCaches
-from penstock.operators.joins.join_tuner import JoinTuner
-from penstock.plan.caches import NO_CACHES, Cache, CacheChoice, CacheCounts, candidates, globally_consistent
+from penstock.operators.joins.join_tuner import CacheTuner, JoinTuner
+from penstock.plan.caches import NO_CACHES, Cache, CacheChoice, CacheCounts, CacheUse, candidates, globally_consistent
 from penstock.plan.join_choice import JoinChoice
 from penstock.plan.probe_paths import BLOCK, Key, Paths, Probe, ProbeCounts, located, paths_in_order
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
@@ -186,6 +187,12 @@ class JoinCore(IndexedInputs):
         self._keys = tuple(keys)
         self._cached = frozenset() if counted else frozenset(cached)
         self._caches: JoinCaches | None = None
+        #: How caches were used that are replaced.
+        self._cache_use = CacheUse()
+        #: What replaces its caches between two parts of a step; None leaves them as they are.
+        self.cache_tuner: CacheTuner | None = None
+        #: Nanoseconds of this thread that probing took since the join was built.
+        self.probing_time = 0
         #: What replaces its choice between two parts of a step; None leaves it as it is.
         self.tuner: JoinTuner | None = None
         self._adopt(self._remembered() or JoinChoice(paths))
@@ -238,6 +245,7 @@ class JoinCore(IndexedInputs):
     def use_caches(self, choice: CacheChoice) -> None:
         """Looks up these caches from the next part of a step on. What is used as before stays filled."""
         assert {*choice.used, *choice.profiled} <= {*self.cache_candidates()}, "a cache must keep the prefix invariant"
+        self._cache_use = self.cache_use()
         is_empty = not choice.used and not choice.profiled
         self._caches = None if is_empty else JoinCaches(self.inputs, self.probes, choice, self._caches)
 
@@ -245,9 +253,14 @@ class JoinCore(IndexedInputs):
         """How its caches were used since they were chosen."""
         return {} if self._caches is None else self._caches.counts()
 
-    def cache_bytes(self) -> int:
-        """The memory that its caches take."""
-        return 0 if self._caches is None else self._caches.nbytes
+    def cache_use(self) -> CacheUse:
+        """How its caches were used since the join was built, and the memory that they take."""
+        before, caches = self._cache_use, self._caches
+        if caches is None:
+            return CacheUse(before.lookups, before.hits)
+        own = [counts for cache, counts in caches.counts().items() if cache in caches.choice.used]
+        lookups, hits = sum(each.lookups for each in own), sum(each.hits for each in own)
+        return CacheUse(before.lookups + lookups, before.hits + hits, caches.nbytes)
 
     def bring_back(self, number: int, slots: Ints) -> None:
         super().bring_back(number, slots)
@@ -316,7 +329,9 @@ class JoinCore(IndexedInputs):
         size = BLOCK if decided is None else FEW
         while True:
             slots, by = (part[:size] for part in self._room)
+            begin = thread_time_ns()
             count = combine(*probing, skipped, progress, slots, by)
+            self.probing_time += thread_time_ns() - begin
             yield slots[:count], by[:count]
             if progress.registers[0] == events:
                 return
@@ -328,7 +343,9 @@ class JoinCore(IndexedInputs):
         progress, places = self._begun(), caches.places(len(self.inputs) - 1)
         slots, by = self._room
         while True:
+            begin = thread_time_ns()
             count = combine_cached(*probing, caches.arrays, caches.step, progress, places, slots, by)
+            self.probing_time += thread_time_ns() - begin
             yield slots[:count], by[:count]
             if progress.registers[0] == events:
                 return
