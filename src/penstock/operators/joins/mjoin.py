@@ -160,7 +160,8 @@ class JoinCore(IndexedInputs):
         `counted`: inputs whose rows are only counted; nothing of them is shown or tested, but `sums` of their columns
         lie behind the columns of each row.
         """
-        probes = located(paths, [source.variables for source in inputs])
+        #: The probes of the paths that it began with, whose indexes are always there.
+        self.first_probes = probes = located(paths, [source.variables for source in inputs])
         more = {(number, positions(inputs[number], variables)) for number, variables in indexed}
         super().__init__(memory, inputs, _probed(probes) | more, has_residual=residual is not None)
         self._insert_only = insert_only
