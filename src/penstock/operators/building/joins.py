@@ -144,7 +144,7 @@ def _purge(
     if node.probable:
         assert build.spill is not None, "rows are spilled, but no folder is given"
         recallable = cast(Mapping[int, RecallableWindow], windows)  # the plan sees to that
-        spill = Spill(join, core.probes, recallable, stamps, build.spill)
+        spill = Spill(join, core.first_probes, recallable, stamps, build.spill)
         gauge.on_disk.append(spill.on_disk)
     purge = Purge(join, windows, stamps, build.forgetting, spill)
     build.code_owners += purge.code_owners

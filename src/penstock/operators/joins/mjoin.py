@@ -168,7 +168,8 @@ class JoinCore(IndexedInputs):
         `cached`: inputs whose rows may be in subresult caches. Each row of theirs comes and goes by an event, or is
         forgotten.
         """
-        probes = located(paths, [source.variables for source in inputs])
+        #: The probes of the paths that it began with, whose indexes are always there.
+        self.first_probes = probes = located(paths, [source.variables for source in inputs])
         more = {(number, positions(inputs[number], variables)) for number, variables in indexed}
         super().__init__(memory, inputs, _probed(probes) | more, has_residual=residual is not None)
         self._insert_only = insert_only
