@@ -1,5 +1,5 @@
-"""What subresult caches earn: a chain of three with 1 to 64 vain rows per lookup, sample points of the thesis, and a join
-whose predicate is a Python function of both sides.
+"""What subresult caches earn: a chain of three with 1 to 64 vain rows per lookup, joins of the thesis, and a join whose
+predicate is a Python function of both sides.
 
 Each join is run without caches, with all candidates of its paths that do not overlap (forced), and as the tuner chooses
 (adaptive), in turn. Figures are medians in CPU time of this process, and over the plain join. `ROWS` sets how many rows

@@ -61,8 +61,8 @@ class OperatorMetrics:
     #: Of a join by input and depth of its probe path: combinations that probed there in this step, and their matches.
     probes: ByDepth = ()
     matches: ByDepth = ()
-    #: Of a join how often its subresult caches were looked up in this step, and hit, and the bytes that they take. These
-    #: are no part of `state_bytes`: caches are not persisted, and can be dropped at any time.
+    #: Of a join how often its subresult caches were looked up in this step, and hit, and the bytes that they take.
+    #: These are no part of `state_bytes`: caches are not persisted, and can be dropped at any time.
     cache_lookups: int = 0
     cache_hits: int = 0
     cache_bytes: int = 0

@@ -52,7 +52,7 @@ class Adaptive:
     confidence: float = 0.5
     #: Decisions that the plan log keeps.
     plan_log: int = 64
-    #: Bytes that the subresult caches of a join may take; None is a quarter of what its rows take.
+    #: Bytes that the subresult caches of a join may take; None is half of what its rows take, and 256 KiB at least.
     cache_memory: int | None = None
 
     def __post_init__(self) -> None:

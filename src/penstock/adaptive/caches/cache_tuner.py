@@ -1,12 +1,13 @@
 """The tuner of a join's caches: A-Caching (thesis 5.5.5) between the parts of a step, which declines most of the time.
 
-    watch ──▶ profile ──▶ try ──▶ use
-      ▲          │         │       │
-      └──────────┴─────────┴───────┘     not worth it; not faster; costs more than it saves
+    watch ──▶ profile ──▶ try ──▶ compare ──▶ use
+      ▲          │                   │         │
+      └──────────┴───────────────────┴─────────┘     not worth it; not faster; costs more than it saves
 
 While it watches, the join runs its plain kernel, and what it counts anyway says what each candidate could save at
 best, if it never missed. Only candidates that are then worth it are profiled, for a few parts; what is selected is
-tried, and has to be faster by the clock. What is declined is considered again after twice as many parts.
+tried, and has to be faster by the clock than the same join without it, in the parts that follow. What is declined is
+considered again after twice as many parts.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ from penstock.plan.probe_paths import ProbeCounts
 #: Parts after which candidates are looked at: first, and again; it doubles when they are declined, up to a limit.
 FIRST_WATCH, INTERVAL, LONGEST = 4, 16, 1024
 #: Parts in which caches and filters get warm, and those that are timed.
-WARM, TIMED = 3, 4
-#: The part of all probing that a choice has to save by its estimates, and that it may be slower by the clock.
-MARGIN, SLOWER = 0.05, 1.0
+WARM, TIMED = 3, 3
+#: The part of all probing that a choice has to save, by its estimates.
+MARGIN = 0.05
+#: The fewest rows that are looked at: parts with fewer count as one.
+ROWS = 1 << 10
 #: The fewest lookups that say how often a cache misses, and the most parts that they are waited for.
 LOOKUPS, LONG_PROFILE = 64, 12
 
@@ -42,6 +45,7 @@ class Phase(Enum):
     WATCH = "watch"
     PROFILE = "profile"
     TRY = "try"
+    COMPARE = "compare"
     USE = "use"
 
 
@@ -79,7 +83,11 @@ class CacheTuner:
         self._before: Measured | None = None
         self._parts = self._rows = 0
         self._watch(FIRST_WATCH)
-        self._plain: deque[float] = deque(maxlen=2 * TIMED)
+        #: The choice that is tried, and what a row took with it, and without it.
+        self._chosen = NO_CACHES
+        self._tried_estimates: Mapping[Cache, Estimate] = {}
+        self._tried_times: list[float] = []
+        self._plain_times: list[float] = []
 
     def adopt(self, join: JoinCore) -> None:
         """Begins with a join that was just built, without caches."""
@@ -93,7 +101,7 @@ class CacheTuner:
         if not self._states.states:
             return
         seen = self._seen(join)
-        if seen is None or not seen.events:
+        if seen is None:
             return
         self._parts += 1
         self._rows += seen.events
@@ -104,6 +112,8 @@ class CacheTuner:
                 self._profiled(join, seen)
             case Phase.TRY:
                 self._tried(join, seen)
+            case Phase.COMPARE:
+                self._compared(join, seen)
             case Phase.USE:
                 self._used(join, seen)
 
@@ -115,8 +125,13 @@ class CacheTuner:
 
     def _seen(self, join: JoinCore) -> Measured | None:
         now = Measured(join.probe_counts(), join.cache_counts(), join.probing_time)
-        before, self._before = self._before, now
-        return now.since(before) if before is not None else None
+        if self._before is None:
+            self._before = now
+        seen = now.since(self._before)
+        if seen.events < ROWS:
+            return None
+        self._before = now
+        return seen
 
     def _restart(self, join: JoinCore) -> None:
         """Takes the candidates of other paths. What was used is not, and what was profiled says nothing any more."""
@@ -128,7 +143,6 @@ class CacheTuner:
 
     def _watch(self, parts: int) -> None:
         self._phase, self._wait, self._parts = Phase.WATCH, parts, 0
-        self._plain = deque(maxlen=2 * TIMED)
 
     def _begin(self, phase: Phase) -> None:
         self._phase, self._parts = phase, 0
@@ -140,7 +154,6 @@ class CacheTuner:
 
     def _watched(self, join: JoinCore, seen: Measured) -> None:
         """If a candidate could save enough, even if it never missed, it is profiled."""
-        self._plain.append(seen.time / seen.events)
         if self._parts < self._wait:
             return
         best = {cache: estimate(seen.probes, cache, 0.0) for cache in self._states.states}
@@ -180,8 +193,9 @@ class CacheTuner:
         if not used or saved <= MARGIN * whole_cost(seen.probes):
             self._decline(join, seen, estimates, Verdict.NOT_WORTH_IT)
             return
-        self._use(join, CacheChoice(by_priority(used, estimates), (), self._memory(join)))
-        self._timed: deque[float] = deque(maxlen=TIMED)
+        self._chosen = CacheChoice(by_priority(used, estimates), (), self._memory(join))
+        self._use(join, self._chosen)
+        self._tried_times, self._plain_times = [], []
         if {*used} == {*was_used}:
             self._begin(Phase.USE)
         else:
@@ -190,16 +204,23 @@ class CacheTuner:
 
     def _tried(self, join: JoinCore, seen: Measured) -> None:
         if self._parts > WARM:
-            self._timed.append(seen.time / seen.events)
-        if len(self._timed) < TIMED:
+            self._tried_times.append(seen.time / seen.events)
+        if len(self._tried_times) == TIMED:
+            self._tried_estimates = self._estimates(seen)
+            self._use(join, NO_CACHES)
+            self._begin(Phase.COMPARE)
+
+    def _compared(self, join: JoinCore, seen: Measured) -> None:
+        """Uses what was tried if it was faster; of each the part counts that was disturbed least."""
+        self._plain_times.append(seen.time / seen.events)
+        if len(self._plain_times) < TIMED:
             return
-        # The best part is the one that was disturbed least.
-        if self._plain and min(self._timed) > SLOWER * min(self._plain):
-            self._states.react({cache: Estimate(-1.0, 0.0) for cache in self._states.of(State.USED)})
-            self._decline(join, seen, self._estimates(seen), Verdict.NOT_FASTER)
+        if min(self._tried_times) >= min(self._plain_times):
+            self._decline(join, seen, self._tried_estimates, Verdict.NOT_FASTER)
             return
         self._interval = INTERVAL
-        self._decide(join, seen, self._estimates(seen), Verdict.USED)
+        self._use(join, self._chosen)
+        self._decide(join, seen, self._tried_estimates, Verdict.USED)
         self._begin(Phase.USE)
 
     def _used(self, join: JoinCore, seen: Measured) -> None:

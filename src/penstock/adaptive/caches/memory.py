@@ -14,8 +14,8 @@ from penstock.adaptive.caches.selection import Estimates, value
 from penstock.plan.caches import Cache, CacheStore
 
 #: Bytes that caches get for each byte of the rows of their join, unless a budget is set; and the fewest and the most.
-SHARE = 0.25
-LEAST, MOST = 1 << 16, 1 << 24
+SHARE = 0.5
+LEAST, MOST = 1 << 18, 1 << 24
 
 
 def by_priority(

@@ -21,7 +21,7 @@ from penstock.synopsis.indexed_inputs import JoinInput
 from penstock.synopsis.memory import Int32s, Ints
 
 #: The most and the fewest lines of a store, and the int32s of its ring for each.
-MOST_LINES, FEWEST_LINES, RING_PER_LINE = 1 << 14, 1 << 6, 16
+MOST_LINES, FEWEST_LINES, RING_PER_LINE = 1 << 14, 1 << 6, 8
 #: Words of a line: 64 bytes, or twice that where keys are long.
 LINE, LONG_LINE, LONG_KEY = 8, 16, 3
 #: The words of the Bloom filter of a store that is profiled.
