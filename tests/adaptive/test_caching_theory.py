@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import log
 from random import Random
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,59 +15,20 @@ from penstock.adaptive.caches.hierarchy import Tree, forest, sharing
 from penstock.adaptive.caches.memory import by_priority
 from penstock.adaptive.caches.random_caches import nested_orders
 from penstock.adaptive.caches.selection import exhaustive, greedy, optimal, selected, spent, value
-from penstock.engines.embedded import EmbeddedEngine
-from penstock.operators.joins.mjoin import JoinCore
 from penstock.plan.caches import (
     Cache,
-    CacheChoice,
     CacheCounts,
     candidates,
     globally_consistent,
     keeps_prefix_invariant,
 )
 from penstock.plan.probe_paths import ProbeCounts
-from penstock.sql import bind_text
+from tests.adaptive.three_way import ThreeWay
 from tests.seeds import CHEAP
 
 #: Example 5.5.1, with inputs from 0.
 SIX = ((1, 2, 3, 4, 5), (0, 2, 4, 3, 5), (1, 0, 3, 4, 5), (4, 0, 1, 2, 5), (3, 1, 2, 0, 5), (1, 0, 3, 4, 2))
 ONE_COLUMN = [(0,)] * 6
-
-THREE_WAY = """
-CREATE STREAM r1 (a BIGINT, ts BIGINT) TIMESTAMP BY ts;
-CREATE STREAM r2 (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts;
-CREATE STREAM r3 (b BIGINT, ts BIGINT) TIMESTAMP BY ts;
-SELECT r1.a, r2.a AS a2, r2.b, r3.b AS b3 FROM r1 [UNBOUNDED], r2 [UNBOUNDED], r3 [UNBOUNDED]
-WHERE r1.a = r2.a AND r2.b = r3.b ALLOW UNBOUNDED;
-"""
-
-
-class ThreeWay:
-    """The join of figure 5.7 over the windows of figure 5.2, with a cache of R2 and R3 in the pipeline of R1."""
-
-    def __init__(self) -> None:
-        script = bind_text(THREE_WAY).checked()
-        self._engine = EmbeddedEngine(script.queries[0], script.catalog)
-        self._now = 0
-        self.join: JoinCore = self._engine._machines[0][0].joins[0]
-        self.join.use(self.join.in_order([(1, 2), (2, 0), (1, 0)]))
-        for stream, row in [("r2", (1, 2)), ("r2", (1, 3)), ("r2", (2, 3)), ("r3", (2,))]:
-            self.insert(stream, *row)
-        (cache,) = self.join.cache_candidates()
-        self.join.use_caches(CacheChoice((cache,)))
-
-    def insert(self, stream: str, *row: int) -> list[tuple[int, ...]]:
-        """The results of a row that comes."""
-        self._now += 1
-        columns = {"r1": ("a",), "r2": ("a", "b"), "r3": ("b",)}[stream]
-        own = {column: [value] for column, value in zip(columns, row, strict=True)}
-        self._engine.push(stream, pa.RecordBatch.from_pydict({**own, "ts": [self._now]}))
-        rows = self._engine._step(self._now + 1).to_pylist()
-        return sorted((each["a"], each["a2"], each["b"], each["b3"]) for each in rows)
-
-    def counts(self) -> CacheCounts:
-        (counts,) = self.join.cache_counts().values()
-        return counts
 
 
 def test_example_5_4_1_a_miss_fills_the_cache_and_the_next_lookup_hits() -> None:
