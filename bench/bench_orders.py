@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.joins.mjoin import JoinCore
+from penstock.plan.adaptivity import FULL, OFF, Adaptive
 from penstock.plan.join_choice import JoinChoice
 from penstock.plan.probe_paths import Paths, Variables, paths_in_order
 from penstock.sql import bind_text
@@ -31,13 +32,15 @@ NEVER_CUT = 1 << 60
 
 def main() -> None:
     print(f"load {os.getloadavg()[0]:.1f}; {ROWS:,} rows each; ns of CPU per row, and over the paths as written")
-    print(f"  {'':6} {'as written':>10} {'best':>14} {'worst':>14} {'whole steps':>14} {'results':>10}")
+    print(
+        f"  {'':6} {'as written':>10} {'adaptive':>14} {'best':>14} {'worst':>14} {'whole steps':>14} {'results':>10}"
+    )
     for workload in workloads():
         best, worst = extremes(workload)
-        choices: list[Paths | None] = [None, best, worst]
-        times: list[list[float]] = [[] for _ in range(4)]
+        times: list[list[float]] = [[] for _ in range(5)]
         for _ in range(ROUNDS):
-            found = [run(workload, paths, ROWS) for paths in choices]
+            found = [run(workload, None, ROWS), run(workload, None, ROWS, FULL)]
+            found += [run(workload, paths, ROWS) for paths in (best, worst)]
             with patch.multiple("penstock.operators.machine", SMALLEST_PART=NEVER_CUT, LARGEST_PART=NEVER_CUT):
                 found.append(run(workload, None, ROWS))
             results = {count for _, count, _ in found}
@@ -49,10 +52,12 @@ def main() -> None:
         print(f"  {workload.name:6} {written:10,.0f} {ratios} {results.pop():10,}", flush=True)
 
 
-def run(workload: JoinWorkload, paths: Paths | None, rows: int) -> tuple[float, int, JoinCore]:
+def run(
+    workload: JoinWorkload, paths: Paths | None, rows: int, adaptive: Adaptive = OFF
+) -> tuple[float, int, JoinCore]:
     """Gives seconds, results, and the join, which has counted its probes."""
     bound = bind_text(workload.script).checked()
-    engine = EmbeddedEngine(bound.queries[0], bound.catalog)
+    engine = EmbeddedEngine(bound.queries[0], bound.catalog, adaptive=adaptive)
     (join,) = engine._machines[0][0].joins
     if paths is not None:
         join.use(JoinChoice(paths))
@@ -76,7 +81,7 @@ def extremes(workload: JoinWorkload) -> tuple[Paths, Paths]:
     for number in range(max(map(len, orders))):
         tried = [own[number % len(own)] for own in orders]
         _, _, join = run(workload, paths_in_order(variables, tried), min(rows, ROWS))
-        counts = join.profile()
+        counts = join.probe_counts()
         for own, order, *of_input in zip(costs, tried, counts.probes, counts.matches, strict=True):
             own[order] = sum(map(sum, of_input))
     best, worst = ([choose(own, key=own.__getitem__) for own in costs] for choose in (min, max))

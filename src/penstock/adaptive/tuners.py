@@ -12,8 +12,11 @@ from penstock.adaptive.caches.cache_tuner import CacheTuner
 from penstock.adaptive.filters.filter_tuner import FilterTuner
 from penstock.adaptive.filters.random_orders import RandomTuner
 from penstock.adaptive.filters.remembered import restored, saved
+from penstock.adaptive.joins.join_tuner import AdaptiveJoinTuner
 from penstock.adaptive.joins.random_choices import RandomJoinTuner
 from penstock.plan.adaptivity import Adaptive, Strategy
+
+JoinTuner = AdaptiveJoinTuner | RandomJoinTuner
 
 
 class Tuners:
@@ -22,6 +25,7 @@ class Tuners:
     def __init__(self, settings: Adaptive) -> None:
         self.settings = settings
         self._tuners: dict[str, FilterTuner | RandomTuner] = {}
+        self._join_tuners: dict[str, JoinTuner] = {}
         #: What was known before, of filters that have not been asked for yet.
         self._known: dict[str, Any] = {}
         self._saved = 0
@@ -46,9 +50,14 @@ class Tuners:
             self._tuners[name] = found
         return found
 
-    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> RandomJoinTuner | None:
-        """Returns the tuner of the join of this name."""
-        return RandomJoinTuner() if self.settings.strategy == Strategy.RANDOM.value else None
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
+        """Returns the tuner of the join of this name: the one that there is, if its inputs are the same."""
+        found = self._join_tuners.get(name)
+        if found is None or found.inputs != inputs:
+            is_random = self.settings.strategy == Strategy.RANDOM.value
+            found = RandomJoinTuner(inputs) if is_random else AdaptiveJoinTuner(inputs, self.settings)
+            self._join_tuners[name] = found
+        return found
 
     def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
         """Returns a tuner of a join's caches. It begins anew with each join, as caches do."""
@@ -99,7 +108,7 @@ class TunersWithin:
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
         return self._tuners.tuner(f"{self._place} {name}", filters)
 
-    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> RandomJoinTuner | None:
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
         return self._tuners.join_tuner(f"{self._place} {name}", inputs)
 
     def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:

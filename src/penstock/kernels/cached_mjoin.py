@@ -120,7 +120,10 @@ def combine_cached(
     out_slots: Ints,
     out_events: Ints,
 ) -> int:
-    """As `mjoin.combine`; `step` is the number of this step of the join."""
+    """As `mjoin.combine`; `step` is the number of this step of the join.
+
+    Stages that a hit passes by count neither probes nor matches, so that their rates stay those of probes.
+    """
     index_columns, targets, probes, key_inputs, key_columns = paths
     sources, slots, signs, numbers = probers
     registers, bound, cursor, key = progress
@@ -165,7 +168,6 @@ def combine_cached(
                 if not entering:
                     depth = back[depth]
                 elif end < depths:
-                    matched[source, end - 1] += 1
                     back[end] = depth
                     depth = end
                 else:
@@ -174,7 +176,6 @@ def combine_cached(
                         cursor[depth] = at
                         registers[0], registers[1] = i, depth
                         return count
-                    matched[source, end - 1] += 1
                     give(bound, width, inputs, wants_going, event, out_slots, out_events, count)
                     count += 1
                 continue

@@ -80,15 +80,14 @@ def drop_cost(counts: ProbeCounts, cache: Cache) -> float:
 def scaled(counts: ProbeCounts, misses: Mapping[Cache, float]) -> ProbeCounts:
     """What would have been counted without caches, if those in use missed so often.
 
-    Stages of a segment are reached on misses only; what comes out of it is counted on hits, too.
+    The stages of a segment are reached on misses only.
     """
     probes, matches = ([list(line) for line in lines] for lines in (counts.probes, counts.matches))
     for cache, miss in misses.items():
         least = max(miss, 0.01)
         for depth in cache.stages:
-            probes[cache.pipeline][depth] = round(probes[cache.pipeline][depth] / least)
-            if depth < cache.last:
-                matches[cache.pipeline][depth] = round(matches[cache.pipeline][depth] / least)
+            for lines in (probes, matches):
+                lines[cache.pipeline][depth] = round(lines[cache.pipeline][depth] / least)
     return ProbeCounts(_lines(probes), _lines(matches))
 
 

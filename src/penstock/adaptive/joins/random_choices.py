@@ -11,7 +11,8 @@ from penstock.operators.joins.mjoin import JoinCore
 class RandomJoinTuner:
     """Gives a join other probe paths, products among them, and other caches after every part."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, inputs: tuple[str, ...], seed: int = 0) -> None:
+        self.inputs = inputs
         self._random = Random(seed)
 
     def adopt(self, join: JoinCore) -> None:

@@ -53,8 +53,8 @@ class Tuning(Protocol):
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         """Returns the tuner of the filters of this name, given as they are written."""
 
-    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner | None:
-        """Returns the tuner of the join of this name, of inputs that are called so; None if it keeps its paths."""
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
+        """Returns the tuner of the join of this name, of inputs that are called so."""
 
     def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
         """Returns the tuner of that join's subresult caches; None if it has none."""

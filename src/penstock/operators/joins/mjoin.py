@@ -37,6 +37,7 @@ from penstock.kernels.path_counting import ENTRIES, KEY, SUM_WIDTH, AllEvents, M
 from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, whole_instants
 from penstock.operators.joins.join_caches import JoinCaches
+from penstock.operators.joins.join_sampler import JoinSampler, SetSamples
 from penstock.operators.joins.join_tuner import CacheTuner, JoinTuner
 from penstock.plan.caches import NO_CACHES, Cache, CacheChoice, CacheCounts, CacheUse, candidates, globally_consistent
 from penstock.plan.join_choice import JoinChoice
@@ -133,6 +134,25 @@ class Combinations(NamedTuple):
         return Deltas(self.events.ts[places], self.events.signs[places], self.slots[:, :1].copy())
 
 
+@dataclass(frozen=True, slots=True)
+class JoinProfile:
+    """What a join measured in some parts of a step."""
+
+    #: By which choice it worked.
+    choice: JoinChoice
+    #: Events of each input.
+    events: Ints
+    #: Combinations that probed by input and depth of its path, and the rows that they matched.
+    probes: Ints
+    matches: Ints
+    #: By input, the events that were sampled; none if no part was.
+    samples: tuple[SetSamples, ...]
+    #: Rows that were examined for samples.
+    examined: int
+    #: Rows that each input keeps.
+    stored: tuple[int, ...]
+
+
 def _matrix(lines: Sequence[tuple[int, ...]], width: int) -> Ints:
     return np.array(lines, np.int64).reshape(-1, width)
 
@@ -170,6 +190,7 @@ class JoinCore(IndexedInputs):
         """
         #: The probes of the paths that it began with, whose indexes are always there.
         self.first_probes = probes = located(paths, [source.variables for source in inputs])
+        self.first_orders = JoinChoice(paths).orders
         more = {(number, positions(inputs[number], variables)) for number, variables in indexed}
         super().__init__(memory, inputs, _probed(probes) | more, has_residual=residual is not None)
         self._insert_only = insert_only
@@ -183,8 +204,8 @@ class JoinCore(IndexedInputs):
         self._room = (np.empty((BLOCK, len(inputs)), np.int64), np.empty(BLOCK, np.int64))
         self._more_room = (np.empty(BLOCK, np.int64), np.empty((BLOCK, self._sums_width), np.int64))
         shape = len(inputs), len(inputs) - 1
+        self._events = np.zeros(len(inputs), np.int64)
         self._tally = StageCounts(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
-        self._profiled = self.probe_counts()
         self._keys = tuple(keys)
         self._cached = frozenset() if counted else frozenset(cached)
         self._caches: JoinCaches | None = None
@@ -194,6 +215,10 @@ class JoinCore(IndexedInputs):
         self.cache_tuner: CacheTuner | None = None
         #: Nanoseconds of this thread that probing took since the join was built.
         self.probing_time = 0
+        #: How many events are to be sampled in the next part.
+        self.wanted_samples = 0
+        self._sampler: JoinSampler | None = None
+        self._begin_profile()
         #: What replaces its choice between two parts of a step; None leaves it as it is.
         self.tuner: JoinTuner | None = None
         self._adopt(self._remembered() or JoinChoice(paths))
@@ -203,10 +228,26 @@ class JoinCore(IndexedInputs):
         probes, matches = (tuple(map(tuple, counts.tolist())) for counts in self._tally)
         return ProbeCounts(probes, matches)
 
-    def profile(self) -> ProbeCounts:
-        """What was found along the paths since the last call."""
-        before, self._profiled = self._profiled, self.probe_counts()
-        return self._profiled.since(before)
+    def profile(self) -> JoinProfile:
+        """What was measured since the last call."""
+        events, probes, matches = (now - before for now, before in zip(self._counts(), self._profiled, strict=True))
+        stored = tuple(len(source.store) for source in self.inputs)
+        found = JoinProfile(self.choice, events, probes, matches, self._samples, self._examined, stored)
+        self._begin_profile()
+        return found
+
+    def events_since_profile(self) -> int:
+        """How many events came since the last profile."""
+        return int(self._events.sum()) - self._profiled_events
+
+    def _begin_profile(self) -> None:
+        self._profiled_events = int(self._events.sum())
+        self._profiled = tuple(counts.copy() for counts in self._counts())
+        self._samples: tuple[SetSamples, ...] = ()
+        self._examined = 0
+
+    def _counts(self) -> tuple[Ints, Ints, Ints]:
+        return self._events, self._tally.probes, self._tally.matches
 
     def in_order(self, orders: Sequence[Sequence[int]]) -> JoinChoice:
         """The choice of probing in these orders, one for each input."""
@@ -302,6 +343,9 @@ class JoinCore(IndexedInputs):
         since = np.empty(len(order) + 1, np.int64)
         tables = (self._input_table(visibility), self._index_table())
         inputs_by = self._admitted(events, brings, numbers, visibility, since, tables)
+        self._events += np.diff(bounds)
+        if self.wanted_samples and len(order):
+            self._sample(events, numbers, visibility, since, tables)
         probers = Probers(*np.empty((4, len(order) + 1), np.int64))
         count = in_order(order, inputs_by, together.slots, together.signs, probers)
         probers = Probers(*(part[:count] for part in probers))
@@ -322,6 +366,17 @@ class JoinCore(IndexedInputs):
                 found, rows = self._matching(slots, by, tables[0])
                 yield Combinations(*found, rows, order, together, None)
         self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], visibility)
+
+    def _sample(
+        self, events: list[Events], numbers: Ints, visibility: list[Int32s], since: Ints, tables: tuple[Ints, Ints]
+    ) -> None:
+        """Samples events that have been admitted, before they probe."""
+        if self._sampler is None or not self._sampler.serves(self.choice.orders, self._indexes):
+            self._sampler = JoinSampler(self.inputs, self.choice.orders, self._indexes)
+        how = (events, numbers, visibility, since, tables, not self._insert_only)
+        samples, examined = self._sampler.sample(self.wanted_samples, *how)
+        self._samples, self._examined = tuple(samples), self._examined + examined
+        self.wanted_samples = 0
 
     def _combined(self, probing: Probing, events: int, decided: Ints | None) -> Iterator[tuple[Ints, Ints]]:
         """Blocks of slots and of the numbers of events. Where few may be enough, they are short as long as they are."""
