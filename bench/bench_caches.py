@@ -13,10 +13,15 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 
+import penstock
+from penstock.catalog import Catalog
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.functions import user_function
 from penstock.operators.joins.mjoin import JoinCore
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.caches import Cache, CacheChoice
@@ -69,6 +74,63 @@ def forced(join: JoinCore) -> None:
     join.use_caches(CacheChoice(tuple(used), memory=1 << 23))
 
 
+@penstock.function(arguments=["STRING", "STRING"], returns="DOUBLE")
+def likeness(left: str, right: str) -> float:
+    """How many pairs of letters that follow each other two names have in common (Dice)."""
+    pairs, others = ({*pairwise(name)} for name in (left, right))
+    return 2 * len(pairs & others) / max(1, len(pairs) + len(others))
+
+
+@penstock.function(arguments=["BIGINT", "BIGINT"], returns="BIGINT")
+def distance(left: int, right: int) -> int:
+    """How many bits differ: hardly any work."""
+    return (left ^ right).bit_count()
+
+
+#: The predicates, each with the rows of both windows.
+FUNCTIONS = {"likeness": ("likeness(a.name, b.name) > 0.6", 300), "distance": ("distance(a.n, b.n) < 2", 300)}
+NAMES = 200
+
+
+def run_function(predicate: str, window: int, adaptive: Adaptive) -> tuple[float, int]:
+    """A join of two streams on a predicate of a Python function of both sides. Gives seconds and results."""
+    columns = "(n BIGINT, name STRING, ts BIGINT) TIMESTAMP BY ts"
+    catalog = Catalog().calling(user_function(likeness)).calling(user_function(distance))
+    text = f"CREATE STREAM a {columns}; CREATE STREAM b {columns};"
+    text += f"SELECT a.n, b.n AS m FROM a [ROWS {window}], b [ROWS {window}] WHERE {predicate};"
+    bound = bind_text(text, catalog=catalog).checked()
+    engine = EmbeddedEngine(bound.queries[0], bound.catalog, adaptive=adaptive)
+    random, rows = np.random.default_rng(0), ROWS // 100
+    seconds, results = 0.0, 0
+    for start in range(0, rows, 1000):
+        for place, stream in enumerate("ab"):
+            numbers = random.integers(0, NAMES, 500)
+            names = [f"name {number * 7919 % 1000:04} of {number % 13}" for number in numbers]
+            times = 2 * np.arange(start, start + 500) + place
+            batch = pa.RecordBatch.from_pydict({"n": numbers, "name": names, "ts": times})
+            begin = time.process_time()
+            engine.push(stream, batch)
+            seconds += time.process_time() - begin
+        begin = time.process_time()
+        results += engine.advance().num_rows
+        seconds += time.process_time() - begin
+    return seconds / rows, results
+
+
+def functions(wanted: list[str]) -> None:
+    for name, (predicate, window) in FUNCTIONS.items():
+        if wanted and name not in wanted:
+            continue
+        times: list[list[float]] = [[], []]
+        for _ in range(ROUNDS):
+            found = [run_function(predicate, window, Adaptive(mode=mode)) for mode in ("off", "full")]
+            assert found[0][1] == found[1][1], "caches change no answer"
+            for own, (seconds, _) in zip(times, found, strict=True):
+                own.append(seconds)
+        off, full = (statistics.median(own) * 1e9 for own in times)
+        print(f"  {name:8} {off:8,.0f} {'':14} {full:7,.0f} ({full / off:4.2f}) {'':6} {found[0][1]:10,}", flush=True)
+
+
 def main() -> None:
     wanted = sys.argv[1:]
     print(f"load {os.getloadavg()[0]:.1f}; {ROWS:,} rows each; ns of CPU per row, and over the plain join")
@@ -89,6 +151,7 @@ def main() -> None:
         counts = found[1][2].cache_counts().values()
         rate = sum(each.hits for each in counts) / max(1, sum(each.lookups for each in counts))
         print(f"  {workload.name:8} {plain:8,.0f} {ratios} {rate:6.2f} {found[0][1]:10,}", flush=True)
+    functions(wanted)
 
 
 def _plain(join: JoinCore) -> None:

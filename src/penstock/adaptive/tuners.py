@@ -18,6 +18,9 @@ from penstock.plan.adaptivity import Adaptive, Strategy
 
 JoinTuner = AdaptiveJoinTuner | RandomJoinTuner
 
+#: Bytes that a join's conjunct may take to remember its outcomes, unless a budget is set.
+OUTCOMES = 1 << 22
+
 
 class Tuners:
     """Tuners by name."""
@@ -40,6 +43,11 @@ class Tuners:
     @property
     def budget(self) -> float:
         return self.settings.profiling_budget
+
+    @property
+    def outcome_memory(self) -> int:
+        given = self.settings.cache_memory
+        return (OUTCOMES if given is None else given) if self.settings.caches else 0
 
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
         """Returns the tuner of the filters of this name: the one that there is, if they are the same."""
@@ -104,6 +112,10 @@ class TunersWithin:
     @property
     def budget(self) -> float:
         return self._tuners.budget
+
+    @property
+    def outcome_memory(self) -> int:
+        return self._tuners.outcome_memory
 
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
         return self._tuners.tuner(f"{self._place} {name}", filters)

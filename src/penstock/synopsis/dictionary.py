@@ -73,6 +73,8 @@ class Dictionary:
         self._hashes: Ints = np.zeros(0, np.int64)
         #: The codes whose values are not hashed yet; None before anybody asks.
         self._unhashed: list[int] | None = None
+        #: How often values were forgotten, whose codes may stand for others since.
+        self.sweeps = 0
         self.encode(values)
 
     def __len__(self) -> int:
@@ -136,6 +138,7 @@ class Dictionary:
 
     def sweep(self, marks: Marks) -> None:
         """Forgets the values whose codes are not marked. None may have come since the marks were begun."""
+        self.sweeps += 1
         live, held = marks.live, self._values
         for code in np.flatnonzero(~live[: len(held)]).tolist():
             value = held[code]

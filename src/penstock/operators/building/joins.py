@@ -457,4 +457,4 @@ def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residu
     if not exprs:
         return None
     read = tuple(column for column in dict.fromkeys(stored) if any(column in columns_of(expr) for expr in exprs))
-    return Residual(build.filters(exprs, read), tuple(map(stored.index, read)))
+    return Residual(build.filters(exprs, read, repeats=True), tuple(map(stored.index, read)))
