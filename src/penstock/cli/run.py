@@ -16,6 +16,7 @@ from penstock.cli.arguments import (
     at_least_one,
     duration,
     instant,
+    memory_size,
     rows_or_time,
 )
 from penstock.cli.files import bound_script
@@ -63,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="full",
         help="what may change as the data does: nothing, the orders of evaluation, or all (default: full)",
     )
+    parser.add_argument(
+        "--cache-memory",
+        metavar="SIZE",
+        type=memory_size,
+        help="what the caches of a join may take, as 64MB; 0 is none (default: half of what its rows take)",
+    )
     add_time_zone(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
@@ -108,7 +115,7 @@ def forgetting(args: argparse.Namespace) -> Forgetting:
 
 
 def adaptive(args: argparse.Namespace) -> Adaptive:
-    return Adaptive(mode=args.adaptive)
+    return Adaptive(mode=args.adaptive, cache_memory=args.cache_memory)
 
 
 def chosen(script: Script, name: str | None) -> list[Query]:

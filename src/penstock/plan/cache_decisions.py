@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -52,6 +52,30 @@ class CacheDecision:
                 for cache, miss, saves, costs in self.estimates
             ],
         }
+
+
+def cache_decisions_text(lines: Iterable[Mapping[str, Any]]) -> str:
+    """The decisions on caches that lines of metrics report, as a person reads them; nothing if there are none."""
+    found = [decision for line in lines for decision in line.get("cache_decisions", ())]
+    shown: list[str] = []
+    place = None
+    for decision in sorted(found, key=lambda each: (each["place"], each["number"])):
+        if decision["place"] != place:
+            place = decision["place"]
+            shown.append(f"caches of {place}")
+        used = ", ".join(map(_cache_text, decision["used"])) or "none"
+        shown.append(f"  after {decision['at']:,} rows, {decision['verdict']}: {used}")
+        shown += [
+            f"    {_cache_text(each)}  misses {each['miss']:.1%}, saves {each['saves']:.1%} of probing, "
+            f"costs {each['costs']:.1%}"
+            for each in decision["estimates"]
+        ]
+    return "\n".join(shown)
+
+
+def _cache_text(cache: Mapping[str, Any]) -> str:
+    joined = f" where {' and '.join(cache['semijoined'])} match" if "semijoined" in cache else ""
+    return f"{' with '.join(cache['caches'])} for rows of {cache['path']}{joined}"
 
 
 def cache_json(cache: Cache, inputs: Sequence[str]) -> dict[str, Any]:
