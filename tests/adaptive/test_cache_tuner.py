@@ -31,7 +31,7 @@ class FakeJoin:
     vain: int
     miss: float = 0.1
     faster: float = 0.5
-    orders: tuple[tuple[int, ...], ...] = CHAIN
+    choice: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(orders=CHAIN))
     cache_choice: CacheChoice = NO_CACHES
     probing_time: int = 0
     rows: int = 1 << 12
@@ -40,15 +40,11 @@ class FakeJoin:
     _hits: int = 0
 
     @property
-    def choice(self) -> SimpleNamespace:
-        return SimpleNamespace(orders=self.orders)
-
-    @property
     def inputs(self) -> list[SimpleNamespace]:
         return [SimpleNamespace(store=SimpleNamespace(rows=np.zeros(self.rows, np.int64)))]
 
     def cache_candidates(self) -> tuple[Cache, ...]:
-        return candidates(self.orders, VARIABLES)
+        return candidates(self.choice.orders, VARIABLES)
 
     def use_caches(self, choice: CacheChoice) -> None:
         self.cache_choice, self._lookups, self._hits = choice, 0, 0
@@ -137,7 +133,7 @@ def test_other_orders_begin_anew() -> None:
     join = FakeJoin(vain=32)
     tuner = begun(join)
     parts(tuner, join, 40)
-    join.orders = ((1, 2), (0, 2), (1, 0))
+    join.choice = SimpleNamespace(orders=((1, 2), (0, 2), (1, 0)))
     parts(tuner, join, 1)
     assert join.cache_choice == NO_CACHES
     assert tuner._phase is Phase.WATCH
@@ -173,7 +169,7 @@ def test_decisions_are_reported_once_with_names() -> None:
 def test_parts_of_few_rows_count_together() -> None:
     join = FakeJoin(vain=32)
     tuner = begun(join)
-    before, cache_tuner.ROWS = cache_tuner.ROWS, 20_000
+    before, cache_tuner.ROWS = cache_tuner.ROWS, 40_000
     try:
         assert set(parts(tuner, join, 4 * cache_tuner.FIRST_WATCH)) == {Phase.WATCH}
     finally:

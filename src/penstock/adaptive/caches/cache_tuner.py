@@ -26,7 +26,7 @@ from penstock.operators.joins.mjoin import JoinCore
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.cache_decisions import CacheDecision, Verdict
 from penstock.plan.caches import NO_CACHES, Cache, CacheChoice, CacheCounts
-from penstock.plan.join_choice import Orders
+from penstock.plan.join_choice import JoinChoice
 from penstock.plan.probe_paths import ProbeCounts
 
 #: Parts after which candidates are looked at: first, and again; it doubles when they are declined, up to a limit.
@@ -34,7 +34,7 @@ FIRST_WATCH, INTERVAL, LONGEST = 4, 16, 1024
 #: Parts in which caches and filters get warm, and those that are timed.
 WARM, TIMED = 3, 3
 #: The part of all probing that a choice has to save, by its estimates.
-MARGIN = 0.05
+MARGIN = 0.1
 #: The fewest rows that are looked at: parts with fewer count as one.
 ROWS = 1 << 10
 #: The fewest lookups that say how often a cache misses, and the most parts that they are waited for.
@@ -78,10 +78,11 @@ class CacheTuner:
         #: Decisions since the start, and those that were reported.
         self.decided = self._reported = 0
         self._states = CacheStates()
-        self._orders: Orders = ()
+        #: The choice of the join whose candidates the states are of.
+        self._paths: JoinChoice | None = None
         self._interval = INTERVAL
         self._before: Measured | None = None
-        self._parts = self._rows = 0
+        self._parts = 0
         self._watch(FIRST_WATCH)
         #: The choice that is tried, and what a row took with it, and without it.
         self._chosen = NO_CACHES
@@ -96,15 +97,14 @@ class CacheTuner:
 
     def between(self, join: JoinCore) -> None:
         """Goes on after a part of a step."""
-        if join.choice.orders != self._orders:
+        if join.choice is not self._paths:
             self._restart(join)
-        if not self._states.states:
+        if self._phase is Phase.WATCH and self._is_asleep(join):
             return
         seen = self._seen(join)
         if seen is None:
             return
         self._parts += 1
-        self._rows += seen.events
         match self._phase:
             case Phase.WATCH:
                 self._watched(join, seen)
@@ -124,7 +124,7 @@ class CacheTuner:
         return tuple(each.as_json(self._inputs) for each in list(self.decisions)[len(self.decisions) - new :])
 
     def _seen(self, join: JoinCore) -> Measured | None:
-        now = Measured(join.probe_counts(), join.cache_counts(), join.probing_time)
+        now = _measured(join)
         if self._before is None:
             self._before = now
         seen = now.since(self._before)
@@ -137,12 +137,18 @@ class CacheTuner:
         """Takes the candidates of other paths. What was used is not, and what was profiled says nothing any more."""
         if join.cache_choice != NO_CACHES:
             self._use(join, NO_CACHES)
-        self._orders = join.choice.orders
-        self._states = CacheStates(join.cache_candidates())
+        self._paths, self._states = join.choice, CacheStates()
         self._watch(FIRST_WATCH)
 
+    def _is_asleep(self, join: JoinCore) -> bool:
+        """Whether it only waits: of so many parts the last is looked at, so that the others cost nothing."""
+        self._asleep -= 1
+        if self._asleep == 0:
+            self._before = _measured(join)
+        return self._asleep >= 0
+
     def _watch(self, parts: int) -> None:
-        self._phase, self._wait, self._parts = Phase.WATCH, parts, 0
+        self._phase, self._asleep, self._parts = Phase.WATCH, parts, 0
 
     def _begin(self, phase: Phase) -> None:
         self._phase, self._parts = phase, 0
@@ -150,17 +156,16 @@ class CacheTuner:
     def _use(self, join: JoinCore, choice: CacheChoice) -> None:
         """Uses caches from now on. What they count begins anew."""
         join.use_caches(choice)
-        self._before = Measured(join.probe_counts(), join.cache_counts(), join.probing_time)
+        self._before = _measured(join)
 
     def _watched(self, join: JoinCore, seen: Measured) -> None:
         """If a candidate could save enough, even if it never missed, it is profiled."""
-        if self._parts < self._wait:
-            return
+        if not self._states.states:
+            self._states.renew(join.cache_candidates())
         best = {cache: estimate(seen.probes, cache, 0.0) for cache in self._states.states}
         worth = selected(best)
         if value(worth, best) <= MARGIN * whole_cost(seen.probes):
-            self._parts = 0
-            self._wait = self._interval
+            self._watch(self._interval)
             return
         self._states.reopen()
         self._profile(join, best)
@@ -257,12 +262,17 @@ class CacheTuner:
         self._watch(self._interval)
 
     def _decide(self, join: JoinCore, seen: Measured, estimates: Mapping[Cache, Estimate], verdict: Verdict) -> None:
+        rows = sum(line[0] for line in join.probe_counts().probes)
         whole = whole_cost(seen.probes)
         lines = tuple((cache, own.miss, own.benefit / whole, own.cost / whole) for cache, own in estimates.items())
         self.decisions.append(
-            CacheDecision(self.place, self.decided, self._rows, verdict.value, join.cache_choice.used, lines)
+            CacheDecision(self.place, self.decided, rows, verdict.value, join.cache_choice.used, lines)
         )
         self.decided += 1
+
+
+def _measured(join: JoinCore) -> Measured:
+    return Measured(join.probe_counts(), join.cache_counts(), join.probing_time)
 
 
 def _rate(counts: CacheCounts) -> float:
