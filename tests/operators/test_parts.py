@@ -121,4 +121,3 @@ def test_probes_and_matches_are_counted_by_input_and_depth() -> None:
         assert line.matches == ((3, 2), (0, 0), (0, 0))
         (join,) = engine._machines[0][0].joins
         assert join.profile().probes.tolist() == [list(own) for own in line.probes]
-        assert not join.profile().probes.any(), "since the last call"

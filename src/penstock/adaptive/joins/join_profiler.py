@@ -1,28 +1,36 @@
 """The Profiler of a join: keeps samples of its events, tests for drift, and says how many samples the next part gives.
 
 Samples are paid out of a budget, a part of the work of the join itself, both counted in rows that are examined; so
-nothing is timed. The first parts, and those after a drift, are sampled at once.
+nothing is timed. No path saves more than what is spent on combinations on the way, so the first samples, and those
+after a drift, may cost a third of that, and where it is little nothing is sampled at all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from penstock.adaptive.joins.join_drift import JoinDrift
+from penstock.adaptive.joins.cheapest_path import EVENT, MATCH
+from penstock.adaptive.joins.join_drift import Counts, JoinDrift
 from penstock.adaptive.joins.join_statistics import JoinSizes, SampleWindow
 from penstock.operators.joins.mjoin import JoinProfile
 from penstock.plan.join_choice import Orders
 
 #: Samples of one input that its window holds, and below which nothing is concluded.
-WINDOW, FEW = 512, 16
+WINDOW, FEW = 512, 12
 #: New samples of all inputs that are worth a decision.
 ENOUGH = 64
-#: Samples of a part, if the budget allows, and of one that is sampled at once; and so many parts are.
-SAMPLED, AT_ONCE, PARTS_AT_ONCE = 48, 192, 3
-#: The work of a join that its samples may take, and what it takes to sample a part and to decide at all, in rows.
-BUDGET, PART = 0.01, 3_000
+#: Samples of a part for each input at least and at most, and the parts that are sampled soon at first and after a
+#: drift.
+LEAST_SAMPLES, MOST_SAMPLES, SOON = 20, 40, 4
+#: The work of a join that its samples may take: as a rule, and of what is spent on the way where they are needed soon.
+BUDGET, BUDGET_SOON = 0.01, 0.35
+#: What it takes to sample a part and to decide, and to examine a row for it, in probes; and how many parts' credit a
+#: drift gives at once.
+PART, EXAMINED, GRANTED = 8_000, 2, 4
+#: The most credit that is saved up for a part, where samples are dear.
+MOST_SAVED = 100_000
+#: The part of the work of a join that paths have to be able to save.
+WORTH = 0.04
 #: Parts between two drifts at least.
 CALM = 4
 
@@ -38,8 +46,8 @@ class Observed:
     sizes: JoinSizes | None
     #: Rows that each input keeps.
     stored: tuple[int, ...]
-    #: The counts of the latest part, if they contradict those before.
-    drift: JoinProfile | None = None
+    #: The probes and matches of the latest part, if they contradict those before.
+    drift: tuple[Counts, Counts] | None = None
 
 
 class JoinProfiler:
@@ -49,24 +57,23 @@ class JoinProfiler:
         self._inputs, self._window = inputs, min(window, WINDOW)
         self.rows = 0
         #: How many events the next part is to sample.
-        self.wanted = AT_ONCE
-        self._events = np.zeros(inputs)
-        self._drift = JoinDrift()
+        self.wanted = 0
+        self._drift = JoinDrift(inputs)
+        self._price = 8.0 * inputs
+        self._credit = self._soon_credit = 0.0
         self._begin()
 
     def _begin(self) -> None:
-        self.windows = tuple(SampleWindow(self._window) for _ in range(self._inputs))
-        self._new = 0
-        self._at_once = PARTS_AT_ONCE
-        self._calm = 0
-        self._credit = 0.0
-        self._price = 8.0
+        self.windows = tuple(SampleWindow(self._inputs, self._window) for _ in range(self._inputs))
+        self._new = self._calm = 0
+        self._soon = SOON
 
     def begin(self) -> None:
-        """Forgets all samples, and takes others at once."""
+        """Forgets all samples, and takes others soon."""
         self._begin()
         self._drift.clear()
-        self.wanted = AT_ONCE
+        self._credit = min(self._most_credit(), self._credit + GRANTED * self._soon_credit)
+        self.wanted = self._affordable()
 
     def changed_orders(self) -> None:
         """Is called when the paths are others, along which rates are others, too."""
@@ -74,53 +81,57 @@ class JoinProfiler:
 
     def observe(self, profile: JoinProfile) -> Observed | None:
         """Takes a profile, and returns the statistics if they may ask for another choice."""
-        self.rows += int(profile.events.sum())
-        self._events = 0.9 * self._events + profile.events
+        drifted, counted, on_the_way = self._drift.take(profile.probes, profile.matches)
         self._calm += 1
-        self._spend(profile)
-        for window, samples in zip(self.windows, profile.samples, strict=False):
-            window.add(samples)
-            self._new += len(samples.estimates)
-        if self._drift.drifted(profile.probes, profile.matches) and self._calm > CALM:
-            return self._observed(profile, profile)
+        self._reckon(profile, counted, on_the_way)
+        self.rows = profile.total
+        if drifted and self._calm > CALM:
+            return self._observed(profile, self._drift.latest)
+        self._add(profile)
         if self._new < ENOUGH:
             return None
         self._new = 0
         return self._observed(profile)
 
-    def sizes(self) -> JoinSizes | None:
-        """Returns the sizes of sets; None as long as there are too few samples of an input that has events."""
-        total = self._events.sum()
-        known = [len(window) >= FEW for window in self.windows]
-        if not total or not all(
-            is_known or events < 0.01 * total for is_known, events in zip(known, self._events, strict=True)
-        ):
-            return None
-        sizes = tuple(own.sizes() if is_known else {} for own, is_known in zip(self.windows, known, strict=True))
-        shares = tuple((self._events / total).tolist())
-        return JoinSizes(sizes, shares, sum(map(len, self.windows)))
-
-    def _observed(self, profile: JoinProfile, drift: JoinProfile | None = None) -> Observed:
-        return Observed(self.rows, profile.choice.orders, self.windows, self.sizes(), profile.stored, drift)
-
-    def _spend(self, profile: JoinProfile) -> None:
-        """Reckons what the budget allows for the next part."""
-        if self._at_once and profile.samples:
-            self._at_once -= 1
-        elif not self._at_once:
-            work = int(profile.events.sum() * 2 + profile.probes.sum() + profile.matches.sum())
-            self._credit += BUDGET * work
-            if profile.samples:
-                self._credit -= PART + profile.examined
+    def _add(self, profile: JoinProfile) -> None:
         if profile.samples:
-            self._price = max(1.0, profile.examined / max(1, sum(len(own.estimates) for own in profile.samples)))
-        if self._at_once:
-            self.wanted = AT_ONCE
-        else:
-            # A part is sampled when there is credit for it, and then for as many events as that pays.
-            paid = (self._credit - PART) / self._price
-            self.wanted = min(2 * SAMPLED, int(paid)) if paid >= min(SAMPLED, MOST_SAVED / self._price) else 0
+            for window, samples in zip(self.windows, profile.samples, strict=True):
+                window.add(samples)
+                self._new += len(samples.estimates)
 
+    def _observed(self, profile: JoinProfile, drift: tuple[Counts, Counts] | None = None) -> Observed:
+        sizes = None if drift else self._sizes(profile)
+        return Observed(self.rows, profile.choice.orders, self.windows, sizes, profile.stored, drift)
 
-#: Credit that is saved up for a part whose samples are dear, in rows examined.
-MOST_SAVED = 40_000
+    def _sizes(self, profile: JoinProfile) -> JoinSizes | None:
+        """Returns the sizes of sets, of those inputs of which there are enough samples; None if there are none."""
+        shares = (profile.events / max(1, profile.total)).tolist()
+        known = [len(window) >= FEW for window in self.windows]
+        if not any(known):
+            return None
+        sizes = tuple(own.sizes() if is_known else None for own, is_known in zip(self.windows, known, strict=True))
+        return JoinSizes(sizes, tuple(shares), sum(map(len, self.windows)))
+
+    def _reckon(self, profile: JoinProfile, counted: int, on_the_way: int) -> None:
+        """Reckons what samples have cost, and what the budget allows for the next part."""
+        if profile.samples:
+            spent = EXAMINED * profile.examined
+            self._credit -= PART + spent
+            self._price = max(1.0, spent / max(1, sum(len(own.estimates) for own in profile.samples)))
+            self._soon = max(0, self._soon - 1)
+        work = EVENT * (profile.total - self.rows) + counted
+        saves = (1 + MATCH) * on_the_way
+        self._soon_credit = BUDGET_SOON * saves if saves >= WORTH * work else 0.0
+        self._credit = min(
+            self._most_credit(), self._credit + max(BUDGET * work, self._soon_credit if self._soon else 0.0)
+        )
+        self.wanted = self._affordable() if self._soon_credit else 0
+
+    def _affordable(self) -> int:
+        """Returns how many samples there is credit for, if that is enough."""
+        count = min(MOST_SAMPLES * self._inputs, int((self._credit - PART) / self._price))
+        return count if count >= min(LEAST_SAMPLES * self._inputs, (MOST_SAVED - PART) // (2 * self._price)) else 0
+
+    def _most_credit(self) -> float:
+        """Returns what is saved up at most: enough for one part with many samples."""
+        return min(MOST_SAVED, PART + MOST_SAMPLES * self._inputs * self._price)

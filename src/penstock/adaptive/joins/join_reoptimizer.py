@@ -22,7 +22,7 @@ from penstock.adaptive.joins.cheapest_path import (
 )
 from penstock.adaptive.joins.join_drift import agrees
 from penstock.adaptive.joins.join_profiler import JoinProfiler, Observed
-from penstock.adaptive.joins.join_statistics import JoinSizes, is_known
+from penstock.adaptive.joins.join_statistics import JoinSizes
 from penstock.adaptive.plan_log import Decision, PlanLog, Reason
 from penstock.plan.adaptivity import Adaptive, Strategy
 from penstock.plan.join_choice import Orders
@@ -30,6 +30,9 @@ from penstock.plan.join_sets import MOST_INPUTS
 
 #: Paths whose costs differ by less are close.
 CLOSE = 0.03
+#: A path has to be better by so many standard errors, times the confidence that is set: the numbers of combinations
+#: vary far more than whether a filter drops a row.
+ERRORS = 4.0
 #: Events by which an index that is built has to have paid for itself.
 PROVED = 1 << 17
 
@@ -43,11 +46,9 @@ class JoinReoptimizer:
 
     def __init__(self, own: Sequence[frozenset[int]], profiler: JoinProfiler, log: JoinLog, settings: Adaptive) -> None:
         self._own, self._profiler, self.log = tuple(own), profiler, log
-        self._alpha, self._confidence = settings.thrash_avoidance, settings.confidence
+        self._alpha, self._errors = settings.thrash_avoidance, ERRORS * settings.confidence
         self._search = search_of(settings, len(own))
         self._has_drifted = False
-        #: Of which inputs the path was chosen by samples, and not as written.
-        self._chosen: set[int] = set()
 
     def choose(self, observed: Observed) -> Orders | None:
         """Returns the orders that are to be used from now on; None leaves them as they are."""
@@ -67,9 +68,8 @@ class JoinReoptimizer:
     def _drifted(self, observed: Observed) -> Orders | None:
         """Recalls the orders that were best for rates like these, or measures anew."""
         assert observed.drift is not None
-        probes, matches = observed.drift.probes, observed.drift.matches
+        probes, matches = observed.drift
         self._profiler.begin()
-        self._chosen.clear()
         found = self.log.recalled(lambda sizes: agrees(probes, matches, sizes.rates(observed.orders)))
         self._has_drifted = found is None or found.choice == observed.orders
         if found is None or self._has_drifted:
@@ -87,9 +87,9 @@ class JoinReoptimizer:
         """By input the best path, and what it saves of an event of the join; as it is where nothing is gained."""
         proposed = []
         for start, (order, sizes) in enumerate(zip(observed.orders, known.sizes, strict=True)):
-            new = self._search(start, self._own, sizes, order) if sizes else order
+            new = order if sizes is None else self._search(start, self._own, sizes, order)
             saved = 0.0
-            if new != order:
+            if sizes is not None and new != order:
                 saved = self._saved(start, observed, sizes, new)
             proposed.append((new, known.shares[start] * saved) if saved > 0 else (order, 0.0))
         return proposed
@@ -97,12 +97,11 @@ class JoinReoptimizer:
     def _saved(self, start: int, observed: Observed, sizes: Sizes, new: Order) -> float:
         """What another path saves of an event; 0 if that is too little, or not sure."""
         order, window = observed.orders[start], observed.windows[start]
-        if not is_known(order, sizes) or not is_known(new, sizes):
+        if not sizes.knows(order) or not sizes.knows(new):
             return CLOSE  # of a join of many inputs only the next step is known, and it is better
-        saved, error = window.saved(order, new)
-        errors = self._confidence * 2 if start in self._chosen else 0.0
+        saved, error = window.saved(order, new, sizes)
         damped = self._alpha ** self.log.returns((*observed.orders[:start], new, *observed.orders[start + 1 :]))
-        return saved if saved * damped > max(CLOSE * path_cost(order, sizes), errors * error) else 0.0
+        return saved if saved * damped > max(CLOSE * path_cost(order, sizes), self._errors * error) else 0.0
 
     def _affordable(self, observed: Observed, known: JoinSizes, proposed: list[tuple[Order, float]]) -> Orders:
         """The proposed orders, if they save more than the indexes cost that they need; else those that need none."""
@@ -117,7 +116,6 @@ class JoinReoptimizer:
                 new if probed_by(start, self._own, new) <= there else order
                 for start, (order, (new, _)) in enumerate(zip(observed.orders, proposed, strict=True))
             )
-        self._chosen |= {n for n, (old, new) in enumerate(zip(observed.orders, orders, strict=True)) if old != new}
         return orders
 
     def _indexes(self, orders: Orders) -> frozenset[tuple[int, frozenset[int]]]:

@@ -13,7 +13,7 @@ from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.join_choice import Orders
 from penstock.plan.join_sets import variable_sets
 
-#: Events below which a part is not looked at by itself.
+#: Events below which a part is not examined by itself.
 FEW_EVENTS = 1 << 10
 
 
@@ -39,7 +39,7 @@ class AdaptiveJoinTuner:
 
     def between(self, join: JoinCore) -> None:
         """Goes round StreaMon's loop once, if enough has happened."""
-        if join.events_since_profile() < FEW_EVENTS:
+        if join.event_count - self.profiler.rows < FEW_EVENTS:
             return
         orders = self._streamon.decide(join.profile())
         if orders is not None:

@@ -22,6 +22,8 @@ from penstock.synopsis.memory import Int32s, Ints
 
 Floats = NDArray[np.float64]
 
+GOLDEN = 0.6180339887498949
+
 
 @dataclass(frozen=True, slots=True)
 class SetSamples:
@@ -29,6 +31,8 @@ class SetSamples:
 
     sets: tuple[int, ...]
     estimates: Floats
+    #: By other input, how often it was probed by an index, and the rows that were walked over.
+    walks: Ints
 
 
 class JoinSampler:
@@ -46,7 +50,8 @@ class JoinSampler:
         probes, matches = np.empty((2, most), np.int64)
         self._scratch = Scratch(at, cursor, np.empty((len(inputs), checks), np.int64), bound, probes, matches)
         self._most = most
-        self._random = np.random.default_rng(0)
+        #: Where in its stratum the next pick lies: multiples of the golden ratio are spread evenly.
+        self._offset = 0.0
 
     def serves(self, orders: Orders, indexes: Iterable[IndexColumns]) -> bool:
         """Whether it samples the sets that are wanted in these orders, by the indexes that are there."""
@@ -67,26 +72,28 @@ class JoinSampler:
         sources, slots, own_numbers = (np.concatenate(part) for part in zip(*picked, strict=True))
         estimates = np.empty((len(slots), self._most))
         capacities = np.array([len(own) for own in visibility], np.int64)
-        how = (tables[0], capacities, tables[1], since, self._trees, self._scratch, estimates)
+        walks = np.zeros((len(events), len(events), 2), np.int64)
+        how = (tables[0], capacities, tables[1], since, self._trees, self._scratch, estimates, walks)
         examined = sample_sets(sources, slots, own_numbers, *how)
         ends = np.cumsum([len(part[0]) for part in picked])[:-1]
-        parts = zip(self.sets, np.split(estimates, ends), strict=True)
-        return [SetSamples(sets, own[:, : len(sets)]) for sets, own in parts], examined
+        parts = zip(self.sets, np.split(estimates, ends), walks, strict=True)
+        return [SetSamples(sets, own[:, : len(sets)], walked) for sets, own, walked in parts], examined
 
     def _picked(
         self, count: int, events: Sequence[Events], numbers: Ints, visibility: Sequence[Int32s], wants_going: bool
     ) -> list[tuple[Ints, Ints, Ints]]:
-        """By input the sources, slots and numbers of events, one at random of each stratum."""
+        """By input the sources, slots and numbers of events, one of each stratum."""
         picked, start = [], 0
+        self._offset = (self._offset + GOLDEN) % 1
         for n, own in enumerate(events):
             some = -(-count * len(own) // max(1, len(numbers)))
-            places = ((np.arange(some) + self._random.random(some)) * len(own) / max(1, some)).astype(np.int64)
-            signs, slots = own.signs[places], own.slots[places]
-            probes = signs > 0
+            probing = np.flatnonzero(own.signs > 0) if not wants_going else np.arange(len(own))
+            some = min(some, len(probing))
+            places = probing[((np.arange(some) + self._offset) * len(probing) / max(1, some)).astype(np.int64)]
             if wants_going:
-                probes |= visibility[n][slots] & JOINED != 0
-            slots = slots[probes]
-            picked.append((np.full(len(slots), n), slots, numbers[start + places[probes]]))
+                slots = own.slots[places]
+                places = places[(own.signs[places] > 0) | (visibility[n][slots] & JOINED != 0)]
+            picked.append((np.full(len(places), n), own.slots[places], numbers[start + places]))
             start += len(own)
         return picked
 

@@ -136,16 +136,17 @@ class Combinations(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JoinProfile:
-    """What a join measured in some parts of a step."""
+    """What a join measured. Counts are those since it was built, of this process."""
 
-    #: By which choice it worked.
+    #: By which choice it works.
     choice: JoinChoice
-    #: Events of each input.
+    #: Events of each input, and all of them.
     events: Ints
+    total: int
     #: Combinations that probed by input and depth of its path, and the rows that they matched.
     probes: Ints
     matches: Ints
-    #: By input, the events that were sampled; none if no part was.
+    #: By input, the events that were sampled since the last profile; none if no part was.
     samples: tuple[SetSamples, ...]
     #: Rows that were examined for samples.
     examined: int
@@ -205,6 +206,8 @@ class JoinCore(IndexedInputs):
         self._more_room = (np.empty(BLOCK, np.int64), np.empty((BLOCK, self._sums_width), np.int64))
         shape = len(inputs), len(inputs) - 1
         self._events = np.zeros(len(inputs), np.int64)
+        #: Insertions and deletions since it was built.
+        self.event_count = 0
         self._tally = StageCounts(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
         self._keys = tuple(keys)
         self._cached = frozenset() if counted else frozenset(cached)
@@ -218,7 +221,8 @@ class JoinCore(IndexedInputs):
         #: How many events are to be sampled in the next part.
         self.wanted_samples = 0
         self._sampler: JoinSampler | None = None
-        self._begin_profile()
+        self._samples: tuple[SetSamples, ...] = ()
+        self._examined = 0
         #: What replaces its choice between two parts of a step; None leaves it as it is.
         self.tuner: JoinTuner | None = None
         self._adopt(self._remembered() or JoinChoice(paths))
@@ -229,25 +233,12 @@ class JoinCore(IndexedInputs):
         return ProbeCounts(probes, matches)
 
     def profile(self) -> JoinProfile:
-        """What was measured since the last call."""
-        events, probes, matches = (now - before for now, before in zip(self._counts(), self._profiled, strict=True))
+        """What was measured; its samples are those since the last call."""
         stored = tuple(len(source.store) for source in self.inputs)
-        found = JoinProfile(self.choice, events, probes, matches, self._samples, self._examined, stored)
-        self._begin_profile()
+        counts = (self._events, self.event_count, *self._tally)
+        found = JoinProfile(self.choice, *counts, self._samples, self._examined, stored)
+        self._samples, self._examined = (), 0
         return found
-
-    def events_since_profile(self) -> int:
-        """How many events came since the last profile."""
-        return int(self._events.sum()) - self._profiled_events
-
-    def _begin_profile(self) -> None:
-        self._profiled_events = int(self._events.sum())
-        self._profiled = tuple(counts.copy() for counts in self._counts())
-        self._samples: tuple[SetSamples, ...] = ()
-        self._examined = 0
-
-    def _counts(self) -> tuple[Ints, Ints, Ints]:
-        return self._events, self._tally.probes, self._tally.matches
 
     def in_order(self, orders: Sequence[Sequence[int]]) -> JoinChoice:
         """The choice of probing in these orders, one for each input."""
@@ -344,6 +335,7 @@ class JoinCore(IndexedInputs):
         tables = (self._input_table(visibility), self._index_table())
         inputs_by = self._admitted(events, brings, numbers, visibility, since, tables)
         self._events += np.diff(bounds)
+        self.event_count += len(order)
         if self.wanted_samples and len(order):
             self._sample(events, numbers, visibility, since, tables)
         probers = Probers(*np.empty((4, len(order) + 1), np.int64))
