@@ -8,10 +8,12 @@ from random import Random
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 
 from penstock.adaptive.caches.random_caches import nested_orders, random_caches
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.joins.join_caches import JoinCaches
+from penstock.plan.caches import CacheChoice
 from penstock.plan.forgetting import EAGER, Forgetting
 from tests.adaptive.three_way import ThreeWay
 from tests.engines.comparing import Log, batches, bound, expected, logged, table
@@ -165,10 +167,14 @@ def test_a_missed_invalidation_is_caught() -> None:
         assert wrong_answers(0)
 
 
-def test_an_invariant_that_is_not_kept_is_caught() -> None:
-    """The insertions of some members then pass by without dropping lines."""
-    with patch("penstock.plan.caches.keeps_prefix_invariant", lambda orders, members: True):
-        assert wrong_answers(0, 30)
+def test_a_cache_goes_with_the_paths_that_keep_its_invariant() -> None:
+    join = ThreeWay().join
+    (cache,) = join.cache_choice.used
+    join.use(join.in_order([(1, 2), (0, 2), (1, 0)]))
+    assert join.cache_choice.used == ()
+    assert cache not in join.cache_candidates()
+    with pytest.raises(AssertionError, match="prefix invariant"):
+        join.use_caches(CacheChoice((cache,)))
 
 
 def after_slots_are_used_again() -> list[tuple[int, ...]]:

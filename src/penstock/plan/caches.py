@@ -19,7 +19,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from penstock.plan.probe_paths import Variables
+from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.plan.probe_paths import Variables, paths_of, variables_of
 
 
 class CacheStore(NamedTuple):
@@ -37,6 +38,8 @@ class CacheStore(NamedTuple):
 
 #: The most variables of a key.
 MOST_KEY = 8
+#: The most bytes that the caches of a join take in a cell, unless a budget is set.
+MOST_MEMORY = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -143,6 +146,19 @@ def _closure(orders: Sequence[Sequence[int]], members: Sequence[int]) -> set[int
     one = members[0]
     prefixes = ({one, *orders[one][:length]} for length in range(len(members) - 1, len(orders) - 1))
     return next((own for own in prefixes if own >= {*members} and keeps_prefix_invariant(orders, own)), None)
+
+
+def cached_inputs(join: PhysicalJoin) -> tuple[int, ...]:
+    """The inputs whose rows may be cached: those that are stored, listed, and come and go by events, all of them."""
+    if join.kind is not JoinKind.JOIN or join.buckets or join.counted:
+        return ()
+    return tuple(number for number in range(len(join.operands)) if number != join.stateless)
+
+
+def candidates_of(join: PhysicalJoin) -> tuple[Cache, ...]:
+    """The caches that keep the prefix invariant along the paths that a join begins with."""
+    orders = [[stage.target for stage in path] for path in paths_of(join)]
+    return candidates(orders, variables_of(join), {*range(len(join.operands))} - {*cached_inputs(join)})
 
 
 def _held(variables: Sequence[Variables], some: Collection[int]) -> set[int]:

@@ -25,6 +25,7 @@ from penstock.closing.group_closers import Closers, GroupEnding, GroupInTime, Wi
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByNo
+from penstock.plan.caches import MOST_MEMORY, candidates_of
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.probe_paths import BLOCK, Stage, paths_of
@@ -212,6 +213,11 @@ def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
         yield f"keeps nothing of {operand_name(join.operands[join.stateless])}"
     if join.counted:
         yield f"counts rows of {' and '.join(operand_name(join.operands[number]) for number in join.counted)}"
+    if found := candidates_of(join):
+        segments = dict.fromkeys(
+            " with ".join(operand_name(join.operands[m]) for m in cache.members) for cache in found
+        )
+        yield f"may cache {' and '.join(segments)} in at most {MOST_MEMORY >> 20} MiB"
 
 
 def _retention_text(join: PhysicalJoin, number: int) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 
 from penstock.adaptive.caches.hierarchy import sharing
 from penstock.adaptive.caches.selection import Estimates, value
-from penstock.plan.caches import Cache, CacheStore
+from penstock.plan.caches import MOST_MEMORY, Cache, CacheStore
 
-#: Bytes that caches get for each byte of the rows of their join, unless a budget is set; and the fewest and the most.
+#: Bytes that caches get for each byte of the rows of their join, unless a budget is set; and the fewest.
 SHARE = 0.5
-LEAST, MOST = 1 << 18, 1 << 24
+LEAST = 1 << 18
 
 
 def by_priority(
@@ -33,4 +33,4 @@ def by_priority(
 
 def budget(state_bytes: int, given: int | None) -> int:
     """The bytes that the caches of a join may take: those that are given, or a part of what the join itself keeps."""
-    return given if given is not None else int(min(MOST, max(LEAST, SHARE * state_bytes)))
+    return given if given is not None else int(min(MOST_MEMORY, max(LEAST, SHARE * state_bytes)))

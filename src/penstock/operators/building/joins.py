@@ -49,6 +49,7 @@ from penstock.operators.joins.mjoin import (
 from penstock.operators.joins.purging_join import CountedWindow, PurgingJoin, PurgingSemiJoin
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
+from penstock.plan.caches import cached_inputs
 from penstock.plan.explain import operand_name
 from penstock.plan.path_counting import is_indexed
 from penstock.plan.probe_paths import keys_of, paths_of
@@ -422,7 +423,7 @@ def _core(
         counted=join.counted,
         sums=sums,
         keys=keys_of(join),
-        cached=_cached(join),
+        cached=cached_inputs(join),
     )
     build.joins.append(core)
     build.gauges.top.probing = core.probe_counts
@@ -435,13 +436,6 @@ def _core(
             build.gauges.top.caching = core.cache_use
             build.gauges.top.cache_decisions = core.cache_tuner.report
     return core
-
-
-def _cached(join: PhysicalJoin) -> Sequence[int]:
-    """The inputs whose rows may be cached: those that are stored, and whose rows are told by events, all of them."""
-    if join.kind is not JoinKind.JOIN or join.buckets:
-        return ()
-    return [number for number in range(len(join.operands)) if number != join.stateless]
 
 
 def _column_sum(parts: Sequence[StoredRelation], join: PhysicalJoin, aggregation: Aggregation) -> ColumnSum:
