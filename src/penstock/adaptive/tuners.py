@@ -1,4 +1,4 @@
-"""The tuners of a run: of each place with filters the one that has learnt their order, by name.
+"""The tuners of a run: of each place with filters, and of each join, the one that has learnt its order, by name.
 
 They outlive what they tune: operators and readers are renewed, and take up what is known.
 """
@@ -14,6 +14,7 @@ from penstock.adaptive.filters.random_orders import RandomTuner
 from penstock.adaptive.filters.remembered import restored, saved
 from penstock.adaptive.joins.join_tuner import AdaptiveJoinTuner
 from penstock.adaptive.joins.random_choices import RandomJoinTuner
+from penstock.adaptive.joins.remembered import restored_join, saved_join
 from penstock.plan.adaptivity import Adaptive, Strategy
 
 JoinTuner = AdaptiveJoinTuner | RandomJoinTuner
@@ -63,7 +64,7 @@ class Tuners:
         found = self._join_tuners.get(name)
         if found is None or found.inputs != inputs:
             is_random = self.settings.strategy == Strategy.RANDOM.value
-            found = RandomJoinTuner(inputs) if is_random else AdaptiveJoinTuner(inputs, self.settings)
+            found = RandomJoinTuner(inputs) if is_random else self._known_join_tuner(name, inputs)
             self._join_tuners[name] = found
         return found
 
@@ -72,16 +73,23 @@ class Tuners:
         tunes = self.settings.caches and self.settings.strategy != Strategy.RANDOM.value
         return CacheTuner(self.settings, name, inputs) if tunes else None
 
+    def _known_join_tuner(self, name: str, inputs: tuple[str, ...]) -> AdaptiveJoinTuner:
+        known = self._known.pop(name, None)
+        if known is None or tuple(known.get("inputs", ())) != inputs:
+            return AdaptiveJoinTuner(inputs, self.settings)
+        return restored_join(self.settings, known)
+
     def _known_tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         known = self._known.pop(name, None)
-        if known is None or tuple(known["filters"]) != filters:
+        if known is None or tuple(known.get("filters", ())) != filters:
             return FilterTuner(filters, self.settings)
         return restored(filters, self.settings, known)
 
     def saved(self) -> dict[str, Any]:
         """Returns what all tuners know, as JSON."""
         self._saved = self._decided()
-        return {**self._known, **{name: saved(tuner) for name, tuner in self}}
+        joins = {n: saved_join(each) for n, each in self._join_tuners.items() if isinstance(each, AdaptiveJoinTuner)}
+        return {**self._known, **{name: saved(tuner) for name, tuner in self}, **joins}
 
     def restore(self, known: Mapping[str, Any]) -> None:
         """Takes over what was saved, before the first tuner is asked for."""

@@ -15,6 +15,7 @@ import numpy as np
 from penstock.algebra.relations import Relation
 from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.functions.failures import Tally
+from penstock.operators.joins.join_tuner import JoinTuner
 from penstock.plan.caches import CacheUse
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.explain import operator_name
@@ -55,6 +56,8 @@ class Gauge:
     #: Of a join what counts its probes since it was built, and what that was when the step began.
     probing: Callable[[], ProbeCounts] = ProbeCounts
     probed: ProbeCounts = field(default_factory=ProbeCounts)
+    #: What orders its probe paths.
+    join_tuner: JoinTuner | None = None
     #: The same of its subresult caches; and what gives decisions about them that are new.
     caching: Callable[[], CacheUse] = CacheUse
     cached: CacheUse = field(default_factory=CacheUse)

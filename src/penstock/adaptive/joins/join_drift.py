@@ -5,13 +5,18 @@ How many rows probes match at each depth is exact and costs nothing, so a change
 
 from __future__ import annotations
 
+from math import inf, log
+
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.join_rates import FEW, LEAST, RELATIVE, Rates, compare
+from penstock.kernels.join_rates import FEW, Rates, compare
 
 Counts = NDArray[np.int64]
 
+#: Rates are alike that differ by less than this factor, as a logarithm: the part of a step in which something changes
+#: has rows of both kinds. Rates below the other are hard to tell from 0.
+ALIKE, SMALL = 0.9, 0.1
 #: Parts of which the reference is made.
 REFERENCE = 2
 
@@ -45,14 +50,16 @@ class JoinDrift:
         return self._rates.probes, self._rates.matches
 
 
-def agrees(probes: Counts, matches: Counts, rates: list[list[float]]) -> bool:
-    """Returns whether a part matched rows at these rates, wherever enough combinations probed."""
-    some = False
+def distance(probes: Counts, matches: Counts, rates: list[list[float]]) -> float:
+    """Returns by which factor, as a logarithm, a part matched rows at other rates than these, where many probed.
+
+    >>> round(distance(np.array([[1000]]), np.array([[1900]]), [[0.9]]), 2)
+    0.69
+    """
+    found = [inf]
     for own_probes, own_matches, own in zip(probes.tolist(), matches.tolist(), rates, strict=True):
-        for count, found, rate in zip(own_probes, own_matches, own, strict=False):
+        for count, matched, rate in zip(own_probes, own_matches, own, strict=False):
             if count < FEW:
                 break
-            some = True
-            if abs(found / count - rate) > max(LEAST, RELATIVE * rate):
-                return False
-    return some
+            found.append(abs(log((matched / count + SMALL) / (rate + SMALL))))
+    return max(found[1:], default=inf)

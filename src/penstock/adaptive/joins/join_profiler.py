@@ -53,9 +53,11 @@ class Observed:
 class JoinProfiler:
     """Keeps statistics of one join."""
 
-    def __init__(self, inputs: int, window: int = WINDOW) -> None:
+    def __init__(self, inputs: int, window: int = WINDOW, rows: int = 0) -> None:
+        """`rows`: events that came before the join was built."""
         self._inputs, self._window = inputs, min(window, WINDOW)
-        self.rows = 0
+        #: Events until the last profile, and those before the join was built.
+        self.rows = self.rows_before = rows
         #: How many events the next part is to sample.
         self.wanted = 0
         self._drift = JoinDrift(inputs)
@@ -84,7 +86,7 @@ class JoinProfiler:
         drifted, counted, on_the_way = self._drift.take(profile.probes, profile.matches)
         self._calm += 1
         self._reckon(profile, counted, on_the_way)
-        self.rows = profile.total
+        self.rows = self.rows_before + profile.total
         if drifted and self._calm > CALM:
             return self._observed(profile, self._drift.latest)
         self._add(profile)
@@ -119,7 +121,7 @@ class JoinProfiler:
             self._credit -= PART + spent
             self._price = max(1.0, spent / max(1, sum(len(own.estimates) for own in profile.samples)))
             self._soon = max(0, self._soon - 1)
-        work = EVENT * (profile.total - self.rows) + counted
+        work = EVENT * (self.rows_before + profile.total - self.rows) + counted
         saves = (1 + MATCH) * on_the_way
         self._soon_credit = BUDGET_SOON * saves if saves >= WORTH * work else 0.0
         self._credit = min(

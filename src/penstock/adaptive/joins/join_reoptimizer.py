@@ -20,7 +20,7 @@ from penstock.adaptive.joins.cheapest_path import (
     path_cost,
     probed_by,
 )
-from penstock.adaptive.joins.join_drift import agrees
+from penstock.adaptive.joins.join_drift import ALIKE, distance
 from penstock.adaptive.joins.join_profiler import JoinProfiler, Observed
 from penstock.adaptive.joins.join_statistics import JoinSizes
 from penstock.adaptive.plan_log import Decision, PlanLog, Reason
@@ -70,7 +70,9 @@ class JoinReoptimizer:
         assert observed.drift is not None
         probes, matches = observed.drift
         self._profiler.begin()
-        found = self.log.recalled(lambda sizes: agrees(probes, matches, sizes.rates(observed.orders)))
+        # What is logged after a drift was measured after it, so that it counts here like every decision.
+        far = [(distance(probes, matches, each.statistics.rates(observed.orders)), each) for each in self.log]
+        found = min((each for each in far if each[0] < ALIKE), key=lambda each: each[0], default=(0.0, None))[1]
         self._has_drifted = found is None or found.choice == observed.orders
         if found is None or self._has_drifted:
             return None

@@ -30,8 +30,9 @@ class AdaptiveJoinTuner:
         self.reported = 0
 
     def adopt(self, join: JoinCore) -> None:
-        """Takes over a join that was just built, whose choice is the one of its state."""
+        """Takes over a join that was just built, whose choice is the one of its state. Profiles begin anew."""
         self.written = join.first_orders
+        self.profiler = JoinProfiler(len(self.inputs), self._settings.profile_window, self.profiler.rows)
         own = variable_sets([source.variables for source in join.inputs])
         reoptimizer = JoinReoptimizer(own, self.profiler, self.log, self._settings)
         self._streamon = StreaMon(self.profiler, reoptimizer)
@@ -39,7 +40,7 @@ class AdaptiveJoinTuner:
 
     def between(self, join: JoinCore) -> None:
         """Goes round StreaMon's loop once, if enough has happened."""
-        if join.event_count - self.profiler.rows < FEW_EVENTS:
+        if self.profiler.rows_before + join.event_count - self.profiler.rows < FEW_EVENTS:
             return
         orders = self._streamon.decide(join.profile())
         if orders is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from penstock.adaptive.caches.random_caches import nested_orders, random_caches
@@ -9,7 +10,7 @@ from penstock.operators.joins.mjoin import JoinCore
 
 
 class RandomJoinTuner:
-    """Gives a join other probe paths, products among them, and other caches after every part."""
+    """Gives a join other probe paths, products among them, and other caches after every part; samples any number."""
 
     def __init__(self, inputs: tuple[str, ...], seed: int = 0) -> None:
         self.inputs = inputs
@@ -25,6 +26,7 @@ class RandomJoinTuner:
         if self._random.random() < 0.5:
             orders = [list(order) for order in nested_orders(len(inputs), self._random)]
         if self._random.random() < 0.5:
-            join.use(join.in_order(orders))
+            join.use(replace(join.choice, paths=join.in_order(orders).paths))
         if self._random.random() < 0.7:
             join.use_caches(random_caches(join.cache_candidates(), self._random))
+        join.wanted_samples = self._random.choice([0, 0, 3, 50])

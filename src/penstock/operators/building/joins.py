@@ -430,6 +430,7 @@ def _core(
     if build.tuning is not None and len(parts) > 2:  # of two inputs each has but one to probe
         core.tuner = build.tuning.join_tuner(build.gauges.top.name, tuple(map(operand_name, join.operands)))
         core.tuner.adopt(core)
+        build.gauges.top.join_tuner = core.tuner
         core.cache_tuner = build.tuning.cache_tuner(build.gauges.top.name, tuple(map(operand_name, join.operands)))
         if core.cache_tuner is not None:
             core.cache_tuner.adopt(core)
