@@ -10,7 +10,7 @@ from math import inf, log
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.join_rates import FEW, Rates, compare
+from penstock.kernels.join_rates import FEW, MATCHES, PROBES, REFERENCE_MATCHES, REFERENCE_PROBES, compare
 
 Counts = NDArray[np.int64]
 
@@ -25,13 +25,12 @@ class JoinDrift:
     """Compares what a part of a step matched with the first parts since `clear`."""
 
     def __init__(self, inputs: int) -> None:
-        self._rates = Rates(*np.zeros((6, inputs, inputs - 1), np.int64))
+        self._rates = np.zeros((6, inputs, inputs - 1), np.int64)
         self._found = np.zeros(3, np.int64)
         self._parts = 0
 
     def clear(self) -> None:
-        self._rates.reference_probes[:] = 0
-        self._rates.reference_matches[:] = 0
+        self._rates[[REFERENCE_PROBES, REFERENCE_MATCHES]] = 0
         self._parts = 0
 
     def take(self, probes: Counts, matches: Counts) -> tuple[bool, int, int]:
@@ -47,7 +46,7 @@ class JoinDrift:
     @property
     def latest(self) -> tuple[Counts, Counts]:
         """The probes and matches of the latest part."""
-        return self._rates.probes, self._rates.matches
+        return self._rates[PROBES], self._rates[MATCHES]
 
 
 def distance(probes: Counts, matches: Counts, rates: list[list[float]]) -> float:

@@ -2,7 +2,7 @@
 
 Samples are paid out of a budget, a part of the work of the join itself, both counted in rows that are examined; so
 nothing is timed. No path saves more than what is spent on combinations on the way, so the first samples, and those
-after a drift, may cost a third of that, and where it is little nothing is sampled at all.
+after a drift, may cost the more the larger this part of the work is, and where it is small nothing is sampled at all.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ ENOUGH = 64
 #: Samples of a part for each input at least and at most, and the parts that are sampled soon at first and after a
 #: drift.
 LEAST_SAMPLES, MOST_SAMPLES, SOON = 20, 40, 4
-#: The work of a join that its samples may take: as a rule, and of what is spent on the way where they are needed soon.
-BUDGET, BUDGET_SOON = 0.01, 0.35
+#: The part of the work of a join that its samples may take: as a rule; and where they are needed soon, of the square
+#: of the part that is spent on the way.
+BUDGET, BUDGET_SOON = 0.01, 1.0
 #: What it takes to sample a part and to decide, and to examine a row for it, in probes; and how many parts' credit a
 #: drift gives at once.
 PART, EXAMINED, GRANTED = 8_000, 2, 4
 #: The most credit that is saved up for a part, where samples are dear.
 MOST_SAVED = 100_000
 #: The part of the work of a join that paths have to be able to save.
-WORTH = 0.04
+WORTH = 0.05
+#: Parts that are not examined at most, where paths cannot save much.
+MOST_IDLE = 7
 #: Parts between two drifts at least.
 CALM = 4
 
@@ -63,6 +66,7 @@ class JoinProfiler:
         self._drift = JoinDrift(inputs)
         self._price = 8.0 * inputs
         self._credit = self._soon_credit = 0.0
+        self._idle = self._skipped = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -80,6 +84,11 @@ class JoinProfiler:
     def changed_orders(self) -> None:
         """Is called when the paths are others, along which rates are others, too."""
         self._drift.clear()
+
+    def is_idle(self) -> bool:
+        """Returns whether the latest part need not be examined, since paths have hardly mattered for some time."""
+        self._skipped = self._skipped + 1 if self._skipped < self._idle else 0
+        return self._skipped > 0
 
     def observe(self, profile: JoinProfile) -> Observed | None:
         """Takes a profile, and returns the statistics if they may ask for another choice."""
@@ -123,7 +132,8 @@ class JoinProfiler:
             self._soon = max(0, self._soon - 1)
         work = EVENT * (self.rows_before + profile.total - self.rows) + counted
         saves = (1 + MATCH) * on_the_way
-        self._soon_credit = BUDGET_SOON * saves if saves >= WORTH * work else 0.0
+        self._soon_credit = BUDGET_SOON * saves * saves / work if saves >= WORTH * work > 0 else 0.0
+        self._idle = 0 if self._soon_credit else min(MOST_IDLE, 2 * self._idle + 1)
         self._credit = min(
             self._most_credit(), self._credit + max(BUDGET * work, self._soon_credit if self._soon else 0.0)
         )

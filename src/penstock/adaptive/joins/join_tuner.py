@@ -40,7 +40,7 @@ class AdaptiveJoinTuner:
 
     def between(self, join: JoinCore) -> None:
         """Goes round StreaMon's loop once, if enough has happened."""
-        if self.profiler.rows_before + join.event_count - self.profiler.rows < FEW_EVENTS:
+        if self.profiler.rows_before + join.event_count - self.profiler.rows < FEW_EVENTS or self.profiler.is_idle():
             return
         orders = self._streamon.decide(join.profile())
         if orders is not None:
