@@ -30,6 +30,8 @@ from penstock.plan.join_sets import MOST_INPUTS
 
 #: Paths whose costs differ by less are close.
 CLOSE = 0.03
+#: Orders that were used before are preferred to those that cost less by this part on the first samples after a drift.
+PREFERRED = 0.1
 #: A path has to be better by so many standard errors, times the confidence that is set: the numbers of combinations
 #: vary far more than whether a filter drops a row.
 ERRORS = 4.0
@@ -58,6 +60,8 @@ class JoinReoptimizer:
             return None
         proposed = self._proposed(observed, observed.sizes)
         orders = self._affordable(observed, observed.sizes, proposed)
+        if self._has_drifted:
+            orders = self._proved(orders, observed.sizes)
         if orders == observed.orders and not self._has_drifted:
             return None
         reason = Reason.DRIFT if self._has_drifted else Reason.VIOLATION if len(self.log) else Reason.START
@@ -78,6 +82,11 @@ class JoinReoptimizer:
             return None
         self._log(observed.at, Reason.RECALLED, found.choice, found.statistics)
         return self._changed(observed.orders, found.choice)
+
+    def _proved(self, orders: Orders, known: JoinSizes) -> Orders:
+        """The logged orders that cost about as little: they rest on more samples than were taken since the drift."""
+        logged = min((each.choice for each in self.log), key=known.cost, default=orders)
+        return logged if known.cost(logged) <= (1 + PREFERRED) * known.cost(orders) else orders
 
     def _changed(self, before: Orders, orders: Orders) -> Orders | None:
         if orders == before:

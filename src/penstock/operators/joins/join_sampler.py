@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.join_samples import Scratch, SetTrees, sample_sets
+from penstock.kernels.join_samples import INDEX, Scratch, SetTrees, sample_sets
 from penstock.kernels.mjoin import JOINED
 from penstock.plan.join_choice import Orders
 from penstock.plan.join_sets import MOST_INPUTS, SetNode, set_tree, variable_sets
@@ -23,6 +23,8 @@ from penstock.synopsis.memory import Int32s, Ints
 Floats = NDArray[np.float64]
 
 GOLDEN = 0.6180339887498949
+#: Events of a part that are sampled at most where a set is found without an index.
+SCANNING = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class JoinSampler:
         probes, matches = np.empty((2, most), np.int64)
         self._scratch = Scratch(at, cursor, np.empty((len(inputs), checks), np.int64), bound, probes, matches)
         self._most = most
+        self._scans = bool((self._trees.nodes[:, INDEX] < 0).any())
         #: Where in its stratum the next pick lies: multiples of the golden ratio are spread evenly.
         self._offset = 0.0
 
@@ -68,6 +71,8 @@ class JoinSampler:
         wants_going: bool,
     ) -> tuple[list[SetSamples], int]:
         """Samples about so many events of those that have entered. Gives samples by input, and the rows examined."""
+        if self._scans:
+            count = min(count, SCANNING)
         picked = self._picked(count, events, numbers, visibility, wants_going)
         sources, slots, own_numbers = (np.concatenate(part) for part in zip(*picked, strict=True))
         estimates = np.empty((len(slots), self._most))

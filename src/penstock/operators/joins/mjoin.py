@@ -189,11 +189,12 @@ class JoinCore(IndexedInputs):
         `cached`: inputs whose rows may be in subresult caches. Each row of theirs comes and goes by an event, or is
         forgotten.
         """
-        #: The probes of the paths that it began with, whose indexes are always there.
+        #: The probes of the paths that it began with. Where something else finds rows, too, their indexes last.
         self.first_probes = probes = located(paths, [source.variables for source in inputs])
         self.first_orders = JoinChoice(paths).orders
         more = {(number, positions(inputs[number], variables)) for number, variables in indexed}
-        super().__init__(memory, inputs, _probed(probes) | more, has_residual=residual is not None)
+        lasting = _probed(probes) | more if more else set()
+        super().__init__(memory, inputs, lasting, has_residual=residual is not None)
         self._insert_only = insert_only
         #: Of each input's events of this step, the hashes by which they are probed first.
         self._hashes: dict[int, Ints] = {}
