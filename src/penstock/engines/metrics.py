@@ -190,7 +190,7 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             cache_lookups=cached.lookups,
             cache_hits=cached.hits,
             cache_bytes=cached.nbytes,
-            cache_decisions=gauge.cache_decisions(),
+            cache_decisions=tuple({**each, "place": f"{place} {gauge.name}"} for each in gauge.cache_decisions()),
         )
 
 
