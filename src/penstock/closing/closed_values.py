@@ -9,7 +9,7 @@ a stream with one such row by UNIQUE brings no other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns, substitute
@@ -22,6 +22,7 @@ from penstock.catalog import (
     OnViolation,
     Ordered,
     Punctuated,
+    Reference,
     StreamDef,
     Unique,
     WithinRows,
@@ -30,10 +31,11 @@ from penstock.catalog import (
 from penstock.closing import never_falls, referring_punctuations
 from penstock.closing.closers.time_range import certain_times, declared_times
 from penstock.closing.declarations import constraint_text
-from penstock.closing.evidence import of_fixed, rows_of, values_of
+from penstock.closing.evidence import of_fixed, passed_by, rows_of, values_of
 from penstock.closing.group_closers import (
     AfterOrder,
     AfterPunctuation,
+    AfterReference,
     ByRows,
     Closers,
     GroupCloser,
@@ -90,15 +92,17 @@ def closed_rows(
     """
     found = Closers()
     for joint in rows.joints():
-        view = JointKeys(joint, keys, declared, stays)
+        view = JointKeys(joint, keys, declared, stays, rows.entries)
         for member in joint.bringing:
             if isinstance(member, SetOp):
                 own = _closed_sides(member, view.over(member), declared)
             else:
-                own = view.closers(member, is_there=is_there)
+                own = view.closers(member, is_there=is_there or rows.is_there(member))
+            if rows.only_adds(member):
+                own = Closers(adding=((),)) if own is None else Closers((), own.evidence, own.streams)
             if own is None:
                 return None
-            found += rows.with_nulls(member, own)
+            found += own
     return found
 
 
@@ -112,19 +116,22 @@ def forgettable(closers: Closers | None) -> Closers | None:
         before, closers = closers, _one_scheme_each(closers)
         if not all(any(not isinstance(closer, NeverNull) for closer in own) for own in closers.streams):
             return None
+        is_noted = any(isinstance(closer, AfterPunctuation) for own in closers.streams for closer in own)
+        closers = closers if is_noted else replace(closers, adding=())
     return closers
 
 
 def _one_scheme_each(closers: Closers) -> Closers:
     """Of each stream the closers by times, and by the scheme with the fewest keys that says enough of all streams."""
-    streams, read = list[tuple[GroupCloser, ...]](), set[int]()
-    for own in closers.streams:
+
+    def chosen(own: tuple[GroupCloser, ...]) -> tuple[GroupCloser, ...]:
         schemes = (c for c in own if isinstance(c, AfterPunctuation) and closers.all_close(frozenset(c.keys)))
-        chosen = min(schemes, key=lambda closer: (len(closer.keys), closer.keys, closer.evidence), default=None)
-        told = None if chosen is None else chosen.told
-        streams.append(tuple(c for c in own if not isinstance(c, AfterPunctuation) or c.told == told))
-        read |= set() if told is None else {told.evidence}
-    return Closers(tuple(streams), closers.evidence).reading(read)
+        best = min(schemes, key=lambda closer: (len(closer.keys), closer.keys, closer.evidence), default=None)
+        by = None if best is None else best.at_once
+        return tuple(c for c in own if not isinstance(c, AfterPunctuation) or c.at_once == by)
+
+    left = Closers(tuple(map(chosen, closers.streams)), closers.evidence, tuple(map(chosen, closers.adding)))
+    return left.reading(left.read)
 
 
 def _over(keys: Keys, inside: Inside) -> Keys:
@@ -135,8 +142,11 @@ def _over(keys: Keys, inside: Inside) -> Keys:
 class JointKeys:
     """What is equal to each of some keys in joint rows, and closes the streams for them."""
 
-    def __init__(self, joint: Joint, keys: Keys, declared: Declared, stays: Stays | None = None) -> None:
-        self._joint, self._declared, self._stays = joint, declared, stays or for_ever
+    def __init__(
+        self, joint: Joint, keys: Keys, declared: Declared, stays: Stays | None = None, entries: Scan | None = None
+    ) -> None:
+        """`entries` is the scan whose rows are those that end, if they are one's."""
+        self._joint, self._declared, self._stays, self._entries = joint, declared, stays or for_ever, entries
         #: What columns of scans are in terms of their streams.
         self._inside = {o.column: unwidened(o.expr) for scan in joint.scans for o in scan.outputs}
         self._classes = self._equal()
@@ -151,10 +161,11 @@ class JointKeys:
         for source, reach in self._followed(scan):
             theirs = self._own(source)
             own = _either(own, Closers((tuple(later(c, reach) for c in theirs),), theirs.evidence))
+        own = _either(own, self._referred(scan))
         found = tuple(own)
         found += (WithFirstRow(),) * (is_there and any(scan is each for each in self.named_rows()))
-        if not found and is_there and self._joint.scans == (scan,):
-            own = self._by_rows(scan)
+        if not found:
+            own = self._by_rows(scan, is_there=is_there and self._joint.scans == (scan,))
             found = tuple(own)
         if not found:
             return None
@@ -245,8 +256,31 @@ class JointKeys:
                 evidence.append(told[1])
         return Closers((tuple(found),), tuple(evidence)) if found else Closers()
 
-    def _by_rows(self, scan: Scan) -> Closers:
-        """What closes values that have a row because others come: the first cluster or order that speaks of keys."""
+    def _referred(self, scan: Scan) -> Closers:
+        """The end by RIDS(k) in rows of a stream to which the rows refer that end."""
+        if self._entries is None or self._entries is scan or self._declared.certain:
+            return Closers()
+        definition, source = self._declared.definition(self._entries), self._entries
+        for reference in (each for each in definition.constraints if isinstance(each, Reference)):
+            is_parent = reference.parent.lower() == scan.stream.name.lower()
+            if not is_parent or (by := _fixed_k(reference)) is None or by.in_time:
+                continue
+            named = {column.name.lower(): column for column in scan.stream.schema}
+            referred = tuple(named[name.lower()] for name in reference.parent_columns)
+            places = [self.place(source, name) for name in reference.columns]
+            keys = tuple(place for place in places if place is not None)
+            is_same = places == [self.place(scan, column.name) for column in referred]
+            if is_same and len(keys) == len(places) and _moves_only(scan, set(referred)):
+                evidence = (
+                    passed_by(source, definition, reference.columns),
+                    rows_of(self._declared.definition(scan), ()),
+                )
+                text = f"{definition.name}: {constraint_text(reference)}"
+                return Closers(((AfterReference(keys, 0, 1, by.k, referred, text),),), evidence)
+        return Closers()
+
+    def _by_rows(self, scan: Scan, *, is_there: bool) -> Closers:
+        """What closes values because others come: the first order that speaks of keys, or if they came the cluster."""
         definition = self._declared.definition(scan)
         for constraint in definition.constraints if isinstance(scan.spec, Unbounded) else ():
             if not isinstance(constraint, Clustered | Ordered) or (by := _fixed_k(constraint)) is None:
@@ -254,7 +288,7 @@ class JointKeys:
             names = constraint.columns if isinstance(constraint, Clustered) else (constraint.column,)
             keys = tuple(place for name in names if (place := self.place(scan, name)) is not None)
             evidence, text = rows_of(definition, names), f"{definition.name}: {constraint_text(constraint)}"
-            if isinstance(constraint, Clustered) and len(keys) == len(names):
+            if isinstance(constraint, Clustered) and len(keys) == len(names) and is_there:
                 cluster = AfterPunctuation(keys, 0, never_null=frozenset(keys), scheme=text, cluster=by)
                 return Closers(((cluster,),), (evidence,))
             if isinstance(constraint, Ordered) and keys and _is_whole(evidence.schema[0]):
@@ -318,7 +352,7 @@ def _moves_only(scan: Scan, by: set[Column]) -> bool:
     return not isinstance(scan.spec, PartitionRows) or by <= set(scan.spec.by)
 
 
-def _fixed_k(constraint: Clustered | Ordered) -> ByRows | None:
+def _fixed_k(constraint: Clustered | Ordered | Reference) -> ByRows | None:
     """The k of a constraint, unless a run finds it."""
     match constraint.within:
         case WithinRows(k) if constraint.on_violation is not OnViolation.WIDEN:

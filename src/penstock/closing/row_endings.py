@@ -2,9 +2,9 @@
 
 Of groups, semi-joins or anti-joins below a join no rule of `rules.py` speaks. What closes the streams below them for
 the values of a row (`closed_values.py`) does: a row goes when all are closed, those below the other inputs, whose rows
-might match it, and those below its own, which might take it back.
+might match it, and those below its own that might take it back.
 
-    a ⋉ b ──▶ row (k, ts) ──▶ ▷ c on k        goes when a, b and c are closed for k
+    a ▷ b ──▶ row (k, ts) ──▶ ▷ c on k        goes when b and c are closed for k; a only adds rows
 """
 
 from __future__ import annotations
@@ -27,7 +27,15 @@ from penstock.algebra.relations import (
 from penstock.catalog import Catalog, StreamDef
 from penstock.closing.bounds import BoundKind
 from penstock.closing.closed_values import Declared, closed_rows, forgettable, until_they_entered, until_they_left
-from penstock.closing.group_closers import AfterPunctuation, Closers, GroupEnding, GroupInTime, NeverNull
+from penstock.closing.group_closers import (
+    AfterOrder,
+    AfterPunctuation,
+    AfterReference,
+    Closers,
+    GroupEnding,
+    GroupInTime,
+    NeverNull,
+)
 from penstock.closing.group_retention import lasting_nulls
 from penstock.closing.join_variables import is_monotone, is_table
 from penstock.closing.joint_rows import JointRows
@@ -72,7 +80,7 @@ def _closers(join: PhysicalJoin, number: int, declared: Declared) -> Closers | N
     matches = number == 1 and join.kind is not JoinKind.JOIN and is_monotone(operand) and _only_grows(join.operands[0])
     stays = until_they_entered if matches else until_they_left
     closers = forgettable(closed_rows(rows, tuple(inside.get(c) for c in operand.schema), declared, stays))
-    return None if closers is None or lasting_nulls(closers) else closers
+    return None if closers is None or not closers.streams or lasting_nulls(closers) else closers
 
 
 def _only_grows(relation: Relation) -> bool:
@@ -100,8 +108,16 @@ def leaves(relation: Relation) -> bool:
 def ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> Iterator[RetentionStep]:
     """What closes rows, in words: of each stream the first of its closers."""
     scans = {node.stream.occurrence: node for node in walk_relations(join) if isinstance(node, Scan)}
-    for closer in (next((each for each in own if not isinstance(each, NeverNull)), None) for own in closers.streams):
+    streams = (*closers.streams, *closers.adding)
+    for closer in (next((each for each in own if not isinstance(each, NeverNull)), None) for own in streams):
         match closer:
+            case AfterReference(ticks=number, k=k, scheme=scheme, reach=reach):
+                stream = closers.evidence[number].stream.name
+                until = f"{k} ROWS of {stream}" + (f" and {duration_text(reach)}" if reach else "")
+                yield RetentionStep(stream, until, BoundKind.K, (scheme,))
+            case AfterOrder(evidence=number, scheme=scheme):
+                stream = closers.evidence[number].stream.name
+                yield RetentionStep(stream, f"{stream} has passed its value", BoundKind.K, (scheme,))
             case GroupInTime(timestamp=Column(scope), reach=reach):
                 definition = catalog.get(scans[scope].stream.name)
                 assert isinstance(definition, StreamDef)

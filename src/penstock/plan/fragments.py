@@ -185,15 +185,19 @@ def physical_plan(relation: Relation, wanted: Wanted) -> Relation:
 
 
 def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:
-    """The fragment with guards of its leaves. What they are told comes to where the rows are of which it speaks."""
+    """The fragment with guards of its leaves. Their evidence goes to where the rows are of which it speaks."""
     routes, guards = list(fragment.routes), []
+
+    def numbered(route: Route) -> int:
+        if route not in routes:
+            routes.append(route)
+        return routes.index(route)
+
     for number, route in enumerate(fragment.routes):
-        for ruling in (own for scan, own in ruled if scan is route.leaf):
-            told = Route(ruling.evidence, tuple(_along(dimension, ruling) for dimension in route.dimensions))
-            if told not in routes:
-                routes.append(told)
-            evidence = routes.index(told)
-            guards.append(Guard(number, ruling.places, evidence, ruling.lifespan, ruling.stops, ruling.by))
+        for own in (own for scan, own in ruled if scan is route.leaf):
+            evidence = numbered(Route(own.evidence, tuple(_along(each, own) for each in route.dimensions)))
+            ticks = None if own.ticks is None else numbered(Route(own.ticks, (None,) * len(route.dimensions)))
+            guards.append(Guard(number, own.places, evidence, own.lifespan, own.stops, own.by, ticks))
     return replace(fragment, routes=tuple(routes), guards=tuple(guards))
 
 

@@ -33,7 +33,7 @@ def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
     guards = Guards(build.scope("guards"), own, scan, build.dictionary)
     build.code_owners += guards.code_owners
     build.gauges.top.rejected.append(guards.violations)
-    return lambda step: guards.step(step.inputs[number], [step.inputs[guard.evidence] for guard in own], step.until)
+    return lambda step: guards.step(step.inputs[number], step.inputs, step.until)
 
 
 def build_window(build: Builder, scan: Scan) -> StoredRelation:

@@ -19,11 +19,13 @@ from penstock.closing.group_closers import (
     AfterJoin,
     AfterOrder,
     AfterPunctuation,
+    AfterReference,
     Closers,
     GroupCloser,
     GroupEnding,
     GroupInTime,
     NeverNull,
+    Waiting,
     WithFirstRow,
 )
 from penstock.closing.physical_join import PhysicalJoin
@@ -31,7 +33,7 @@ from penstock.closing.rules import ByPunctuation
 from penstock.kernels.sets import among
 from penstock.operators.scalars import compile_scalar
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
-from penstock.retention.row_closings import ClusterClosings, OrderClosings
+from penstock.retention.row_closings import ClusterClosings, OrderClosings, ReferenceClosings
 from penstock.synopsis.deltas import NEVER, NULL_BITS, Bools, Deltas, is_null, part_of_rows, row_width, whole_rows
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING, Evidence
@@ -47,6 +49,8 @@ class Groups(Protocol):
         """Drops what has closed; `closing` says when, of keys that are followed by their null bits."""
 
 
+#: The ends that note values which are closed.
+_Noted = AfterPunctuation | AfterJoin | AfterReference
 #: What no column counts beyond.
 _LAST = np.iinfo(np.int64).max
 
@@ -96,16 +100,21 @@ class Endings:
         #: How many groups were left when they were last looked through.
         self._left = memory.array("left", 1)
         #: By the ends that speak of values: those that do not come again, and since when.
-        # Closers wait for one of the ends by punctuations, some for longer.
-        told = dict.fromkeys(end.told for end in closers.punctuations())
-        ends: list[AfterPunctuation | AfterJoin] = [*told, *joined.after]
+        # Closers wait for one of the ends by punctuations or references, some for longer.
+        punctuated = dict.fromkeys(end.at_once for end in closers.punctuations())
+        referred = dict.fromkeys(end.at_once for end in closers if isinstance(end, AfterReference))
+        ends: list[_Noted] = [*punctuated, *joined.after, *referred]
         self._closed = {
             end: Evidence(memory.scope("closed", number), row_width(len(end.keys))) for number, end in enumerate(ends)
         }
         self._clusters = {
             end: ClusterClosings(memory.scope("cluster", number), len(end.keys), end.cluster)
-            for number, end in enumerate(told)
+            for number, end in enumerate(punctuated)
             if end.cluster is not None
+        }
+        self._references = {
+            end: ReferenceClosings(memory.scope("reference", number), len(end.keys), end.k)
+            for number, end in enumerate(referred)
         }
         orders = dict.fromkeys(end for end in closers if isinstance(end, AfterOrder))
         self._orders = {end: OrderClosings(memory.scope("order", n), end.order) for n, end in enumerate(orders)}
@@ -115,9 +124,9 @@ class Endings:
         self._reached = memory.array("reached", len(times))[: len(times)]
         #: Whether a group may close when nothing else happens than that it comes, or time goes on a little.
         self._is_always_due = any(isinstance(end, WithFirstRow) or _reach(end) for end in closers) or bool(
-            self._orders or self._clusters
+            self._orders or self._clusters or self._references
         )
-        self._rules = {end: joined.rules_of(closers.evidence[end.evidence]) for end in told}
+        self._rules = {end: joined.rules_of(closers.evidence[end.evidence]) for end in punctuated}
         #: By the ends by punctuations: values for which the join below gives no more results.
         self._done = {
             end: Evidence(memory.scope("done", n), row_width(len(end.keys))) for n, end in enumerate(self._rules)
@@ -135,16 +144,20 @@ class Endings:
         ]
 
     @property
-    def _open(self) -> Mapping[AfterPunctuation, Evidence]:
-        """Values whose clusters have not ended."""
-        return {end: cluster.open for end, cluster in self._clusters.items()}
+    def _open(self) -> Mapping[_Noted, Evidence]:
+        """Values whose clusters have not ended, or that are referred to by rows which still wait."""
+        waiting: dict[_Noted, Evidence] = {end: cluster.open for end, cluster in self._clusters.items()}
+        return waiting | {end: references.open for end, references in self._references.items()}
 
     def learn(self, came: Sequence[Deltas], until: int, ended: Mapping[int, Ints]) -> None:
         """Takes evidence, and by the rules of the join below the values for which it gives no more results."""
         for order, passed in self._orders.items():
             passed.step(came[order.evidence], until)
         for end, entries in self._closed.items():
-            if isinstance(end, AfterPunctuation):
+            if isinstance(end, AfterReference):
+                times, values = self._references[end].step(came[end.evidence], came[end.ticks])
+                entries.note(values, times)
+            elif isinstance(end, AfterPunctuation):
                 if end in self._clusters:
                     times, values = self._clusters[end].step(came[end.evidence], until)
                     entries.note(values, times)
@@ -187,7 +200,7 @@ class Endings:
             return bool(passed or self._is_always_due or len(self))
         return groups <= FEW_GROUPS or groups >= 2 * int(self._left[0]) or len(self) >= groups
 
-    def _needless(self, end: AfterPunctuation | AfterJoin, left: Ints, until: int) -> Ints:
+    def _needless(self, end: _Noted, left: Ints, until: int) -> Ints:
         """The values that can have no more groups: all inputs are closed for them, or the join below is done with them.
 
         That may be known sooner than that a group with these keys is closed by its own closers, which then needs them.
@@ -195,11 +208,14 @@ class Endings:
         keys = self._closed[end].entries().keys
         if isinstance(end, AfterJoin) or not len(keys):
             return keys
+        is_left = among(keys, part_of_rows(left, end.keys, self._keys))
+        if isinstance(end, AfterReference):
+            return np.ascontiguousarray(keys[~is_left])  # a row that refers to it again is noted again
+        is_done = (self._done[end].words(keys) != MISSING) & ~is_left
         rows = _with_keys(keys, end.keys, self._keys)
-        is_done = self._done[end].words(keys) != MISSING
-        if is_done.any():
-            is_done &= ~among(keys, part_of_rows(left, end.keys, self._keys))
-        is_done |= self._closing(rows, until, end.keys, seen=False) != NEVER
+        is_closed = self._closing(rows, until, end.keys, seen=False) != NEVER
+        # References say nothing of values that have no entry, and need say nothing of them.
+        is_done |= is_closed & ~is_left if self._references else is_closed
         return np.ascontiguousarray(keys[is_done])
 
     def _closing(self, keys: Ints, until: int, known: tuple[int, ...], seen: bool) -> Ints:
@@ -210,7 +226,7 @@ class Endings:
                 gone |= self._noted(end, keys) != MISSING
             return np.where(gone, until - 1, NEVER)
         all_closed = np.zeros(len(keys), np.int64)
-        for closers in self._closers.streams:
+        for closers in self._closers.streams if seen else (*self._closers.streams, *self._closers.adding):
             closed = np.full(len(keys), NEVER, np.int64)
             for closer in closers:
                 np.minimum(closed, self._closed_by(closer, keys, until, known, seen=seen), out=closed)
@@ -225,9 +241,12 @@ class Endings:
             case GroupInTime(key) if key in known:
                 closed = self._passed(closer, keys, until)
             case AfterPunctuation(own) if set(own) <= set(known):
-                noted = self._noted(closer.told, keys)
+                noted = self._noted(closer.at_once, keys)
                 speaks = (noted != MISSING) & ~self._has_null(keys, closer.never_null)
                 closed[speaks] = noted[speaks]
+            case AfterReference():
+                noted = self._noted(closer.at_once, keys) if seen else np.zeros(len(keys), np.int64)
+                closed[noted != MISSING] = noted[noted != MISSING]
             case AfterOrder((key,)) if key in known:
                 closed = np.where(self._has_null(keys, (key,)), NEVER, self._orders[closer].closed(keys[:, key]))
             case WithFirstRow() if seen:
@@ -236,7 +255,7 @@ class Endings:
                 closed[self._has_null(keys, own)] = 0
         return np.where(closed == NEVER, NEVER, closed + _reach(closer))
 
-    def _noted(self, end: AfterPunctuation | AfterJoin, keys: Ints) -> Ints:
+    def _noted(self, end: _Noted, keys: Ints) -> Ints:
         return self._closed[end].words(part_of_rows(keys, end.keys, self._keys))
 
     def _has_null(self, keys: Ints, some: Iterable[int]) -> Bools:
@@ -278,7 +297,7 @@ class Endings:
 
 def _reach(closer: GroupCloser) -> int:
     """How long after something else it closes a stream."""
-    return closer.reach if isinstance(closer, GroupInTime | AfterPunctuation) else 0
+    return closer.reach if isinstance(closer, Waiting) else 0
 
 
 def _note(entries: Evidence, keys: Ints) -> None:
