@@ -159,3 +159,31 @@ def test_strings_that_guards_remember_are_part_of_the_bound(name: str) -> None:
     if str(room) not in said and f"{room:,}" not in said:
         grown = growth_of(script, Nulls.NONE, 1, small=False)
         assert not [each for each in grown if "dictionary" in each.what]
+
+
+REFERS = "a: FOREIGN KEY (k) REFERENCES p (k) WITHIN 20 ROWS"
+ENDING = declared("a: PUNCTUATED BY (k) WHEN ends = 1")
+JOINED = "p [RANGE 2000 MICROSECONDS], b [RANGE 2000 MICROSECONDS]"
+
+
+@pytest.mark.parametrize(
+    ("said", "select"),
+    [
+        (ENDING, "SELECT k, x FROM a [PARTITION BY k ROWS 2]"),
+        (ENDING, "SELECT k, COUNT(*) AS n FROM a [PARTITION BY k, x ROWS 1] GROUP BY k"),
+        (
+            declared(REFERS, "a: PUNCTUATED BY (k) WHEN ends = 1"),
+            f"SELECT p.x, b.y FROM {JOINED} WHERE p.k = b.k AND NOT EXISTS (SELECT * FROM a WHERE a.k = p.k)",
+        ),
+        (
+            declared(REFERS),
+            f"SELECT a.x FROM a WHERE NOT EXISTS (SELECT * FROM {JOINED} WHERE p.k = a.k AND b.k = p.k)",
+        ),
+    ],
+    ids=["partitions", "groups of partitions", "rows that refer to a computed side", "rows before a computed side"],
+)
+@each_number_of_cells
+def test_partitions_and_rows_that_refer_to_computed_sides_go(said: list[Declaration], select: str, cells: int) -> None:
+    script = bound(said, select)
+    assert is_promised(verdict_of(script))
+    assert not growth_of(script, Nulls.NONE, cells)

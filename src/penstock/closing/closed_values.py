@@ -157,11 +157,10 @@ class JointKeys:
         stays = self._stays(scan)
         if stays is None:
             return None
-        own = self._own(scan)
+        own = _either(self._own(scan), self._referred(scan))
         for source, reach in self._followed(scan):
-            theirs = self._own(source)
+            theirs = _either(self._own(source), self._referred(source))
             own = _either(own, Closers((tuple(later(c, reach) for c in theirs),), theirs.evidence))
-        own = _either(own, self._referred(scan))
         found = tuple(own)
         found += (WithFirstRow(),) * (is_there and any(scan is each for each in self.named_rows()))
         if not found:

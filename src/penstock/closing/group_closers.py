@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Aggregate, Distinct, Relation, Schema, SetOp
+from penstock.algebra.relations import Aggregate, Distinct, PartitionRows, Relation, Schema, SetOp
 from penstock.types import TimeUnit
 
 
@@ -217,11 +217,18 @@ class AfterJoin:
     rule: int
 
 
+#: What has entries that end.
+Ending = Aggregate | Distinct | SetOp | Scan
+
+
 @dataclass(frozen=True, slots=True)
 class GroupEnding(Relation):
-    """GROUP BY, DISTINCT or a set operation, whose groups or rows end, or the values that its aggregates keep."""
+    """GROUP BY, DISTINCT or a set operation, whose groups or rows end, or the values that its aggregates keep.
 
-    input: Aggregate | Distinct | SetOp
+    So is a partitioned window whose partitions end, unless a join reads it, which keeps its rows.
+    """
+
+    input: Ending
     closers: Closers
     after_join: tuple[AfterJoin, ...] = ()
     #: Whether groups show when they close, and not before.
@@ -230,6 +237,16 @@ class GroupEnding(Relation):
 
     def _schema(self) -> Schema:
         return self.input.schema
+
+    @property
+    def keys(self) -> Schema:
+        """What entries that end have in common."""
+        match self.input:
+            case Aggregate(keys=keys):
+                return self.schema[: len(keys)]
+            case Scan(spec=PartitionRows(by=by)):
+                return by
+        return self.schema
 
     @property
     def evidence(self) -> tuple[Scan, ...]:
@@ -241,7 +258,7 @@ class GroupEnding(Relation):
 
     def with_inputs(self, inputs: tuple[Relation, ...]) -> GroupEnding:
         grouping, scans = inputs[0], [scan for scan in inputs[1:] if isinstance(scan, Scan)]
-        assert isinstance(grouping, Aggregate | Distinct | SetOp)
+        assert isinstance(grouping, Ending)
         evidence, values = tuple(scans[: len(self.evidence)]), []
         del scans[: len(evidence)]
         for each in self.values:

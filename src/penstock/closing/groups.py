@@ -14,12 +14,13 @@ from dataclasses import replace
 
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.functions import AggregateFunction
-from penstock.algebra.physical import Keep
+from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
     Distinct,
     Output,
+    PartitionRows,
     Project,
     Relation,
     Select,
@@ -35,6 +36,7 @@ from penstock.closing.group_closers import (
     GroupEnding,
     NeverNull,
 )
+from penstock.closing.group_retention import lasting_nulls
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.joint_rows import JointRows
 from penstock.closing.physical_join import PhysicalJoin
@@ -45,7 +47,24 @@ from penstock.errors import PenstockError
 
 def with_endings(relation: Relation, declared: Declared) -> Relation:
     """The physical relation with groups that end, where something says so."""
-    return rewrite_relation(relation, lambda node: _ending(node, declared))
+    found = rewrite_relation(relation, lambda node: _ending(_over_partitions(node, declared), declared))
+    return _ending_partitions(found, declared)
+
+
+def _over_partitions(node: Relation, declared: Declared) -> Relation:
+    """An operator over partitioned windows, whose partitions end; joins keep what they hold."""
+    if isinstance(node, PhysicalJoin | GroupEnding | Scan) or not node.inputs:
+        return node
+    inputs = tuple(_ending_partitions(below, declared) for below in node.inputs)
+    return node if inputs == node.inputs else node.with_inputs(inputs)
+
+
+def _ending_partitions(relation: Relation, declared: Declared) -> Relation:
+    """A partitioned window whose partitions end by punctuations; any other relation as it is."""
+    if not isinstance(relation, Scan) or not isinstance(relation.spec, PartitionRows):
+        return relation
+    closers = forgettable(closed_values(relation, relation.spec.by, declared))
+    return relation if closers is None or lasting_nulls(closers) else GroupEnding(relation, closers)
 
 
 def ending_of_groups(node: Aggregate | Distinct | SetOp, declared: Declared) -> GroupEnding | None:

@@ -36,6 +36,8 @@ class Retention:
     input: str
     #: None if nothing says that each row goes in the end.
     chain: tuple[RetentionStep, ...] | None = None
+    #: Whether the chain also waits until rows have left that are taken back when they leave their windows.
+    ends: bool = False
     #: Why a chain that there is does not do: what it goes by would be kept without end, in one sentence.
     piles_up: str | None = None
 

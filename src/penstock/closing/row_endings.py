@@ -117,7 +117,7 @@ def ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> Iter
                 yield RetentionStep(stream, until, BoundKind.K, (scheme,))
             case AfterOrder(evidence=number, scheme=scheme):
                 stream = closers.evidence[number].stream.name
-                yield RetentionStep(stream, f"{stream} has passed its value", BoundKind.K, (scheme,))
+                yield RetentionStep(stream, f"{stream} has passed its value", BoundKind.K, (scheme,), is_certain=False)
             case GroupInTime(timestamp=Column(scope), reach=reach):
                 definition = catalog.get(scans[scope].stream.name)
                 assert isinstance(definition, StreamDef)

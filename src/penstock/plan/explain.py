@@ -258,7 +258,8 @@ def _operator_text(relation: Relation) -> str:
         case Table():
             return f"table {_leaf_name(relation)}"
         case GroupEnding():
-            done = "gives groups when they close" if relation.emits else "forgets groups that end"
+            entries = "partitions" if isinstance(relation.input, Scan) else "groups"
+            done = "gives groups when they close" if relation.emits else f"forgets {entries} that end"
             parts = [f"{done} {_ending_text(relation)}"] if relation.closes_groups else []
             for values in relation.values:
                 column = values.groups.schema[-1].name

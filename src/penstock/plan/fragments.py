@@ -308,8 +308,8 @@ class _Cutter:
         routes = list(groups.routes)
         for ending in (relation, *(values.groups for values in relation.values)):
             for number, scan in enumerate(ending.evidence):
-                along = ending.closers.along(number, range(len(ending.schema)))
-                held = {key: column for key, column in zip(ending.schema, along, strict=True) if column is not None}
+                along = ending.closers.along(number, range(len(ending.keys)))
+                held = {key: column for key, column in zip(ending.keys, along, strict=True) if column is not None}
                 routes.append(Route(scan, _of_groups(groups, held)))
         whole = relation.with_inputs((groups.relation, *relation.inputs[1:]))
         return replace(groups, relation=whole, routes=tuple(routes))

@@ -178,7 +178,8 @@ class _Judge:
     def _waits(self, block: Block, operand: Operand, retention: Retention) -> list[TheoryBound]:
         """How long rows are kept until they go: in the words of the theories, or else of the chain of closers."""
         found = list(islice(self._theories(block, operand), None if self.memo is None else 1))
-        is_chained = retention.is_certain and all(_ends_in_time(other) for other in block.operands)
+        is_whole = retention.ends or all(_ends_in_time(other) for other in block.operands)
+        is_chained = retention.is_certain and is_whole
         return found if found or self.form is None or not is_chained else [_chained(operand, retention)]
 
     def _theories(self, block: Block, operand: Operand) -> Iterator[TheoryBound]:

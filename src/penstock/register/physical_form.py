@@ -128,9 +128,9 @@ class PhysicalForm:
             if retention.goes:
                 yield retention
             elif ended and (closers := ended[number]) is not None:
-                yield Retention("", tuple(ending_steps(node, closers, self._catalog)))
+                yield Retention("", tuple(ending_steps(node, closers, self._catalog)), ends=True)
             elif unseen and (closers := unseen[number]) is not None:
-                yield Retention("", tuple(self._unseen_steps(node, closers)))
+                yield Retention("", tuple(self._unseen_steps(node, closers)), ends=True)
             else:
                 yield retention
 
@@ -190,6 +190,9 @@ def _is_ended(nodes: list[Relation], holder: StatefulOperator, scope: str) -> bo
         case StatefulOperator.DISTINCT:
             distinct = [node for node in nodes if isinstance(node, Distinct)]
             return all(any(end.input is node for end in endings) for node in distinct)
+        case StatefulOperator.WINDOW:
+            scans = [node for node in nodes if isinstance(node, Scan) and node.stream.occurrence == scope]
+            return all(any(end.input is node for end in endings) for node in scans)
     return False
 
 
