@@ -177,10 +177,14 @@ JOINED = "p [RANGE 2000 MICROSECONDS], b [RANGE 2000 MICROSECONDS]"
         ),
         (
             declared(REFERS),
+            f"SELECT p.x, b.y FROM {JOINED} WHERE p.k = b.k AND NOT EXISTS (SELECT * FROM a WHERE a.k = p.k)",
+        ),
+        (
+            declared(REFERS),
             f"SELECT a.x FROM a WHERE NOT EXISTS (SELECT * FROM {JOINED} WHERE p.k = a.k AND b.k = p.k)",
         ),
     ],
-    ids=["partitions", "groups of partitions", "rows that refer to a computed side", "rows before a computed side"],
+    ids=["partitions", "groups of partitions", "closed values", "right rows that refer", "left rows that refer"],
 )
 @each_number_of_cells
 def test_partitions_and_rows_that_refer_to_computed_sides_go(said: list[Declaration], select: str, cells: int) -> None:

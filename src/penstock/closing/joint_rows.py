@@ -100,6 +100,10 @@ class JointRows:
         self.entries = _entries(join.operands[own])
         return parts[own]
 
+    def keep_values(self) -> None:
+        """The rows are values, each of which is remembered as long as it may come again."""
+        self._adding = frozenset()
+
     def only_adds(self, member: Scan | SetOp) -> bool:
         """Whether rows of a member take none of the rows back that end."""
         return id(member) in self._adding

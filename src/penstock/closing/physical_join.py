@@ -20,6 +20,9 @@ from penstock.closing.group_closers import Closers
 from penstock.closing.monitors import Monitor
 from penstock.closing.rules import JoinRetention, Rule
 
+#: So many combinations of a join are there at once: its results leave it in blocks.
+COMBINATIONS = 1 << 16
+
 
 class JoinKind(Enum):
     """What a join gives: combinations, left rows that have a match, or left rows that have none."""

@@ -16,6 +16,7 @@ from penstock.algebra.expressions import Column
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import (
     Aggregate,
+    Distinct,
     Range,
     Relation,
     Rows,
@@ -49,10 +50,18 @@ def with_row_endings(relation: Relation, declared: Declared) -> Relation:
     """The physical relation, whose joins with computed inputs drop rows that have ended."""
 
     def rule(node: Relation) -> Relation:
-        endings = row_endings(node, declared) if isinstance(node, PhysicalJoin) else ()
-        return replace(node, retention=None, endings=endings) if isinstance(node, PhysicalJoin) and endings else node
+        if not isinstance(node, PhysicalJoin) or not (endings := row_endings(node, declared)):
+            return node
+        ended = zip(node.operands, endings, strict=True)
+        operands = tuple(operand if closers is None else _without_distinct(operand) for operand, closers in ended)
+        return replace(node, operands=operands, retention=None, endings=endings)
 
     return rewrite_relation(relation, rule)
+
+
+def _without_distinct(operand: Relation) -> Relation:
+    """All rows of a stream, of which the right side of a semi-join need not keep one for each value indefinitely."""
+    return operand.input if isinstance(operand, Distinct) and isinstance(operand.input, Scan) else operand
 
 
 def row_endings(join: PhysicalJoin, declared: Declared) -> tuple[Closers | None, ...]:
@@ -76,6 +85,8 @@ def _closers(join: PhysicalJoin, number: int, declared: Declared) -> Closers | N
         return None
     rows = JointRows()
     inside = rows.add_inputs(join, number)
+    if isinstance(operand, Distinct) and _without_distinct(operand) is operand:
+        rows.keep_values()
     # A right row that stays says nothing when left rows leave: these just go.
     matches = number == 1 and join.kind is not JoinKind.JOIN and is_monotone(operand) and _only_grows(join.operands[0])
     stays = until_they_entered if matches else until_they_left
@@ -114,7 +125,7 @@ def ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> Iter
             case AfterReference(ticks=number, k=k, scheme=scheme, reach=reach):
                 stream = closers.evidence[number].stream.name
                 until = f"{k} ROWS of {stream}" + (f" and {duration_text(reach)}" if reach else "")
-                yield RetentionStep(stream, until, BoundKind.K, (scheme,))
+                yield RetentionStep(stream, until, BoundKind.K, (scheme,), is_guarded=True)
             case AfterOrder(evidence=number, scheme=scheme):
                 stream = closers.evidence[number].stream.name
                 yield RetentionStep(stream, f"{stream} has passed its value", BoundKind.K, (scheme,), is_certain=False)

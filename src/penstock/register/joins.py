@@ -110,7 +110,7 @@ class _Judge:
         if options:
             bound, proof, theory = min(options, key=lambda option: badness(option[0]))
             unseen = () if theory is Theory.ARITHMETIC else retention.unseen
-            return State(self.holder, stream, bound, theory, proof, scope, unseen=unseen)
+            return State(self.holder, stream, bound, theory, proof, scope, unseen=unseen, guarded=retention.guarded)
         shortfall = self._shortfall(block, operand) if self.memo is None else None
         return State(
             self.holder,

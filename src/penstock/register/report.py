@@ -36,6 +36,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Json]:
         "message": verdict.message,
         "hint": verdict.hint,
         "guards": [{"declaration": lean, "remembers": REMEMBERED} for lean in verdict.guards],
+        "step": verdict.step.json(),
         "warnings": list(verdict.warnings),
     }
 
