@@ -154,7 +154,8 @@ def test_what_a_window_lets_go_does_not_time_out(window: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rows": 0}, {"rows": 1.5}, {"rows": "many"}, {"time": -1}, {"wait_timeout": -1}, {"wait_timeout": "1 HOUR"}]
+    "wrong",
+    [{"rows": 0}, {"rows": 1.5}, {"rows": "many"}, {"time": -1}, {"wait_timeout": -1}, {"wait_timeout": "1 HOUR"}],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(PenstockError, match=rf"{next(iter(wrong))} is a whole number from [01] on, not"):

@@ -249,10 +249,10 @@ class JointKeys:
         if not isinstance(scan.spec, PartitionRows):
             found += self._times(scan)
         for scheme in self._declared.definition(scan).constraints:
-            told = self._punctuated(scan, scheme, len(evidence)) if isinstance(scheme, Punctuated) else None
-            if told is not None:
-                found.append(told[0])
-                evidence.append(told[1])
+            end = self._punctuated(scan, scheme, len(evidence)) if isinstance(scheme, Punctuated) else None
+            if end is not None:
+                found.append(end[0])
+                evidence.append(end[1])
         return Closers((tuple(found),), tuple(evidence)) if found else Closers()
 
     def _referred(self, scan: Scan) -> Closers:
@@ -310,13 +310,13 @@ class JointKeys:
         named = {column.name.lower(): column for column in scan.stream.schema}
         without = null_never_punctuated(scheme, definition, self._declared.catalog)
         whole = scheme.columns, punctuations
-        for names, told in (whole, of_fixed(punctuations, scheme.columns, scan) or whole):
+        for names, values in (whole, of_fixed(punctuations, scheme.columns, scan) or whole):
             places = [self.place(scan, name) for name in names]
             if None not in places and _moves_only(scan, {named[name.lower()] for name in names}):
                 keys = tuple(place for place in places if place is not None)
                 never = frozenset(key for key, name in zip(keys, names, strict=True) if name.lower() in without)
                 text = f"{definition.name}: {constraint_text(scheme)}"
-                return AfterPunctuation(keys, number, never_null=never, scheme=text), told
+                return AfterPunctuation(keys, number, never_null=never, scheme=text), values
         return None
 
     def place(self, scan: Scan, name: str) -> int | None:
@@ -409,12 +409,12 @@ def _referred_to(
         punctuations = values_of(definition, scheme, declared.catalog)
         if agree and None not in places and punctuations is not None:
             assert isinstance(reference.within, WithinTime)
-            told = tuple(place for place in places if place is not None)
+            closed = tuple(place for place in places if place is not None)
             # A row with NULL refers to none.
             refers = {name.lower() for name in reference.columns}
-            never = frozenset(p for name, p in zip(scheme.columns, told, strict=True) if name.lower() in refers)
+            never = frozenset(p for name, p in zip(scheme.columns, closed, strict=True) if name.lower() in refers)
             text = f"{definition.name}: {constraint_text(scheme)}"
-            closer = AfterPunctuation(told, 0, reference.within.microseconds, never, text)
+            closer = AfterPunctuation(closed, 0, reference.within.microseconds, never, text)
             yield Closers(((closer,),), (punctuations,))
 
 

@@ -211,7 +211,7 @@ def _reading(closer: GroupCloser, places: Mapping[int, int] | Sequence[int]) -> 
 
 @dataclass(frozen=True, slots=True)
 class AfterJoin:
-    """Keys for which the join below gives no more results, as one of its rules by punctuations tells."""
+    """Keys for which the join below gives no more results, as one of its rules by punctuations says."""
 
     keys: tuple[int, ...]
     rule: int

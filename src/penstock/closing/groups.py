@@ -1,7 +1,7 @@
 """Groups that end: from some time on, or after punctuations, no more row has their keys. Then nothing of them is kept.
 
 What they showed stays in the result, since nothing will change it. So it is with distinct values and rows of set
-operations. What closes them is found by `closed_values.py`. A join below that forgets knows more: for which values it
+operations. What closes them is found by `closed_values.py`. A join below that purges says more: for which values it
 gives no more results.
 
 A group that stays open may have values that do not: of COUNT(DISTINCT x) an x that comes no more is counted for good.
@@ -71,7 +71,7 @@ def ending_of_groups(node: Aggregate | Distinct | SetOp, declared: Declared) -> 
     """How the entries of a physical operator end, if they do."""
     found = _ending(node, declared)
     if not (isinstance(found, GroupEnding) and found.closes_groups) and isinstance(node.inputs[0], PhysicalJoin):
-        # A join that purges tells for which values it gives no more results.
+        # A join that purges says for which values it gives no more results.
         found = _ending(node.with_inputs((with_purging(node.inputs[0], declared.catalog), *node.inputs[1:])), declared)
     return found if isinstance(found, GroupEnding) else None
 

@@ -1,8 +1,8 @@
 """Punctuations that a join would keep without end: some input may always bring a row that asks for them (004, 5.1).
 
-A punctuation of b is kept as long as a row of another input with its values is there, or may come: that row then knows
-that it joins nothing new. So each other input with these values has to stop bringing them (by punctuations, order or
-clusters of its own, or because its one row came), or its rows have to go without the punctuation.
+A punctuation of b is kept as long as a row of another input with its values is there, or may arrive: by it
+that row is known to join nothing new. So each other input with these values has to stop bringing them (by punctuations,
+order or clusters of its own, or because its one row came), or its rows have to go without the punctuation.
 """
 
 from __future__ import annotations

@@ -225,6 +225,6 @@ def _may_forget(inputs: JoinInputs, number: int, rules: tuple[Rule, ...]) -> boo
 
 
 def _is_helped(inputs: JoinInputs, number: int, rules: tuple[Rule, ...]) -> bool:
-    """Whether rows of an input are told by a No component that they wait in vain."""
-    is_told = any(isinstance(rule, ByNo) and inputs.holds(number, rule.variables) for rule in rules)
-    return is_told and _is_forgettable(inputs, number)
+    """Whether a No component ends the wait of rows of an input."""
+    is_ended = any(isinstance(rule, ByNo) and inputs.holds(number, rule.variables) for rule in rules)
+    return is_ended and _is_forgettable(inputs, number)

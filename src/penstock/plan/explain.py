@@ -278,10 +278,10 @@ def _ending_text(ending: GroupEnding) -> str:
 
 def _closers_text(closers: Closers, *, by_join: bool = False) -> str:
     """What closes groups or rows."""
-    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in closers)
-    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in closers)
-    told += ["by the join"] * by_join
-    return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in closers.evidence)])
+    ways = ["by time"] * any(isinstance(closer, GroupInTime) for closer in closers)
+    ways += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in closers)
+    ways += ["by the join"] * by_join
+    return " and ".join([*ways, *(f"by {_leaf_name(scan)}" for scan in closers.evidence)])
 
 
 def _noes(join: PhysicalJoin) -> Iterator[str]:

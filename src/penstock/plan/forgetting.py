@@ -1,8 +1,8 @@
-"""How a run forgets: how often it looks for what can go, and how long it waits for a punctuation (004, section 5).
+"""How a run forgets: how often it searches for what can go, and how long it waits for a punctuation (004, section 5).
 
-An *eager* purge looks after each part of a step, a *lazy* one when enough has come since the last: that keeps more and
-costs less. Results do not depend on it. Punctuations may be lost. A row that waits longer than `wait_timeout` for one is
-given up: it is dropped and counted, and joins nothing that comes later than that after it, whenever it is dropped.
+An *eager* purge runs after each part of a step, a *lazy* one when enough rows have arrived since the last: that keeps
+more and costs less. Results do not depend on it. Punctuations may be lost. A row that waits longer than `wait_timeout`
+for one is dropped and counted. It joins nothing that comes later than that after it, whenever it is dropped.
 
 Rows that go only because a k says so are *probably unnecessary* (thesis 6.1.6). They are lost if the data breaks the
 constraint. With `spill` they go to disk instead, and come back when something joins them: results stay exact.

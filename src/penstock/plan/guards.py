@@ -1,6 +1,6 @@
-"""Guards: rows that a punctuation had ruled out are left out where they come in, and counted.
+"""Guards: rows that arrive after a punctuation of their values are rejected at the leaves, and counted.
 
-They stand before joins that forget by a scheme, and before groups, sets and set operations that end by it: there such a
+They stand before joins that purge by a scheme, and before groups, sets and set operations that end by it: there such a
 row would miss what is gone, or begin anew what had ended.
 """
 
@@ -26,7 +26,7 @@ Counted = AfterPunctuation | AfterOrder | AfterReference
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Of the rows of a leaf those are left out whose values, in these places, punctuations have closed.
+    """Of the rows of a leaf those are rejected whose values, in these places, punctuations have closed.
 
     `leaf` and `evidence` are numbers of routes.
     """
@@ -35,7 +35,7 @@ class Guard:
     places: tuple[int, ...]
     evidence: int
     lifespan: int | None
-    #: The declaration, if a row that it had ruled out stops the run.
+    #: The declaration, if a row that it rejects stops the run.
     stops: str | None
     by: Counted | None = None
     #: The rows that a reference counts.
@@ -110,11 +110,11 @@ def _rulings(scan: Scan, catalog: Catalog) -> Iterator[Ruling]:
         text = f"{definition.name}: {constraint_text(scheme)}"
         stops = text if scheme.on_violation is OnViolation.ERROR else None
         fixed = of_fixed(evidence, scheme.columns, scan)
-        for names, told in ((scheme.columns, evidence), *((fixed,) if fixed else ())):
+        for names, values in ((scheme.columns, evidence), *((fixed,) if fixed else ())):
             columns = tuple(own[name.lower()] for name in names)
             places = tuple(_places(scan, columns))
             if len(places) == len(columns):
-                yield Ruling(columns, places, told, scheme.lifespan, stops)
+                yield Ruling(columns, places, values, scheme.lifespan, stops)
 
 
 def _counted_rulings(scan: Scan, closers: Closers, catalog: Catalog) -> Iterator[Ruling]:

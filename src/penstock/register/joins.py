@@ -149,7 +149,7 @@ class _Judge:
         others = [other for other in block.others(operand) if not other.is_static]
         names = " or ".join(other.label for other in others)
         if isinstance(self.relation, Join) and len(others) == 1 and _joins_key(block, operand, others[0], self.catalog):
-            wait = f"is kept until its row of {names} comes, and nothing says that one comes, or by when"
+            wait = f"is kept until its row of {names} arrives, and nothing says that one arrives, or by when"
             return f"every row of {operand.label} {wait}"
         complaint = f"every row of {operand.label} is kept, because a row of {names} may always match it"
         if isinstance(self.relation, AntiJoin) and (tests := tuple(_null_tests(self.relation.on))):

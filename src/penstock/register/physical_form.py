@@ -199,8 +199,8 @@ def _is_ended(nodes: list[Relation], holder: StatefulOperator, scope: str) -> bo
 def _seeing(catalog: Catalog) -> Catalog:
     """The catalog, in which each scheme says how its punctuations come."""
     for stream in catalog.streams:
-        told = tuple(replace(c, when=FALSE) if _is_unseen(c) else c for c in stream.constraints)
-        catalog = catalog.having(replace(stream, constraints=told)) if told != stream.constraints else catalog
+        seen = tuple(replace(c, when=FALSE) if _is_unseen(c) else c for c in stream.constraints)
+        catalog = catalog.having(replace(stream, constraints=seen)) if seen != stream.constraints else catalog
     return catalog
 
 

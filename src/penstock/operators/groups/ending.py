@@ -1,6 +1,6 @@
 """Which groups have ended, and when (`closing/group_closers.py`): each input is closed for their keys.
 
-Groups are looked through as a whole. Where they are just forgotten that is done when there are twice as many as were
+Groups are examined all at once. Where they are just forgotten that is done when there are twice as many as were
 left the last time, so it costs a little per row, and at most half of what is kept has ended. Where they show when they
 close it is done whenever something may have closed some.
 """
@@ -54,13 +54,13 @@ _Noted = AfterPunctuation | AfterJoin | AfterReference
 #: What no column counts beyond.
 _LAST = np.iinfo(np.int64).max
 
-#: So few groups are looked through in every step.
+#: So few groups are examined in every step.
 FEW_GROUPS = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What a join right below tells of values that have ended, by its rules."""
+    """What a join right below says of values that have ended, by its rules."""
 
     join: PhysicalJoin | None = None
     after: tuple[AfterJoin, ...] = ()
@@ -97,7 +97,7 @@ class Endings:
         """`schema` are the keys; what `emits` shows when it closes."""
         self._closers, self._schema, self._dictionary, self._emits = closers, schema, dictionary, emits
         self._keys, self._joined = len(schema), joined
-        #: How many groups were left when they were last looked through.
+        #: How many groups were left when they were last examined.
         self._left = memory.array("left", 1)
         #: By the ends that speak of values: those that do not come again, and since when.
         # Closers wait for one of the ends by punctuations or references, some for longer.
@@ -120,7 +120,7 @@ class Endings:
         self._orders = {end: OrderClosings(memory.scope("order", n), end.order) for n, end in enumerate(orders)}
         times = [end for end in closers if isinstance(end, GroupInTime)]
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
-        #: The keys of a row that comes at the watermark, when groups were last looked through.
+        #: The keys of a row that comes at the watermark, when groups were last examined.
         self._reached = memory.array("reached", len(times))[: len(times)]
         #: Whether a group may close when nothing else happens than that it comes, or time goes on a little.
         self._is_always_due = any(isinstance(end, WithFirstRow) or _reach(end) for end in closers) or bool(
@@ -166,7 +166,7 @@ class Endings:
                 for rule in self._rules[end]:
                     if rule in ended:
                         done = whole_rows(ended[rule])
-                        # Of a punctuation that is forgotten here already nobody asks whether it is done.
+                        # A punctuation that is forgotten here already need not be noted as done.
                         _note(self._done[end], done[entries.words(done) != MISSING])
             elif end.rule in ended:
                 _note(entries, whole_rows(ended[end.rule]))
@@ -192,7 +192,7 @@ class Endings:
         return closed
 
     def _is_due(self, until: int, groups: int) -> bool:
-        """Whether groups are to be looked through."""
+        """Whether groups are to be examined."""
         if self._emits:
             reached = [self._value(end, np.array([until]))[0] for end in self._values]
             passed = not np.array_equal(self._reached, reached)

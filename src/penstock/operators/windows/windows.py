@@ -94,22 +94,22 @@ class SlidingWindow(Generic[Q]):
 
     def __init__(self, memory: Scope, store: RowStore, queue: Q, reach: int, slide: int) -> None:
         self.store, self._queue = store, queue
-        self._waiting = SlotQueue(memory.scope("coming"))
+        self._waiting = SlotQueue(memory.scope("arriving"))
         self._ends = BySlot(memory, "ends", store)
         self._reach, self._slide = reach, slide
 
     def step(self, arrived: Deltas, until: int) -> Events:
-        coming = -(-arrived.ts // self._slide) * self._slide
+        enters = -(-arrived.ts // self._slide) * self._slide
         ends = ((arrived.ts + self._reach) // self._slide + 1) * self._slide
-        seen = coming < ends
-        slots = self.store.put(arrived.rows[seen], coming[seen])
+        seen = enters < ends
+        slots = self.store.put(arrived.rows[seen], enters[seen])
         self._ends.array()[slots] = ends[seen]
         self._waiting.push(slots)
-        comers = self._waiting.take(starts := self.store.starts, until)
-        self._queue.push(comers)
+        entering = self._waiting.take(starts := self.store.starts, until)
+        self._queue.push(entering)
         goers = self._queue.take(self._ends.array(), until)
         self.store.release(goers)
-        return in_time(self._ends.array()[goers], goers, starts[comers], comers, starts)
+        return in_time(self._ends.array()[goers], goers, starts[entering], entering, starts)
 
 
 class RowsWindow:
