@@ -36,6 +36,7 @@ from penstock.closing.group_closers import (
     AfterOrder,
     AfterPunctuation,
     AfterReference,
+    ByReference,
     ByRows,
     Closers,
     GroupCloser,
@@ -164,6 +165,9 @@ class JointKeys:
         found = tuple(own)
         found += (WithFirstRow(),) * (is_there and any(scan is each for each in self.named_rows()))
         if not found:
+            own = self._after_referring(scan)
+            found = tuple(own)
+        if not found:
             own = self._by_rows(scan, is_there=is_there and self._joint.scans == (scan,))
             found = tuple(own)
         if not found:
@@ -257,9 +261,34 @@ class JointKeys:
 
     def _referred(self, scan: Scan) -> Closers:
         """The end by RIDS(k) in rows of a stream to which the rows refer that end."""
-        if self._entries is None or self._entries is scan or self._declared.certain:
-            return Closers()
-        definition, source = self._declared.definition(self._entries), self._entries
+        source = self._entries
+        for then, keys, names in () if source is None else self._references(source, scan):
+            assert source is not None
+            rows = passed_by(source, self._declared.definition(source), names)
+            return Closers(((AfterReference(keys, 0, replace(then, ticks=1)),),), (rows, self._ticks(scan)))
+        return Closers()
+
+    def _after_referring(self, scan: Scan) -> Closers:
+        """The end after punctuations of a stream whose rows refer to those of another, and so many rows of that."""
+        for source in self._joint.scans:
+            for then, keys, _ in self._references(source, scan):
+                theirs = self._own(source)
+                by = replace(then, ticks=len(theirs.evidence))
+                ends = (c for c in theirs.punctuations() if c.keys == keys)
+                # A row with NULL refers to none.
+                if after := tuple(replace(c, then=by, never_null=frozenset(keys)) for c in ends):
+                    return Closers((after,), (*theirs.evidence, self._ticks(scan)))
+        return Closers()
+
+    def _ticks(self, scan: Scan) -> Scan:
+        """All rows of a stream, to be counted."""
+        return rows_of(self._declared.definition(scan), ())
+
+    def _references(self, source: Scan, scan: Scan) -> Iterator[tuple[ByReference, tuple[int, ...], tuple[str, ...]]]:
+        """How rows of a scan refer to those of another by RIDS(k) in rows, by which keys, and by which columns."""
+        if source is scan or self._declared.certain:
+            return
+        definition = self._declared.definition(source)
         for reference in (each for each in definition.constraints if isinstance(each, Reference)):
             is_parent = reference.parent.lower() == scan.stream.name.lower()
             if not is_parent or (by := _fixed_k(reference)) is None or by.in_time:
@@ -270,13 +299,8 @@ class JointKeys:
             keys = tuple(place for place in places if place is not None)
             is_same = places == [self.place(scan, column.name) for column in referred]
             if is_same and len(keys) == len(places) and _moves_only(scan, set(referred)):
-                evidence = (
-                    passed_by(source, definition, reference.columns),
-                    rows_of(self._declared.definition(scan), ()),
-                )
                 text = f"{definition.name}: {constraint_text(reference)}"
-                return Closers(((AfterReference(keys, 0, 1, by.k, referred, text),),), evidence)
-        return Closers()
+                yield ByReference(by.k, 0, referred, text), keys, reference.columns
 
     def _by_rows(self, scan: Scan, *, is_there: bool) -> Closers:
         """What closes values because others come: the first order that speaks of keys, or if they came the cluster."""

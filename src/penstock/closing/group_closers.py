@@ -35,6 +35,17 @@ class ByRows:
 
 
 @dataclass(frozen=True, slots=True)
+class ByReference:
+    """The k of RIDS(k) in rows: which evidence has the rows that it counts, and their columns that are referred to."""
+
+    k: int
+    ticks: int
+    referred: tuple[Column, ...]
+    #: As proofs name it.
+    declaration: str
+
+
+@dataclass(frozen=True, slots=True)
 class AfterPunctuation:
     """So long after a punctuation, a row of `evidence`, of these keys.
 
@@ -51,27 +62,25 @@ class AfterPunctuation:
     scheme: str = ""
     #: If the evidence are all rows of a stream: the end of a cluster of them is as good as a punctuation.
     cluster: ByRows | None = None
+    #: If it is a stream whose rows refer to those of this one: what they refer to comes within so many rows more.
+    then: ByReference | None = None
 
     @property
     def at_once(self) -> AfterPunctuation:
         """The end by the same punctuations that does not wait for longer."""
-        return AfterPunctuation(self.keys, self.evidence, cluster=self.cluster)
+        return AfterPunctuation(self.keys, self.evidence, cluster=self.cluster, then=self.then)
 
 
 @dataclass(frozen=True, slots=True)
 class AfterReference:
-    """RIDS(k), for entries that are rows of `evidence`: what these refer to is one of the next k rows of `ticks`.
+    """RIDS(k), for entries that are rows of `evidence`: what these refer to is one of the next k rows.
 
     A value that has no entry is referred to by none, so nothing has to be noted of it.
     """
 
     keys: tuple[int, ...]
     evidence: int
-    ticks: int
-    k: int
-    #: The columns of the stream that is referred to.
-    referred: tuple[Column, ...]
-    scheme: str = ""
+    then: ByReference
     reach: int = 0
 
     @property
@@ -184,8 +193,8 @@ def _speaks(closer: GroupCloser, known: frozenset[int]) -> bool:
 
 def _evidence(closer: GroupCloser) -> tuple[int, ...]:
     match closer:
-        case AfterReference(evidence=number, ticks=ticks):
-            return number, ticks
+        case AfterReference(evidence=number, then=then) | AfterPunctuation(evidence=number, then=ByReference() as then):
+            return number, then.ticks
         case AfterPunctuation(evidence=number) | AfterOrder(evidence=number):
             return (number,)
     return ()
@@ -194,16 +203,18 @@ def _evidence(closer: GroupCloser) -> tuple[int, ...]:
 def _counts(closer: GroupCloser, evidence: int) -> bool:
     """Whether a closer counts the rows of some evidence."""
     match closer:
-        case AfterReference(ticks=number) | AfterOrder(evidence=number) | AfterPunctuation(_, number, cluster=ByRows()):
+        case AfterOrder(evidence=number) | AfterPunctuation(evidence=number, cluster=ByRows()):
             return number == evidence
+        case AfterReference(then=then) | AfterPunctuation(then=ByReference() as then):
+            return then.ticks == evidence
     return False
 
 
 def _reading(closer: GroupCloser, places: Mapping[int, int] | Sequence[int]) -> GroupCloser:
     """The closer, whose evidence has another number."""
     match closer:
-        case AfterReference(evidence=number, ticks=ticks):
-            return replace(closer, evidence=places[number], ticks=places[ticks])
+        case AfterReference(evidence=number, then=then) | AfterPunctuation(evidence=number, then=ByReference() as then):
+            return replace(closer, evidence=places[number], then=replace(then, ticks=places[then.ticks]))
         case AfterPunctuation(evidence=number) | AfterOrder(evidence=number):
             return replace(closer, evidence=places[number])
     return closer

@@ -2,7 +2,8 @@
 
 A punctuation of b is kept as long as a row of another input with its values is there, or may arrive: by it
 that row is known to join nothing new. So each other input with these values has to stop bringing them (by punctuations,
-order or clusters of its own, or because its one row came), or its rows have to go without the punctuation.
+order or clusters of its own, because its one row came, or because the punctuation refers to it and RIDS says by when),
+or its rows have to go without the punctuation.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ def always_asked_for(inputs: JoinInputs, closer: Closer, closers: Sequence[Close
 
 def _stops(inputs: JoinInputs, number: int, closer: ByPunctuation, closers: Sequence[Closer]) -> bool:
     """Whether an input brings no more rows with the values of a punctuation in the end, or none that need it."""
+    if any(referred.target == number for referred in closer.referred):
+        return True
     closing = ByPunctuation | ByDeclaration | ByOrder | ByCluster | ByKey
     if any(
         isinstance(other, closing) and other.target == number and set(other.variables) <= set(closer.variables)

@@ -122,10 +122,10 @@ def ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> Iter
     streams = (*closers.streams, *closers.adding)
     for closer in (next((each for each in own if not isinstance(each, NeverNull)), None) for own in streams):
         match closer:
-            case AfterReference(ticks=number, k=k, scheme=scheme, reach=reach):
-                stream = closers.evidence[number].stream.name
-                until = f"{k} ROWS of {stream}" + (f" and {duration_text(reach)}" if reach else "")
-                yield RetentionStep(stream, until, BoundKind.K, (scheme,), is_guarded=True)
+            case AfterReference(then=then, reach=reach):
+                stream = closers.evidence[then.ticks].stream.name
+                until = f"{then.k} ROWS of {stream}" + (f" and {duration_text(reach)}" if reach else "")
+                yield RetentionStep(stream, until, BoundKind.K, (then.declaration,), is_guarded=True)
             case AfterOrder(evidence=number, scheme=scheme):
                 stream = closers.evidence[number].stream.name
                 yield RetentionStep(stream, f"{stream} has passed its value", BoundKind.K, (scheme,), is_certain=False)
@@ -134,7 +134,10 @@ def ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> Iter
                 assert isinstance(definition, StreamDef)
                 until = f"{scope} is {duration_text(reach)} later" if reach else f"{scope} has passed its time"
                 yield RetentionStep(scope, until, BoundKind.WINDOW, (watermark_text(definition),))
-            case AfterPunctuation(evidence=number, scheme=scheme, reach=reach):
+            case AfterPunctuation(evidence=number, scheme=scheme, reach=reach, then=then):
                 stream = closers.evidence[number].stream.name
                 until = f"a punctuation of {stream}" + (f" and {duration_text(reach)}" if reach else "")
-                yield RetentionStep(stream, until, BoundKind.OPEN, (scheme,))
+                if then is not None:
+                    until += f" and {then.k} ROWS of {closers.evidence[then.ticks].stream.name}"
+                leans_on = (scheme,) if then is None else (scheme, then.declaration)
+                yield RetentionStep(stream, until, BoundKind.OPEN, leans_on)

@@ -17,7 +17,15 @@ from penstock.algebra.relations import Relation, walk_relations
 from penstock.catalog import Catalog, Clustered, OnViolation, Ordered, Punctuated, Reference, StreamDef
 from penstock.closing.declarations import constraint_text
 from penstock.closing.evidence import of_fixed, values_of
-from penstock.closing.group_closers import AfterOrder, AfterPunctuation, AfterReference, ByRows, Closers, GroupEnding
+from penstock.closing.group_closers import (
+    AfterOrder,
+    AfterPunctuation,
+    AfterReference,
+    ByReference,
+    ByRows,
+    Closers,
+    GroupEnding,
+)
 from penstock.closing.physical_join import PhysicalJoin
 
 #: What closes values by numbers of rows, and not by punctuations. The evidence are all rows of a stream.
@@ -122,10 +130,12 @@ def _counted_rulings(scan: Scan, closers: Closers, catalog: Catalog) -> Iterator
     ticks: Scan | None
     for closer in closers:
         match closer:
-            case AfterReference(ticks=number, referred=referred):
-                ticks, names = closers.evidence[number], [column.name for column in referred]
+            case AfterReference(then=then) | AfterPunctuation(then=ByReference() as then):
+                number, names, declaration = then.ticks, [column.name for column in then.referred], then.declaration
+                ticks = closers.evidence[number]
             case AfterOrder(evidence=number) | AfterPunctuation(evidence=number, cluster=ByRows()):
-                ticks, names = None, [column.name for column in closers.evidence[number].schema]
+                names, declaration = [column.name for column in closers.evidence[number].schema], closer.scheme
+                ticks = None
             case _:
                 continue
         if closers.evidence[number].stream.name != scan.stream.name:
@@ -133,10 +143,11 @@ def _counted_rulings(scan: Scan, closers: Closers, catalog: Catalog) -> Iterator
         own = {column.name.lower(): column for column in scan.stream.schema}
         columns = tuple(own[name.lower()] for name in names)
         places = tuple(_places(scan, columns))
-        then = _on_violation(closer.scheme, catalog)
-        if len(places) == len(columns) and not (ticks is not None and then is OnViolation.IGNORE):
-            stops = closer.scheme if then is OnViolation.ERROR else None
-            yield Ruling(columns, places, closers.evidence[closer.evidence], None, stops, closer, ticks)
+        on_violation = _on_violation(declaration, catalog)
+        if len(places) == len(columns) and not (ticks is not None and on_violation is OnViolation.IGNORE):
+            stops = declaration if on_violation is OnViolation.ERROR else None
+            by = closer if isinstance(closer, AfterOrder) else closer.at_once
+            yield Ruling(columns, places, closers.evidence[closer.evidence], None, stops, by, ticks)
 
 
 def _on_violation(text: str, catalog: Catalog) -> OnViolation | None:

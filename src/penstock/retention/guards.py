@@ -40,9 +40,9 @@ class Guards:
             if isinstance(guard.by, AfterPunctuation) and guard.by.cluster is not None
         }
         self._references = {
-            n: ReferenceClosings(memory.scope("guard", n), len(guard.places), guard.by.k)
+            n: ReferenceClosings(memory.scope("guard", n), len(guard.places), guard.by.then.k)
             for n, guard in enumerate(guards)
-            if isinstance(guard.by, AfterReference)
+            if isinstance(guard.by, AfterReference | AfterPunctuation) and guard.by.then is not None
         }
         self._orders = {
             n: OrderClosings(memory.scope("guard", n), guard.by.order)

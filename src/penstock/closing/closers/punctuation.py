@@ -59,10 +59,10 @@ def _step(inputs: JoinInputs, number: int, scheme: Punctuated, is_seen: bool = T
 
 
 def _referred(inputs: JoinInputs, number: int, variables: tuple[int, ...]) -> Iterator[ReferredRow]:
-    """What rows of an input with these values refer to, if it is a key and how far is declared."""
+    """What rows of an input with these values refer to, if it is declared how far."""
     for source, target, reference in inputs.references():
         own = inputs.named(source, reference.columns)
-        if source != number or own is None or not set(own) <= set(variables) or not inputs.is_key(target, own):
+        if source != number or own is None or not set(own) <= set(variables):
             continue
         if reference.on_violation is OnViolation.WIDEN:
             continue

@@ -104,6 +104,7 @@ class Endings:
         punctuated = dict.fromkeys(end.at_once for end in closers.punctuations())
         referred = dict.fromkeys(end.at_once for end in closers if isinstance(end, AfterReference))
         ends: list[_Noted] = [*punctuated, *joined.after, *referred]
+        self._by_reference = bool(referred)
         self._closed = {
             end: Evidence(memory.scope("closed", number), row_width(len(end.keys))) for number, end in enumerate(ends)
         }
@@ -112,9 +113,10 @@ class Endings:
             for number, end in enumerate(punctuated)
             if end.cluster is not None
         }
-        self._references = {
-            end: ReferenceClosings(memory.scope("reference", number), len(end.keys), end.k)
-            for number, end in enumerate(referred)
+        self._references: dict[_Noted, ReferenceClosings] = {
+            end: ReferenceClosings(memory.scope("reference", number), len(end.keys), end.then.k)
+            for number, end in enumerate(ends)
+            if not isinstance(end, AfterJoin) and end.then is not None
         }
         orders = dict.fromkeys(end for end in closers if isinstance(end, AfterOrder))
         self._orders = {end: OrderClosings(memory.scope("order", n), end.order) for n, end in enumerate(orders)}
@@ -154,8 +156,8 @@ class Endings:
         for order, passed in self._orders.items():
             passed.step(came[order.evidence], until)
         for end, entries in self._closed.items():
-            if isinstance(end, AfterReference):
-                times, values = self._references[end].step(came[end.evidence], came[end.ticks])
+            if isinstance(end, AfterReference | AfterPunctuation) and end.then is not None:
+                times, values = self._references[end].step(came[end.evidence], came[end.then.ticks])
                 entries.note(values, times)
             elif isinstance(end, AfterPunctuation):
                 if end in self._clusters:
@@ -215,7 +217,7 @@ class Endings:
         rows = _with_keys(keys, end.keys, self._keys)
         is_closed = self._closing(rows, until, end.keys, seen=False) != NEVER
         # References say nothing of values that have no entry, and need say nothing of them.
-        is_done |= is_closed & ~is_left if self._references else is_closed
+        is_done |= is_closed & ~is_left if self._by_reference else is_closed
         return np.ascontiguousarray(keys[is_done])
 
     def _closing(self, keys: Ints, until: int, known: tuple[int, ...], seen: bool) -> Ints:
