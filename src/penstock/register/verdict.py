@@ -173,7 +173,7 @@ class Verdict:
             f"guard, constant: the last {REMEMBERED:,} values in each cell that {lean} closed" for lean in self.guards
         )
         lines = (line for state in self.states for line in _explained(state))
-        return "\n".join((*lines, *guards, f"a step holds {self.step.words}"))
+        return "\n".join((*lines, *guards))
 
     @cached_property
     def step(self) -> StepBound:
