@@ -28,7 +28,7 @@ from penstock.algebra.relations import (
     SetOperator,
     rewrite_relation,
 )
-from penstock.closing.closed_values import Declared, JointKeys, closed_values, forgettable
+from penstock.closing.closed_values import closed_values, forgettable
 from penstock.closing.group_closers import (
     AfterJoin,
     Closers,
@@ -38,6 +38,7 @@ from penstock.closing.group_closers import (
 )
 from penstock.closing.group_retention import lasting_nulls
 from penstock.closing.join_variables import is_monotone, join_variables
+from penstock.closing.joint_keys import Declared, JointKeys
 from penstock.closing.joint_rows import JointRows
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.purging import with_purging

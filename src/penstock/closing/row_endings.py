@@ -27,7 +27,7 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog, StreamDef
 from penstock.closing.bounds import BoundKind
-from penstock.closing.closed_values import Declared, closed_rows, forgettable, until_they_entered, until_they_left
+from penstock.closing.closed_values import closed_rows, forgettable
 from penstock.closing.group_closers import (
     AfterOrder,
     AfterPunctuation,
@@ -39,6 +39,7 @@ from penstock.closing.group_closers import (
 )
 from penstock.closing.group_retention import lasting_nulls
 from penstock.closing.join_variables import is_monotone, is_table
+from penstock.closing.joint_keys import Declared, until_they_entered, until_they_left
 from penstock.closing.joint_rows import JointRows
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.retention import RetentionStep

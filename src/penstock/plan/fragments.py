@@ -32,10 +32,10 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
-from penstock.closing.closed_values import Declared
 from penstock.closing.group_closers import GroupEnding
 from penstock.closing.groups import emitting, with_endings
 from penstock.closing.join_variables import is_monotone, is_table, join_variables
+from penstock.closing.joint_keys import Declared
 from penstock.closing.narrowing import narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import with_purging

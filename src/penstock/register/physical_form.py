@@ -30,11 +30,11 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog, Constraint, Punctuated
-from penstock.closing.closed_values import Declared
 from penstock.closing.declarations import constraint_text
 from penstock.closing.group_closers import Closers, GroupEnding
 from penstock.closing.group_retention import NOTHING_ENDS, GroupRetention
 from penstock.closing.groups import keeps_values, with_endings
+from penstock.closing.joint_keys import Declared
 from penstock.closing.narrowing import is_narrow, narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import join_retention, with_purging
