@@ -12,7 +12,7 @@ from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
 from penstock.closing.group_closers import EndingValues, GroupEnding, WithFirstRow
 from penstock.closing.join_variables import is_monotone
-from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.physical_join import PhysicalJoin, join_below
 from penstock.kernels import counting
 from penstock.kernels.aggregation import COUNT, INTEGER, ORDERED, STATE_WIDTHS
 from penstock.kernels.sets import first_equals
@@ -49,7 +49,8 @@ def build_ending(build: Builder, node: GroupEnding) -> BlockNode:
         return _build_partitions(build, node, node.input)
     with build.gauges.building(node.input) as gauge:
         operator, groups = _grouping(build, node.input)
-    purge = next((purge for purge in build.purges if purge.node is node.input.inputs[0]), None)
+    join = join_below(node.input)
+    purge = next((purge for purge in build.purges if purge.node is join), None)
     groups = measured_blocks(groups, gauge)
     evidence = [build.rows(scan) for scan in node.evidence]
     keys = len(node.keys)
