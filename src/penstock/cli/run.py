@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="purge less often: after so many rows, or such a time",
     )
     parser.add_argument(
-        "--give-up-after", metavar="TIME", type=duration, help="drop rows that wait longer for their punctuation"
+        "--wait-timeout", metavar="TIME", type=duration, help="drop rows that wait longer for their punctuation"
     )
     parser.add_argument(
         "--spill", action="store_true", help="put rows that are probably unnecessary on disk, so that nothing is lost"
@@ -111,7 +111,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def forgetting(args: argparse.Namespace) -> Forgetting:
     rows, time = args.purge_every or (None, None)
-    return Forgetting(rows, time, args.give_up_after, args.spill)
+    return Forgetting(rows, time, args.wait_timeout, args.spill)
 
 
 def adaptive(args: argparse.Namespace) -> Adaptive:

@@ -44,7 +44,7 @@ class OperatorMetrics:
     #: Rows that were rejected after their punctuation, since the start.
     violations: int = 0
     #: Rows that it has dropped since the start at the wait timeout, without their punctuation.
-    given_up: int = 0
+    timed_out_rows: int = 0
     #: Rows of the step on which a user function failed that is declared on_error='null'.
     function_errors: int = 0
     #: What its monitors report about constraints.
@@ -103,7 +103,7 @@ class QueryTotals:
     #: What monitors report about constraints.
     constraints: tuple[ConstraintReport, ...] = ()
     #: Rows that were dropped at the wait timeout, without their punctuation.
-    given_up: int = 0
+    timed_out_rows: int = 0
     #: What is put on disk.
     on_disk: OnDisk = NOTHING_ON_DISK
 
@@ -121,7 +121,7 @@ def totals_of(metrics: Iterable[OperatorMetrics], watermark: int, streams: Mappi
         streams=streams,
         violations=sum(line.violations for line in lines),
         constraints=tuple(constraints_of(lines)),
-        given_up=sum(line.given_up for line in lines),
+        timed_out_rows=sum(line.timed_out_rows for line in lines),
         on_disk=sum((line.on_disk for line in lines), NOTHING_ON_DISK),
     )
 
@@ -178,7 +178,7 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             gauge.state_rows(),
             machine.state_bytes(gauge),
             violations=gauge.violations(),
-            given_up=gauge.given_up_rows(),
+            timed_out_rows=gauge.timed_out_rows(),
             function_errors=gauge.function_errors.count,
             constraints=tuple(gauge.reports()),
             on_disk=gauge.spilled(),

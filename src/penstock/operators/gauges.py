@@ -76,7 +76,7 @@ class Gauge:
     def violations(self) -> int:
         return sum(count() for count in self.rejected)
 
-    def given_up_rows(self) -> int:
+    def timed_out_rows(self) -> int:
         return sum(count() for count in self.timed_out)
 
     def reports(self) -> list[ConstraintReport]:

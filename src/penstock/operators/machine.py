@@ -146,9 +146,9 @@ class Machine:
         """Rows that were rejected after a punctuation of their values, since the start."""
         return sum(gauge.violations() for gauge in self.gauges)
 
-    def given_up(self) -> int:
+    def timed_out_rows(self) -> int:
         """Rows that were dropped because they waited too long for a punctuation, since the start."""
-        return sum(gauge.given_up_rows() for gauge in self.gauges)
+        return sum(gauge.timed_out_rows() for gauge in self.gauges)
 
     def on_disk(self) -> OnDisk:
         """What it has put on disk."""

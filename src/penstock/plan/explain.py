@@ -268,7 +268,8 @@ def _operator_text(relation: Relation) -> str:
         case Table():
             return f"table {_leaf_name(relation)}"
         case GroupEnding():
-            done = "gives groups when they close" if relation.emits else "forgets groups that end"
+            entries = "partitions" if isinstance(relation.input, Scan) else "groups"
+            done = "gives groups when they close" if relation.emits else f"forgets {entries} that end"
             parts = [f"{done} {_ending_text(relation)}"] if relation.closes_groups else []
             for values in relation.values:
                 column = values.groups.schema[-1].name
@@ -287,10 +288,10 @@ def _ending_text(ending: GroupEnding) -> str:
 
 def _closers_text(closers: Closers, *, by_join: bool = False) -> str:
     """What closes groups or rows."""
-    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in closers)
-    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in closers)
-    told += ["by the join"] * by_join
-    return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in closers.evidence)])
+    ways = ["by time"] * any(isinstance(closer, GroupInTime) for closer in closers)
+    ways += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in closers)
+    ways += ["by the join"] * by_join
+    return " and ".join([*ways, *(f"by {_leaf_name(scan)}" for scan in closers.evidence)])
 
 
 def _noes(join: PhysicalJoin) -> Iterator[str]:
