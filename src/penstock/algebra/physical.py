@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock import types
+from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import (
     Column,
     Comparator,
@@ -131,6 +132,10 @@ def _prune(relation: Relation, needed: Needed) -> Relation:
             return _semi_join(relation, needed)
         case Aggregate():
             return _aggregate(relation, needed)
+        case BucketCounts():
+            return relation.with_inputs(tuple(map(physical, relation.inputs)))
+        case Keep(below, ()):
+            return _project(below, ())
         case Distinct(below):
             return Distinct(physical(below))
         case SetOp(op, all_, left, right, schema):

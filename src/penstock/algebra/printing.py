@@ -121,6 +121,7 @@ def plan_text(plan: Query | Node) -> str:
     if not isinstance(plan, Query):
         return "\n".join(_picture(plan))
     title = f"{plan.name} (ALLOW UNBOUNDED)" if plan.allow_unbounded else plan.name
+    title += f" ({plan.approximate})" if plan.approximate else ""
     title += "" if plan.zone == DEFAULT else f" (time zone {plan.zone})"
     return "\n".join([title, *_indented(_picture(plan.root), last=True)])
 
@@ -136,6 +137,8 @@ def plan_json(query: Query) -> dict[str, Json]:
      'schema': [{'name': 'c.id', 'type': 'BIGINT'}], 'inputs': []}
     """
     zone: dict[str, Json] = {} if query.zone == DEFAULT else {"time_zone": query.zone}
+    if query.approximate is not None:
+        zone["approximate"] = str(query.approximate)
     return {"name": query.name, "allow_unbounded": query.allow_unbounded, **zone, "plan": _node_json(query.root)}
 
 

@@ -138,7 +138,9 @@ def _create(kind: str, creation: Creation, name: Name) -> str:
 
 
 def _create_query(statement: CreateQuery, tall: bool) -> str:
-    query = _query(statement.query, tall) + ("\nEMIT ON CLOSE" if statement.on_close else "")
+    query = _query(statement.query, tall)
+    query += f"\n{statement.approximate[0]}" if statement.approximate else ""
+    query += "\nEMIT ON CLOSE" if statement.on_close else ""
     allow = "ALLOW UNBOUNDED" if statement.allow_unbounded else ""
     if statement.name is None:
         return f"{query}\n{allow}" if allow else query
