@@ -26,7 +26,7 @@ WATCHED_DELAYS = 4
 
 @dataclass(frozen=True, slots=True)
 class TimeBuckets:
-    """Buckets of time, in microseconds: that of t has the number `(t + shift) // width`, and `step` times it as value."""
+    """Buckets of time, in microseconds: that of t has the number `(t + shift) // width`, and the value `step` times it."""
 
     width: int
     shift: int = 0
@@ -56,7 +56,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class BucketCounts(Relation):
-    """By bucket and further keys: a count, the ends of an interval that holds the exact one, and whether that is certain.
+    """By bucket and further keys: a count, the ends of an interval that holds the exact one, and whether it is certain.
 
     Inputs have the further keys as their columns. Of those that do not subtract there is one at most: the last of a
     chain of joins, each row of which has its row in all others.

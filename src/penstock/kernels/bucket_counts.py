@@ -4,7 +4,7 @@ Of a bucket boundary, pairs whose row of the bucket stream t is before it and wh
 cross it. With rows of d that follow theirs of t within e, one for one, at most so many pairs cross a boundary:
 
 ```text
-     t  ───●──●────●──┃─────────▶      U: for any split j of e, the rows of d up to j behind the boundary, and those of t
+     t  ───●──●────●──┃─────────▶      U: for any split j of e, rows of d up to j behind the boundary, and rows of t
      d  ──────●───────┃●──●─────▶         at most e - j before it; there are SLOTS splits
                       ┃<─j─>           L: for any prefix behind the boundary, what d has more rows than t
 ```
@@ -71,9 +71,9 @@ def count_rows(
 ) -> tuple[int, int]:
     """Counts rows from `done` on, in the order of time, and gives how far it got and how many changes it put out.
 
-    `sources` has 0 for a row of the bucket stream, 1 and more for counted streams, and -1 for a broken assertion. `shape`
-    is (width, shift, watched, slots, emits). `latest` has of each group its last bucket plus 1, or 0 if it is done with.
-    It stops when `out` has no room; until then it takes all rows, and all that closes before `until`.
+    `sources` has 0 for a row of the bucket stream, 1 and more for counted streams, and -1 for a broken assertion.
+    `shape` is (width, shift, watched, slots, emits). `latest` has of each group its last bucket plus 1, or 0 if it is
+    done with. It stops when `out` has no room; until then it takes all rows, and all that closes before `until`.
     """
     count, i = 0, done
     width, shift, watched, emits = shape[0], shape[1], shape[2], shape[4] != 0
@@ -207,7 +207,7 @@ def interval(
         return 0, 0, 0, 1
     rows = counters[group, at + ROWS]
     certain = 0 if counters[group, at + BROKEN] else 1
-    count, low, high, taken, most_taken = rows, rows, rows, 0, 0
+    count, low, high, most_taken = rows, rows, rows, 0
     for stream in range(len(streams)):
         least_before, most_before = crossing(group, bucket, stream, shape, streams, counters)
         least_behind, most_behind = crossing(group, bucket + 1, stream, shape, streams, counters)
@@ -282,7 +282,7 @@ def _put(out: Ints, place: int, t: int, weight: int, group: int, bucket: int, re
 def _close(
     shape: Ints, streams: Ints, held: Ints, latest: Ints, counters: Ints, registers: Ints, out: Ints, done: int
 ) -> int:
-    """The next boundary is passed for good: the bucket before it changes no more, and groups without a later one end."""
+    """The next boundary is passed for good: the bucket before it changes no more, groups without a later one end."""
     boundary = registers[NEXT] - 1
     at = boundary * shape[0] - shape[1] + shape[2]
     lives = False

@@ -43,8 +43,8 @@ from penstock.closing.purging import with_purging
 from penstock.closing.row_endings import with_row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
-from penstock.elimination.counting import counting, counts_of
-from penstock.elimination.rules import eliminated
+from penstock.elimination.counting import counts_of
+from penstock.elimination.running import running
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
@@ -114,8 +114,7 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
 
 
 def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) -> Plan:
-    counted = counting(query, catalog)
-    query, _ = eliminated(query if counted is None else counted.running, catalog)
+    query = running(query, catalog).query
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = physical_plan(query.relation, wanted)

@@ -1,11 +1,11 @@
-"""What a link of a join tree must satisfy for its join to be counted, each condition asked of the implication (001, 4.1-4.3).
+"""What a link of a join tree must satisfy for its join to be counted, as questions of implication (001, 4.1 to 4.3).
 
 For a link of p with o, and its conditions C, which may be a window of time over columns that are no key (4.1):
 
 | condition | as a constraint |
 | --- | --- |
 | o follows p within e | for each o there is a p with C, no later than o and at most e before it |
-| one o per p | for p, o and o' with C of p and o, and of p and o': o and o' agree on all columns, or on a declared key |
+| one o per p | for p, o and o' with C of p and o, and of p and o': both agree on all columns, or on a declared key |
 
 The filters of o are premises of the first. Those of p belong to its conclusion: a filter that the inclusion does not
 preserve makes it false. Rows that agree on all columns, virtual ones too, are one row: streams are sets to assertions.
