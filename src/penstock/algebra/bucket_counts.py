@@ -26,7 +26,7 @@ WATCHED_DELAYS = 4
 
 @dataclass(frozen=True, slots=True)
 class TimeBuckets:
-    """Buckets of time, in microseconds: that of t has the number `(t + shift) // width`, and the value `step` times it."""
+    """Buckets of time, in microseconds: t is in number `(t + shift) // width`, whose value is `step` times that."""
 
     width: int
     shift: int = 0

@@ -1,4 +1,4 @@
-"""Streams that follow each other, simulated: bursts, gaps, attacks, times at boundaries; and exact counts by brute force."""
+"""Streams that follow each other, simulated: bursts, gaps, attacks, boundaries; and exact counts by brute force."""
 
 from __future__ import annotations
 

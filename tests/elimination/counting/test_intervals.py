@@ -47,7 +47,7 @@ def steps(flows: Flows, random: Random, emits: bool = False) -> Iterator[tuple[i
     """What the operator gives, in steps of random lengths; it is restored from its memory between some of them."""
     memory, node = Memory(), node_of(flows, emits)
     operator = BucketCountsOperator(memory.scope("o"), node)
-    rows = read_streams(flows)
+    rows, pages = read_streams(flows), dict[str, bytes]()
     end = max((ts for each in rows for ts, _, _ in each), default=0) + 3 * flows.width
     until = 0
     while until <= end:
@@ -56,15 +56,10 @@ def steps(flows: Flows, random: Random, emits: bool = False) -> Iterator[tuple[i
         for block in operator.step(inputs, until):
             yield until, block
         if random.random() < 0.2:
-            pages = dict(memory.changes())
-            kept = {**_saved.setdefault(id(memory), {}), **pages}
+            pages |= dict(memory.changes())
             memory = Memory()
-            memory.restore(kept)
-            _saved[id(memory)] = kept
+            memory.restore(pages)
             operator = BucketCountsOperator(memory.scope("o"), node)
-
-
-_saved: dict[int, dict[str, bytes]] = {}
 
 
 def _deltas(rows: list[Row]) -> Deltas:

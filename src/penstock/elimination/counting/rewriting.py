@@ -1,4 +1,4 @@
-"""Counting instead of joining: COUNT of joins and anti-joins by bucket of time becomes arithmetic on counters (001, 4.4).
+"""Counting instead of joining: COUNT of joins and anti-joins by bucket of time as arithmetic on counters (001, 4.4).
 
 Every joined row has one row in each stream above it in a chain of inclusions, so the pairs are the rows of the last
 stream of the chain, and anti-joins take away the rows of theirs. What is left to bound is which of them belong to rows
