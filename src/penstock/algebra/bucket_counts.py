@@ -71,6 +71,8 @@ class BucketCounts(Relation):
     results: Schema
     #: Whether a bucket shows once, when it can change no more.
     emits: bool = False
+    #: What watches the assertions that it leans on: rows of keys for which one was broken.
+    monitors: tuple[Relation, ...] = ()
 
     def __post_init__(self) -> None:
         widths = {len(each.schema) for each in self.inputs}
@@ -90,12 +92,12 @@ class BucketCounts(Relation):
 
     @property
     def inputs(self) -> tuple[Relation, ...]:
-        return (self.scan, *(each.scan for each in self.counted))
+        return (self.scan, *(each.scan for each in self.counted), *self.monitors)
 
     def with_inputs(self, inputs: tuple[Relation, ...]) -> BucketCounts:
-        scan, *others = inputs
+        (scan, *others), monitors = inputs[: len(self.counted) + 1], inputs[len(self.counted) + 1 :]
         counted = tuple(replace(each, scan=other) for each, other in zip(self.counted, others, strict=True))
-        return replace(self, scan=scan, counted=counted)
+        return replace(self, scan=scan, counted=counted, monitors=monitors)
 
 
 def result_columns(scope: str) -> Schema:

@@ -32,6 +32,7 @@ from penstock.algebra.expressions import (
     Or,
     Value,
 )
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import Keep
 from penstock.algebra.relations import (
     NOW,
@@ -177,6 +178,8 @@ def _line(node: Node) -> str:
             return _aggregate_line(node)
         case BucketCounts():
             return _bucket_counts_line(node)
+        case LinkMonitor():
+            return f"LinkMonitor of {_list(str(each.claim) for each in node.promises)}"
         case Keep(_, kept):
             return f"Keep {_list(map(_column, kept)) or 'nothing'}"
         case SetOp():

@@ -15,6 +15,7 @@ from math import prod
 
 from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import Keep, Received, Scan, physical
 from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.predicates import unwidened
@@ -119,7 +120,7 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = physical_plan(query.relation, wanted)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
-    if cells == 1:
+    if cells == 1 and not any(isinstance(node, LinkMonitor) for node in walk_relations(relation)):
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
         whole = _guarded(Fragment(0, relation, routes, ()), ruled)
         return Plan(query, (whole,), kind, once, forgetting)
@@ -293,6 +294,8 @@ class _Cutter:
                 return self._ending(relation)
             case BucketCounts():
                 return self._bucket_counts(relation)
+            case LinkMonitor():
+                return self._link_monitor(relation)
             case Distinct():
                 placed = self.partitioned(self.piece(relation.input), relation.schema)
                 return _Piece(Distinct(placed.relation), placed.routes, placed.shares, placed.seen)
@@ -303,6 +306,12 @@ class _Cutter:
                 seen = _seen(relation, _columns(relation.schema))
                 return _Piece(relation.with_inputs(inputs), routes, sides[0].shares, seen)
         raise AssertionError(f"cannot cut {relation}")
+
+    def _link_monitor(self, relation: LinkMonitor) -> _Piece:
+        """Rows that match meet in one cell. A fragment of its own reads no more of a stream than the sample."""
+        sides = [self._place(self.piece(side), side.schema[: relation.matched]) for side in relation.inputs]
+        routes = tuple(route for side in sides for route in side.routes)
+        return _Piece(relation.with_inputs(tuple(side.relation for side in sides)), routes, sides[0].shares)
 
     def _bucket_counts(self, relation: BucketCounts) -> _Piece:
         """Counters are partitioned by the keys beside the bucket; without such keys one cell has them all."""

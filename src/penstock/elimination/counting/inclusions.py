@@ -15,7 +15,7 @@ That no row comes twice is watched while the query runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns, substitute
@@ -67,7 +67,7 @@ class Inclusion:
 def follows(link: Link, needed: frozenset[Column], catalog: Catalog) -> Inclusion:
     """That the lower member follows the upper one, row for row; `needed` are columns of it that must be carried."""
     upper, lower = link.upper, link.lower
-    carried = dict(_equal_columns(link))
+    carried = dict(compared_columns(link))
     for column in sorted(needed | _read(upper.occurrence.predicates), key=str):
         same = next((c for c in lower.occurrence.leaf.schema if c.name == column.name and c.type == column.type), None)
         if column not in carried and same is not None:
@@ -172,7 +172,7 @@ def _constants(theory: Iterable[Constraint]) -> set[int]:
 
 def _unique(of: Member, given: Member, link: Link, catalog: Catalog) -> Shown | None:
     """That a row of one member has one row of the other at most that satisfies the conditions."""
-    twin = replace_name(of.name)
+    twin = _twin(of.name)
     premise = _some_conditions((*link.on, *of.occurrence.predicates, *given.occurrence.predicates), (of, given))
     both = (*premise, *(renamed(condition, {of.name: twin}) for condition in premise))
     stream = catalog.get(of.occurrence.declared)
@@ -189,7 +189,8 @@ def _unique(of: Member, given: Member, link: Link, catalog: Catalog) -> Shown | 
     return None
 
 
-def replace_name(name: str) -> str:
+def _twin(name: str) -> str:
+    """The name of another row of a member."""
     return f"{name}'"
 
 
@@ -217,7 +218,7 @@ def _some_conditions(exprs: Iterable[Expr], members: Sequence[Member]) -> tuple[
     return tuple(condition for each in translated if each is not None for condition in each)
 
 
-def _equal_columns(link: Link) -> Iterator[tuple[Column, Column]]:
+def compared_columns(link: Link) -> Iterator[tuple[Column, Column]]:
     """Columns that the conditions of a link make equal, of the upper member and of the lower one."""
     own = set(link.upper.occurrence.leaf.schema)
     for predicate in link.on:
@@ -225,6 +226,19 @@ def _equal_columns(link: Link) -> Iterator[tuple[Column, Column]]:
             one, other = column_of(predicate.left), column_of(predicate.right)
             if one is not None and other is not None and one.type == other.type:
                 yield (one, other) if one in own else (other, one)
+
+
+def time_window(link: Link, parent: Member, child: Member) -> tuple[int | None, int | None]:
+    """The least and the most by which the time of a child may be after that of its parent, by the link's conditions."""
+    least: int | None = None
+    most: int | None = None
+    for condition in _some_conditions(link.on, (parent, child)):
+        match condition:
+            case AtMost(later, earlier, bound) if (later, earlier) == (child.name, parent.name):
+                most = bound if most is None else min(most, bound)
+            case AtMost(later, earlier, bound) if (later, earlier) == (parent.name, child.name):
+                least = -bound if least is None else max(least, -bound)
+    return least, most
 
 
 def _row(member: Member) -> Row:
@@ -245,8 +259,3 @@ def _text(exprs: Iterable[Expr]) -> str:
 
 def _filters(member: Member) -> str:
     return f" and {_text(member.occurrence.predicates)}" if member.occurrence.predicates else ""
-
-
-def named(shown: Iterable[Shown], prefix: str) -> tuple[Shown, ...]:
-    """The conditions under longer names."""
-    return tuple(replace(each, goal=replace(each.goal, name=f"{prefix}{each.goal.name}")) for each in shown)

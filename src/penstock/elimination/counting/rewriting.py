@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.algebra.bucket_counts import BucketCounts, Counted, TimeBuckets, result_columns
-from penstock.algebra.expressions import Column, Expr, columns, substitute
+from penstock.algebra.expressions import Column, Expr, Literal, columns, substitute
 from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.link_monitor import LinkMonitor, Promise
 from penstock.algebra.physical import Keep
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import (
@@ -32,7 +33,14 @@ from penstock.algebra.relations import (
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.effort import OutOfEffort, answering, nesting
-from penstock.elimination.counting.inclusions import Inclusion, Shown, follows, precedes
+from penstock.elimination.counting.inclusions import (
+    Inclusion,
+    Shown,
+    compared_columns,
+    follows,
+    precedes,
+    time_window,
+)
 from penstock.elimination.counting.join_tree import Link, Member, NotCounted, join_tree
 from penstock.elimination.counting.time_buckets import time_buckets
 
@@ -125,7 +133,8 @@ def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, .
     names = tuple(key.column for key in groups.keys)
     results = result_columns(groups.schema[0].scope)
     emits = kind is StreamKind.ON_CLOSE
-    counts = BucketCounts(_keyed(root, others), counted, buckets, place, names, results, emits)
+    monitors = tuple(chain.monitors)
+    counts = BucketCounts(_keyed(root, others), counted, buckets, place, names, results, emits, monitors)
     return Project(counts, _outputs(outputs, groups, results)), chain.shown
 
 
@@ -150,6 +159,7 @@ class _Chain:
         self._vanished: set[str] = set()
         self.delays = {root.name: 0}
         self.shown: tuple[Shown, ...] = ()
+        self.monitors: list[LinkMonitor] = []
         self._antis: list[Member] = []
         read = frozenset(column for key in keys for column in columns(key))
         strange = sorted(expression_text(column) for column in read if column not in self._carried[root.name])
@@ -173,6 +183,8 @@ class _Chain:
             if vanishing is not None:
                 self._vanished.add(lower.name)
                 self.shown += vanishing
+                exists, alone = vanishing
+                self._watch(link, lower, upper, None, (exists, alone, alone))
                 return
         if upper is not self._last:
             raise NotCounted(
@@ -190,10 +202,44 @@ class _Chain:
         self._carried[lower.name] = {c: found.carried[own] for c, own in above.items() if own in found.carried}
         self.delays[lower.name] = self.delays[upper.name] + found.delay
         self.shown += found.shown
+        exists, one_lower, one_upper = found.shown
+        self._watch(found.link, upper, lower, found.delay, (exists, one_upper, one_lower))
         if lower.is_anti:
             self._antis.append(lower)
         else:
             self._last = lower
+
+    def _watch(
+        self, link: Link, parent: Member, child: Member, delay: int | None, shown: tuple[Shown, Shown, Shown]
+    ) -> None:
+        """Has the conditions of a link watched; of a link of streams that are not read one child per parent is not."""
+        compared = [_own_first(pair, parent) for pair in compared_columns(link)]
+        least, most = time_window(link, parent, child)
+        carried = self._carried.get(child.name)
+        keys = [Literal(None, key.type) if carried is None else substitute(key, carried) for key in self._keys]
+        names = tuple(Column(child.name, f"_event{n}", key.type) for n, key in enumerate(keys))
+        one, two, three = (Promise(each.claim, each.leans_on) for each in shown)
+        parents = _read(parent, [one_ for one_, _ in compared])
+        children = _read(child, [other for _, other in compared], keys, names)
+        is_exact = delay is None
+        self.monitors.append(
+            LinkMonitor(parents, children, len(compared), names, least, most, delay, not is_exact, (one, two, three))
+        )
+
+
+def _own_first(pair: tuple[Column, Column], member: Member) -> tuple[Column, Column]:
+    return pair if pair[0].scope == member.name else (pair[1], pair[0])
+
+
+def _read(
+    member: Member, compared: Sequence[Column], keys: Sequence[Expr] = (), names: Sequence[Column] = ()
+) -> Relation:
+    """The rows of a member that pass its filters, with some of its columns and keys."""
+    leaf, predicates = member.occurrence.leaf, member.occurrence.predicates
+    rows: Relation = Select(leaf, predicates) if predicates else leaf
+    outputs = [Output(Column(member.name, f"_match{n}", column.type), column) for n, column in enumerate(compared)]
+    outputs += [Output(name, key) for name, key in zip(names, keys, strict=True)]
+    return Project(rows, tuple(outputs)) if outputs else Keep(rows, ())
 
 
 def _keyed(member: Member, keys: Sequence[Expr]) -> Relation:

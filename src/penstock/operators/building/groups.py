@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
 from penstock.closing.group_closers import EndingValues, GroupEnding, WithFirstRow
 from penstock.closing.join_variables import is_monotone
@@ -36,6 +37,7 @@ from penstock.operators.joins.bucket_totals import Summed
 from penstock.operators.projection import Projection, projection
 from penstock.plan.panes import Panes
 from penstock.retention.code_owners import RowCodeOwner
+from penstock.retention.link_monitor import LinkMonitorOperator
 from penstock.synopsis.deltas import Deltas, row_width
 from penstock.synopsis.memory import Ints
 from penstock.types import Type
@@ -238,6 +240,15 @@ def build_bucket_counts(build: Builder, node: BucketCounts) -> BlockNode:
     build.code_owners.append(RowCodeOwner(operator.store.held_column, keys))
     build.gauges.top.counts.append(operator.state_rows)
     return lambda step: operator.step([rows(step) for rows in inputs], step.until)
+
+
+def build_link_monitor(build: Builder, node: LinkMonitor) -> BlockNode:
+    """What watches two streams that are not joined."""
+    parents, children = (build.rows(below) for below in node.inputs)
+    operator = LinkMonitorOperator(build.scope("monitor"), node, build.dictionary)
+    build.gauges.top.counts.append(operator.state_rows)
+    build.gauges.top.monitors.append(operator.reports)
+    return in_one_block(lambda step: operator.step(parents(step), children(step)))
 
 
 def build_counting(build: Builder, function: int, sides: tuple[Relation, ...]) -> tuple[CountingOperator, BlockNode]:

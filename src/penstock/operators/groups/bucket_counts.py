@@ -22,7 +22,7 @@ _BLOCK = 1 << 14
 
 
 class BucketCountsOperator:
-    """Inputs have rows of the further keys: that of the bucket stream first, then those that are counted beside it."""
+    """Inputs have rows of the further keys: of the bucket stream, of those counted beside it, and of monitors."""
 
     def __init__(self, memory: Scope, node: BucketCounts) -> None:
         self._keys = len(node.keys) - 1
@@ -44,7 +44,7 @@ class BucketCountsOperator:
         ts = np.concatenate([each.ts for each in inputs])
         order = np.argsort(ts, kind="stable")
         ts = ts[order]
-        sources = np.repeat(np.arange(len(inputs)), [len(each) for each in inputs])[order]
+        sources = np.repeat(self._sources(len(inputs)), [len(each) for each in inputs])[order]
         groups = self._groups(np.concatenate([each.rows for each in inputs])[order])
         held, done = self.store.held(), 0
         while True:
@@ -67,6 +67,12 @@ class BucketCountsOperator:
             if done == len(ts) and not self._is_due(until):
                 break
         self._drop(held)
+
+    def _sources(self, inputs: int) -> Ints:
+        """Behind the streams come monitors, whose rows are all alike."""
+        numbers = np.arange(inputs)
+        numbers[len(self._streams) + 1 :] = -1
+        return numbers
 
     def state_rows(self) -> int:
         return len(self.store)
