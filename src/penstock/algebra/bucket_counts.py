@@ -50,6 +50,8 @@ class Counted:
 
     scan: Relation
     delay: int
+    #: How long after it a row may come that the query's conditions match with it, if assertions are broken; None: any.
+    most: int | None
     #: Whether its rows take a count away, as those of an anti-join do.
     subtracts: bool
 
@@ -83,9 +85,10 @@ class BucketCounts(Relation):
 
     @property
     def watched(self) -> int:
-        """For how long after a boundary rows say more of what crossed it."""
+        """For how long after a boundary rows say more of what crossed it, and a bucket may be found to be broken."""
         longest = max((each.delay for each in self.counted), default=0)
-        return min(self.buckets.width, WATCHED_DELAYS * longest)
+        matched = max((each.most for each in self.counted if each.most is not None), default=0)
+        return min(self.buckets.width, max(WATCHED_DELAYS * longest, matched))
 
     def _schema(self) -> Schema:
         return self.keys + self.results

@@ -15,9 +15,6 @@ from dataclasses import dataclass, replace
 from penstock.algebra.expressions import require
 from penstock.algebra.relations import Relation, Schema
 
-#: One key in so many is watched, unless a run says otherwise.
-ONE_IN = 64
-
 
 @dataclass(frozen=True, slots=True)
 class Promise:
@@ -49,7 +46,8 @@ class LinkMonitor(Relation):
     one_child: bool
     #: Of a child's parent, of a second parent, and of a second child.
     promises: tuple[Promise, Promise, Promise]
-    one_in: int = ONE_IN
+    #: One key in so many is watched.
+    one_in: int
 
     def __post_init__(self) -> None:
         require(len(self.parent.schema) == self.matched, "a parent is compared, and no more")

@@ -68,6 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=PLANS,
         help="how APPROXIMATE queries run: by exact joins, or by counters even where WITHIN asks for exact joins",
     )
+    parser.add_argument(
+        "--monitor",
+        metavar="N",
+        type=at_least_one,
+        help="of APPROXIMATE queries, watch the assertions on one key in N (default: 64; 1: on all)",
+    )
     add_time_zone(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
@@ -84,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     script = bound_script(args).checked()
-    queries = [with_plan(query, args.plan) for query in chosen(script, args.query)]
+    queries = [with_plan(query, args.plan, args.monitor) for query in chosen(script, args.query)]
     if args.ui is not None:
         raise PenstockError("there is no web page yet", "leave --ui out; --metrics writes what it would show")
     if args.horizon is not None and not args.until_done:

@@ -70,11 +70,14 @@ def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> 
     return Verdict(runs.query, catalog, (_state(counts, runs.counting),), origin, effort=limit())
 
 
-def with_plan(query: Query, plan: str | None) -> Query:
-    """The query, to be run by this one of `PLANS` if it is APPROXIMATE; None: as it says."""
-    if query.approximate is None or plan is None:
+def with_plan(query: Query, plan: str | None, one_in: int | None = None) -> Query:
+    """The query, to be run by one of `PLANS` if it is APPROXIMATE, or as it says; one key in so many is watched."""
+    if query.approximate is None:
         return query
-    return replace(query, approximate=None if plan == "exact" else replace(query.approximate, within=None))
+    allowed = query.approximate if one_in is None else replace(query.approximate, one_in=one_in)
+    if plan == "exact":
+        return replace(query, approximate=None)
+    return replace(query, approximate=allowed if plan is None else replace(allowed, within=None))
 
 
 def _state(counts: BucketCounts, counted: Counting) -> State:

@@ -27,7 +27,7 @@ def mix_bytes(offsets: NDArray[np.int32], data: NDArray[np.uint8], states: Ints)
     for i in range(len(states)):
         word, filled, state = 0, 0, states[i]
         for place in range(offsets[i], offsets[i + 1]):
-            word = (word << 8) | np.int64(data[place])
+            word = (word << 8) | int(data[place])
             filled += 1
             if filled == 7:
                 state = words_hash(state, word)

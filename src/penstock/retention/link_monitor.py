@@ -67,7 +67,7 @@ class LinkMonitorOperator:
         """Of each promise how often it was broken in the sample."""
         return [
             ConstraintReport(str(promise), None, used=True, violations=int(count))
-            for promise, count in zip(self._node.promises, self._counts.tolist(), strict=True)
+            for promise, count in zip(self._node.promises, self._counts[: link_monitor.PROMISES].tolist(), strict=True)
         ]
 
     def _hashes(self, rows: Ints, columns: int) -> Ints:

@@ -31,13 +31,13 @@ def declared(flows: Flows, delay: int = 0) -> str:
     return "\n".join(lines)
 
 
-def counted(flows: Flows, random: Random) -> str:
+def counted(flows: Flows, random: Random, always_windowed: bool = False) -> str:
     """A count of the joins and anti-joins of the flows, with keys and filters of all kinds that are preserved."""
     tables, where, last = ["s0"], [], 0
     keyed, filtered = random.random() < 0.5, random.random() < 0.3
-    windowed = random.random() < 0.3
+    windowed = always_windowed or random.random() < 0.3
     for n, (longest, anti) in enumerate(zip(flows.delays, flows.antis, strict=True), start=1):
-        on = f"s{n}.id = s{last}.id"
+        on = f"s{n}.id = s{last}.id" + (f" AND s{n}.k = s{last}.k" if keyed and random.random() < 0.5 else "")
         if windowed:
             on += f" AND s{n}.ts >= s{last}.ts AND s{n}.ts - s{last}.ts <= {longest + random.randint(0, 9)}"
         if filtered and anti:

@@ -118,7 +118,7 @@ def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, .
     if not links:
         raise NotCounted("it joins nothing")
     others = tuple(key.expr for number, key in enumerate(groups.keys) if number != place)
-    chain = _Chain(root, others, catalog)
+    chain = _Chain(root, others, catalog, query.approximate.one_in if query.approximate is not None else 1)
     for link in sorted(links, key=lambda each: each.lower.is_anti):
         chain.take(link)
     if not chain.counted:
@@ -126,7 +126,9 @@ def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, .
     if query.approximate is not None and query.approximate.within is not None:
         raise NotCounted("WITHIN is kept by the exact join: nothing that is declared bounds how wide an interval gets")
     _require_counts(groups)
-    counted = tuple(Counted(_keyed(m, keys), chain.delays[m.name], m.is_anti) for m, keys in chain.counted)
+    counted = tuple(
+        Counted(_keyed(m, keys), chain.delays[m.name], chain.most[m.name], m.is_anti) for m, keys in chain.counted
+    )
     longest = max(each.delay for each in counted)
     if longest > buckets.width:
         raise NotCounted(f"a bucket of {buckets.width} microseconds is shorter than a delay of {longest}")
@@ -150,14 +152,16 @@ def _bucket_key(groups: Aggregate) -> tuple[int, Column, TimeBuckets]:
 class _Chain:
     """The streams that are counted: the last one of a chain of inclusions, and those of anti-joins with it."""
 
-    def __init__(self, root: Member, keys: Sequence[Expr], catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, root: Member, keys: Sequence[Expr], catalog: Catalog, one_in: int) -> None:
+        self._catalog, self._one_in = catalog, one_in
         self._keys = keys
         self._root = self._last = root
         #: Of each counted stream how its columns name those of the root.
         self._carried: dict[str, Mapping[Column, Column]] = {root.name: {c: c for c in root.occurrence.leaf.schema}}
         self._vanished: set[str] = set()
         self.delays = {root.name: 0}
+        #: How long after its row of the root a row may come that the conditions match; None: any time.
+        self.most: dict[str, int | None] = {root.name: 0}
         self.shown: tuple[Shown, ...] = ()
         self.monitors: list[LinkMonitor] = []
         self._antis: list[Member] = []
@@ -201,6 +205,8 @@ class _Chain:
         above = self._carried[upper.name]
         self._carried[lower.name] = {c: found.carried[own] for c, own in above.items() if own in found.carried}
         self.delays[lower.name] = self.delays[upper.name] + found.delay
+        above_most, own_most = self.most[upper.name], time_window(found.link, upper, lower)[1]
+        self.most[lower.name] = None if above_most is None or own_most is None else above_most + own_most
         self.shown += found.shown
         exists, one_lower, one_upper = found.shown
         self._watch(found.link, upper, lower, found.delay, (exists, one_upper, one_lower))
@@ -221,10 +227,8 @@ class _Chain:
         one, two, three = (Promise(each.claim, each.leans_on) for each in shown)
         parents = _read(parent, [one_ for one_, _ in compared])
         children = _read(child, [other for _, other in compared], keys, names)
-        is_exact = delay is None
-        self.monitors.append(
-            LinkMonitor(parents, children, len(compared), names, least, most, delay, not is_exact, (one, two, three))
-        )
+        promises, shape = (one, two, three), (least, most, delay, delay is not None)
+        self.monitors.append(LinkMonitor(parents, children, len(compared), names, *shape, promises, self._one_in))
 
 
 def _own_first(pair: tuple[Column, Column], member: Member) -> tuple[Column, Column]:
