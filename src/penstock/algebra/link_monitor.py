@@ -22,6 +22,9 @@ class Promise:
 
     claim: str
     declarations: tuple[str, ...]
+    #: Whether the run stops when it is broken, and whether it is watched at all.
+    stops: bool = False
+    is_watched: bool = True
 
     def __str__(self) -> str:
         return f"{' or '.join(self.declarations)}: {self.claim}"

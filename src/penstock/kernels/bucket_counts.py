@@ -34,8 +34,8 @@ COUNT, EXCESS, MOST, SLOTS = range(4)
 SHOWN_BUCKET, SHOWN_COUNT, SHOWN_LOW, SHOWN_HIGH, SHOWN_CERTAIN, SHOWN = range(6)
 RECORDS = 3
 
-#: Registers: the next boundary whose records close, plus 1; and groups in which a bound was contradicted.
-NEXT, CONTRADICTIONS, REGISTERS = range(3)
+#: The one register: the next boundary whose records close, plus 1.
+NEXT, REGISTERS = range(2)
 
 #: What a line of `streams` has: the delay, and whether its rows are subtracted.
 DELAY, SUBTRACTS = range(2)
@@ -102,8 +102,8 @@ def count_rows(
         if not emits:
             for k in range(i, end):
                 if (t + shift) % width < watched:
-                    count = _show(t, groups[k], bucket - 1, shape, streams, counters, registers, out, count)
-                count = _show(t, groups[k], bucket, shape, streams, counters, registers, out, count)
+                    count = _show(t, groups[k], bucket - 1, shape, streams, counters, out, count)
+                count = _show(t, groups[k], bucket, shape, streams, counters, out, count)
         i = end
 
 
@@ -198,9 +198,7 @@ def crossing(group: int, bucket: int, stream: int, shape: Ints, streams: Ints, c
 
 
 @kernel
-def interval(
-    group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints, registers: Ints
-) -> tuple[int, int, int, int]:
+def interval(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> tuple[int, int, int, int]:
     """The count of a bucket, the ends of its interval, and whether that is certain."""
     at = _known(group, bucket, shape, streams, counters)
     if at < 0:
@@ -239,14 +237,13 @@ def _show(
     shape: Ints,
     streams: Ints,
     counters: Ints,
-    registers: Ints,
     out: Ints,
     done: int,
 ) -> int:
     """Puts out how what is shown of a bucket changes."""
     if _known(group, bucket, shape, streams, counters) < 0:
         return done
-    count, low, high, certain = interval(group, bucket, shape, streams, counters, registers)
+    count, low, high, certain = interval(group, bucket, shape, streams, counters)
     is_shown = high > 0 or certain == 0
     place = SHOWN * (bucket % 2)
     was_shown = counters[group, place + SHOWN_BUCKET] == bucket + 1
@@ -291,8 +288,7 @@ def _close(
         if latest[group] == 0:
             continue
         if _known(group, boundary - 1, shape, streams, counters) >= 0:
-            count, low, high, certain = interval(group, boundary - 1, shape, streams, counters, registers)
-            registers[CONTRADICTIONS] += certain == 0
+            count, low, high, certain = interval(group, boundary - 1, shape, streams, counters)
             if shape[4] != 0 and (high > 0 or certain == 0):
                 result = np.array([count, low, high, certain])
                 done = _put(out, done, at, 1, group, boundary - 1, result)

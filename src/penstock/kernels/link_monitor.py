@@ -36,24 +36,28 @@ def watch(
     most: int,
     delay: int,
     one_child: int,
+    watched: int,
     parents: Ints,
     children: Ints,
     counts: Ints,
     broken: Ints,
 ) -> int:
-    """Takes rows in the order of time, parents of an instant first, and gives how many are broken, by number."""
+    """Takes rows in the order of time, parents of an instant first, and gives how many are broken, by number.
+
+    Bit i of `watched` says whether promise i is.
+    """
     found = 0
     for i in range(len(ts)):
         t, bucket = ts[i], hashes[i] % BUCKETS
         if is_child[i] == 0:
             # Only a parent that may match a child before it can come too late.
-            if least < 0 and _matches_earlier(t, hashes[i], bucket, least, children) > 0:
+            if least < 0 and watched & 2 and _matches_earlier(t, hashes[i], bucket, least, children) > 0:
                 counts[SECOND_PARENT] += 1
                 broken[found] = i
                 found += 1
             _enter(t, hashes[i], bucket, parents)
             continue
-        wrong = _judge(t, hashes[i], bucket, least, most, delay, one_child, parents, counts)
+        wrong = _judge(t, hashes[i], bucket, least, most, delay, one_child, watched, parents, counts)
         if least < 0:
             _enter(t, hashes[i], bucket, children)
         if wrong:
@@ -64,7 +68,16 @@ def watch(
 
 @lean
 def _judge(
-    t: int, hash_: int, bucket: int, least: int, most: int, delay: int, one_child: int, parents: Ints, counts: Ints
+    t: int,
+    hash_: int,
+    bucket: int,
+    least: int,
+    most: int,
+    delay: int,
+    one_child: int,
+    watched: int,
+    parents: Ints,
+    counts: Ints,
 ) -> bool:
     """Whether a child breaks a promise."""
     found, is_late, is_second = 0, False, False
@@ -80,11 +93,13 @@ def _judge(
             is_second |= one_child != 0 and parents[bucket, at + MATCHES] > 1
     gone = parents[bucket, BUCKET - 1]
     may_have_gone = gone != 0 and (delay >= ANY or gone - 1 >= t - delay)
-    lacks = is_late or (found == 0 and not may_have_gone)
+    lacks = watched & 1 != 0 and (is_late or (found == 0 and not may_have_gone))
+    has_two = watched & 2 != 0 and found > 1
+    is_second = watched & 4 != 0 and is_second
     counts[NO_PARENT] += lacks
-    counts[SECOND_PARENT] += found > 1
+    counts[SECOND_PARENT] += has_two
     counts[SECOND_CHILD] += is_second
-    return lacks or found > 1 or is_second
+    return lacks or has_two or is_second
 
 
 @lean

@@ -11,6 +11,7 @@ from penstock.algebra.link_monitor import LinkMonitor
 from penstock.kernels import link_monitor
 from penstock.kernels.hashing import row_hashes
 from penstock.plan.constraint_report import ConstraintReport
+from penstock.retention.monitors import HINT, Violation
 from penstock.synopsis.codes import is_interned
 from penstock.synopsis.deltas import Bools, Deltas, is_null, part_of_rows
 from penstock.synopsis.dictionary import Dictionary
@@ -46,17 +47,24 @@ class LinkMonitorOperator:
             any_ if node.most is None else node.most,
             any_ if node.delay is None else node.delay,
             int(node.one_child),
+            sum(1 << number for number, promise in enumerate(node.promises) if promise.is_watched),
             self._parents,
             self._children,
             self._counts,
             broken,
         )
         numbers = order[broken[:count]]
+        self._stop_if_broken(int(ts[numbers[0]]) if count else 0)
         keys = part_of_rows(children.rows, range(node.matched, width), width)
         own = np.zeros((count, keys.shape[1]), np.int64)
         is_own = numbers >= len(parents)
         own[is_own] = keys[numbers[is_own] - len(parents)]
         return Deltas(ts[numbers], np.ones(count, np.int64), own)
+
+    def _stop_if_broken(self, at: int) -> None:
+        for promise, count in zip(self._node.promises, self._counts.tolist(), strict=False):
+            if promise.stops and count:
+                raise Violation(f"a row at {at} breaks {promise}", HINT)
 
     def state_rows(self) -> int:
         """The rows that it remembers."""

@@ -241,6 +241,8 @@ def _create_assertion(statement: CreateAssertion) -> str:
         lines.append(f"WHERE {_sql(statement.premise)}")
     some = f"EXISTS {_variables(statement.some)} WHERE " if statement.some else ""
     lines.append(f"THEN {some}{_sql(statement.conclusion)}")
+    if statement.on_violation is not None:
+        lines.append(f"ON VIOLATION {statement.on_violation.value}")
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from penstock.algebra.relations import ADAPTIVE_MODES, Approximate
-from penstock.catalog import Connector
+from penstock.catalog import Connector, OnViolation
 from penstock.errors import Span
 from penstock.sql.constraint_grammar import ConstraintParser
 from penstock.sql.diagnostics import did_you_mean
@@ -168,7 +168,7 @@ class StatementParser(ConstraintParser):
         return mode
 
     def read_create_assertion(self, creation: Creation) -> CreateAssertion:
-        """`FOR stream variable, ... [WHERE premise] THEN [EXISTS stream variable, ... WHERE] conclusion`."""
+        """`FOR stream variable, ... [WHERE premise] THEN [EXISTS stream variable, ... WHERE] conclusion ...`."""
         name = self.read_name("the assertion's name")
         self._expect_words("FOR")
         each = self.read_variables()
@@ -179,7 +179,10 @@ class StatementParser(ConstraintParser):
             some = self.read_variables()
             self._expect(TokenType.WHERE, "WHERE")
         conclusion = self.read_predicate("THEN" if not some else "WHERE")
-        return CreateAssertion(self._span(), creation, name, each, premise, some, conclusion)
+        on_violation = self.read_on_violation(None)
+        if on_violation is OnViolation.WIDEN:
+            self.fault("an assertion has no k that could grow", "write WARN, ERROR or IGNORE", self._prev)
+        return CreateAssertion(self._span(), creation, name, each, premise, some, conclusion, on_violation)
 
     def read_variables(self) -> tuple[VariableDef, ...]:
         def variable() -> VariableDef:

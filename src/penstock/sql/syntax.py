@@ -175,6 +175,7 @@ class CreateAssertion:
     premise: Tree | None
     some: tuple[VariableDef, ...]
     conclusion: Tree
+    on_violation: OnViolation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.algebra.rewrites import normalise
-from penstock.catalog import Catalog
+from penstock.catalog import AssertionDef, Catalog, OnViolation
 from penstock.effort import OutOfEffort, answering, nesting
 from penstock.elimination.counting.inclusions import (
     Inclusion,
@@ -224,11 +224,20 @@ class _Chain:
         carried = self._carried.get(child.name)
         keys = [Literal(None, key.type) if carried is None else substitute(key, carried) for key in self._keys]
         names = tuple(Column(child.name, f"_event{n}", key.type) for n, key in enumerate(keys))
-        one, two, three = (Promise(each.claim, each.leans_on) for each in shown)
+        one, two, three = (self._promise(each) for each in shown)
+        if not any(each.is_watched for each in (one, two, three)):
+            return
         parents = _read(parent, [one_ for one_, _ in compared])
         children = _read(child, [other for _, other in compared], keys, names)
         promises, shape = (one, two, three), (least, most, delay, delay is not None)
         self.monitors.append(LinkMonitor(parents, children, len(compared), names, *shape, promises, self._one_in))
+
+    def _promise(self, shown: Shown) -> Promise:
+        """What ON VIOLATION of the assertions says: one that stops the run does, and all have to be ignored."""
+        assertions = [d for name in shown.leans_on if isinstance(d := self._catalog.get(name), AssertionDef)]
+        stops = any(each.on_violation is OnViolation.ERROR for each in assertions)
+        ignored = bool(assertions) and all(each.on_violation is OnViolation.IGNORE for each in assertions)
+        return Promise(shown.claim, shown.leans_on, stops, not ignored)
 
 
 def _own_first(pair: tuple[Column, Column], member: Member) -> tuple[Column, Column]:

@@ -77,11 +77,6 @@ class BucketCountsOperator:
     def state_rows(self) -> int:
         return len(self.store)
 
-    @property
-    def contradictions(self) -> int:
-        """Buckets that closed and were not certain."""
-        return int(self._registers[bucket_counts.CONTRADICTIONS])
-
     def _is_due(self, until: int) -> bool:
         following = int(self._registers[bucket_counts.NEXT])
         width, shift, watched = self._shape[:3].tolist()
