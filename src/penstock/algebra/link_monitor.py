@@ -15,6 +15,9 @@ from dataclasses import dataclass, replace
 from penstock.algebra.expressions import require
 from penstock.algebra.relations import Relation, Schema
 
+#: The rows that a monitor remembers at most: its tables are of fixed size.
+MOST_WATCHED = 1 << 13
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:

@@ -5,9 +5,11 @@ The plan, every verdict and `explain` read this one value.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from penstock.algebra.bucket_counts import SLOTS, BucketCounts
+from penstock.algebra.link_monitor import MOST_WATCHED
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import AntiJoin, Query, SemiJoin, StreamKind, ToStream, walk_relations
 from penstock.algebra.rewrites import normalise
@@ -67,7 +69,7 @@ def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> 
     counts = runs.counts
     if counts is None or runs.counting is None:
         return check_query(runs.query, catalog, origin)
-    return Verdict(runs.query, catalog, (_state(counts, runs.counting),), origin, effort=limit())
+    return Verdict(runs.query, catalog, tuple(_states(counts, runs.counting)), origin, effort=limit())
 
 
 def with_plan(query: Query, plan: str | None, one_in: int | None = None) -> Query:
@@ -80,8 +82,8 @@ def with_plan(query: Query, plan: str | None, one_in: int | None = None) -> Quer
     return replace(query, approximate=allowed if plan is None else replace(allowed, within=None))
 
 
-def _state(counts: BucketCounts, counted: Counting) -> State:
-    """Counters of two buckets: how many rows come does not matter."""
+def _states(counts: BucketCounts, counted: Counting) -> Iterator[State]:
+    """Counters of two buckets and tables of monitors: how many rows come does not matter."""
     words = (len(counts.counted) * (2 * SLOTS + 3) + 3) * 3
     others = [expression_text(key) for number, key in enumerate(counts.keys) if number != counts.place]
     if others:
@@ -90,7 +92,12 @@ def _state(counts: BucketCounts, counted: Counting) -> State:
         bound = entries(words, "counter")
     claim = "rows are counted by bucket, and nothing is kept of a bucket that changes no more"
     proof = Proof(claim, "001, 4.4, with certified intervals", counted.leans_on)
-    return State(StatefulOperator.GROUP_BY, None, bound, Theory.WINDOWS, proof, counts.keys[0].scope)
+    scope = counts.keys[0].scope
+    yield State(StatefulOperator.GROUP_BY, None, bound, Theory.WINDOWS, proof, scope)
+    if counts.monitors:
+        watched = entries(len(counts.monitors) * MOST_WATCHED, "watched row")
+        held = Proof("a table of fixed size has the last rows of a sample of keys")
+        yield State(StatefulOperator.GROUP_BY, None, watched, Theory.WINDOWS, held, scope)
 
 
 def _refuse_uncounted(query: Query, counted: Counting) -> None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.jit import kernel
+from penstock.kernels.jit import lean
 
 Ints = NDArray[np.int64]
 
@@ -44,17 +44,17 @@ DELAY, SUBTRACTS = range(2)
 OUT = 8
 
 
-@kernel
+@lean
 def record_width(streams: int, slots: int) -> int:
     return STREAMS + streams * (SLOTS + 2 * slots)
 
 
-@kernel
+@lean
 def group_width(streams: int, slots: int) -> int:
     return 2 * SHOWN + RECORDS * record_width(streams, slots)
 
 
-@kernel
+@lean
 def count_rows(
     ts: Ints,
     sources: Ints,
@@ -107,20 +107,20 @@ def count_rows(
         i = end
 
 
-@kernel
+@lean
 def _record(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> int:
     """Where the record of a bucket stands in a group's words, or would."""
     return 2 * SHOWN + (bucket % RECORDS) * record_width(len(streams), shape[3])
 
 
-@kernel
+@lean
 def _known(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> int:
     """The record of a bucket, or -1 if nothing is known of it."""
     at = _record(group, bucket, shape, streams, counters)
     return at if bucket >= 0 and counters[group, at + BUCKET] == bucket + 1 else -1
 
 
-@kernel
+@lean
 def _take(
     t: int, source: int, group: int, bucket: int, shape: Ints, streams: Ints, latest: Ints, counters: Ints
 ) -> None:
@@ -164,7 +164,7 @@ def _take(
         counters[group, place + SLOTS + offset * slots // delay] += 1
 
 
-@kernel
+@lean
 def _note_most(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> None:
     """After an instant: what each stream has had more rows than the bucket stream since the boundary, at most."""
     at = _record(group, bucket, shape, streams, counters)
@@ -173,7 +173,7 @@ def _note_most(group: int, bucket: int, shape: Ints, streams: Ints, counters: In
         counters[group, place + MOST] = max(counters[group, place + MOST], counters[group, place + EXCESS])
 
 
-@kernel
+@lean
 def crossing(group: int, bucket: int, stream: int, shape: Ints, streams: Ints, counters: Ints) -> tuple[int, int]:
     """At least and at most how many pairs cross the boundary at which a bucket begins."""
     slots = shape[3]
@@ -197,7 +197,7 @@ def crossing(group: int, bucket: int, stream: int, shape: Ints, streams: Ints, c
     return least, most
 
 
-@kernel
+@lean
 def interval(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> tuple[int, int, int, int]:
     """The count of a bucket, the ends of its interval, and whether that is certain."""
     at = _known(group, bucket, shape, streams, counters)
@@ -229,7 +229,7 @@ def interval(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints
     return min(max(count, low), high), low, high, certain
 
 
-@kernel
+@lean
 def _show(
     t: int,
     group: int,
@@ -256,7 +256,7 @@ def _show(
             and counters[group, place + SHOWN_CERTAIN] == certain
         ):
             return done
-        done = _put(out, done, t, -1, group, bucket, counters[group, place + SHOWN_COUNT :][: SHOWN - SHOWN_COUNT])
+        done = _put_shown(out, done, t, -1, group, bucket, counters, place)
         counters[group, place + SHOWN_BUCKET] = 0
     if is_shown:
         counters[group, place + SHOWN_BUCKET] = bucket + 1
@@ -264,18 +264,20 @@ def _show(
         counters[group, place + SHOWN_LOW] = low
         counters[group, place + SHOWN_HIGH] = high
         counters[group, place + SHOWN_CERTAIN] = certain
-        done = _put(out, done, t, 1, group, bucket, counters[group, place + SHOWN_COUNT :][: SHOWN - SHOWN_COUNT])
+        done = _put_shown(out, done, t, 1, group, bucket, counters, place)
     return done
 
 
-@kernel
-def _put(out: Ints, place: int, t: int, weight: int, group: int, bucket: int, result: Ints) -> int:
-    out[place, 0], out[place, 1], out[place, 2], out[place, 3] = t, weight, group, bucket
-    out[place, 4:] = result
-    return place + 1
+@lean
+def _put_shown(out: Ints, done: int, t: int, weight: int, group: int, bucket: int, counters: Ints, place: int) -> int:
+    """Puts out what is shown of a bucket."""
+    for word in range(SHOWN_COUNT, SHOWN):
+        out[done, 4 + word - SHOWN_COUNT] = counters[group, place + word]
+    out[done, 0], out[done, 1], out[done, 2], out[done, 3] = t, weight, group, bucket
+    return done + 1
 
 
-@kernel
+@lean
 def _close(
     shape: Ints, streams: Ints, held: Ints, latest: Ints, counters: Ints, registers: Ints, out: Ints, done: int
 ) -> int:
@@ -290,8 +292,9 @@ def _close(
         if _known(group, boundary - 1, shape, streams, counters) >= 0:
             count, low, high, certain = interval(group, boundary - 1, shape, streams, counters)
             if shape[4] != 0 and (high > 0 or certain == 0):
-                result = np.array([count, low, high, certain])
-                done = _put(out, done, at, 1, group, boundary - 1, result)
+                out[done, 0], out[done, 1], out[done, 2], out[done, 3] = at, 1, group, boundary - 1
+                out[done, 4], out[done, 5], out[done, 6], out[done, 7] = count, low, high, certain
+                done += 1
         if latest[group] <= boundary:
             latest[group] = 0
             for word in range(counters.shape[1]):

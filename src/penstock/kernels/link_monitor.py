@@ -13,12 +13,13 @@ from penstock.kernels.jit import lean
 
 Ints = NDArray[np.int64]
 
-#: Entries of a bucket, and words of an entry: the key's hash, the time plus 1 (0: free), and matches so far.
-ENTRIES = 8
+#: The buckets of a table, and the entries of each.
+BUCKETS, ENTRIES = 1 << 9, 8
+
+#: Words of an entry: the key's hash, the time plus 1 (0: free), and matches so far.
 HASH, TIME, MATCHES, ENTRY = range(4)
 #: Behind the entries: the time plus 1 of the last one that gave way.
 BUCKET = ENTRIES * ENTRY + 1
-BUCKETS = 1 << 9
 
 #: What is broken: no parent in time, a second parent, a second child.
 NO_PARENT, SECOND_PARENT, SECOND_CHILD, PROMISES = range(4)

@@ -17,6 +17,9 @@ from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import BySlot, RowStore
 
+#: The row of the one group that there is without further keys.
+_ONE_GROUP = np.zeros((1, row_width(0)), np.int64)
+
 #: Changes that are put out at once, at least.
 _BLOCK = 1 << 14
 
@@ -45,7 +48,8 @@ class BucketCountsOperator:
         order = np.argsort(ts, kind="stable")
         ts = ts[order]
         sources = np.repeat(self._sources(len(inputs)), [len(each) for each in inputs])[order]
-        groups = self._groups(np.concatenate([each.rows for each in inputs])[order])
+        groups = self._groups(np.concatenate([each.rows for each in inputs])[order] if self._keys else _ONE_GROUP)
+        groups = groups if self._keys else np.repeat(groups, len(ts))
         held, done = self.store.held(), 0
         while True:
             out = np.empty((max(_BLOCK, len(held), 4 * _longest(ts)), bucket_counts.OUT), np.int64)
