@@ -11,9 +11,11 @@ import pytest
 
 from penstock.elimination.counting import counting
 from penstock.elimination.running import with_plan
-from tests.elimination.counting.querying import case_of
-from tests.elimination.counting.simulating import simulated
+from tests.elimination.counting.querying import case_of, declared
+from tests.elimination.counting.simulating import Flows, simulated
 from tests.engines.comparing import Log, bound, embedded, expected
+from tests.engines.spark.pretending import pretended
+from tests.generators import Case
 from tests.seeds import seeds
 
 
@@ -74,3 +76,68 @@ def test_a_filter_that_the_inclusion_does_not_preserve_is_not_counted(seed: int)
     found = counting(query, catalog)
     assert found is not None
     assert found.relation is None
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+def test_counting_gives_the_same_in_tasks_and_cells_of_spark(seed: int) -> None:
+    random = Random(seed)
+    flows = simulated(random, links=random.randint(1, 2), keys=3, size=40, most_delay=6)
+    case = case_of(flows, random, random.choice(("", " EMIT ON CLOSE")), delay=random.choice((0, 7)))
+    query, catalog = bound(case)
+    query = with_plan(query, None, one_in=random.choice((1, 64)))
+    assert pretended(case, query, catalog, random.randint(1, 3), random) == embedded(case, query, catalog, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (("s0.ts / 100 AS tb", "s0.id AS tb"), None),
+        (("APPROXIMATE", "APPROXIMATE WITHIN 5"), "WITHIN is kept by the exact join"),
+        (("s0, s1", "s0 [RANGE 9 SECONDS], s1"), "s0 has a window"),
+        (("GROUP BY s0.ts / 100", "GROUP BY s0.ts"), "does not group by buckets"),
+        (("GROUP BY s0.ts / 100", "GROUP BY s0.ts / 4"), "a bucket of 4 microseconds is shorter than a delay of 5"),
+        (("COUNT(*) AS n", "COUNT(*) AS n, SUM(s1.v) AS v"), "SUM(s1.v) is not COUNT(*)"),
+        (("COUNT(*) AS n", "COUNT(*) AS n, COUNT(*) + 1 AS m"), "computes with a count"),
+        (("WHERE s0.id = s1.id", "WHERE s0.k = s1.k"), "one row of s1 at most"),
+        (("WHERE s0.id = s1.id", "WHERE s0.id = s1.id AND s0.v > 0"), "the theory does not express"),
+        (("WHERE s0.id = s1.id", "WHERE s0.id = s1.id AND s0.v = 7"), "do not imply that each row of s1"),
+        (("APPROXIMATE", "HAVING COUNT(*) > 2 APPROXIMATE"), "does more with its groups"),
+    ],
+)
+def test_a_query_that_is_not_counted_says_why_and_is_exact(change: tuple[str, str], reason: str | None) -> None:
+    flows = Flows(100, 0, (5,), (False,), ((), ()))
+    data = {"s0": [(10, 1, 0, 7), (11, 2, 0, 0)], "s1": [(12, 1, 0, 7), (13, 2, 0, 0)]}
+    text = "SELECT s0.ts / 100 AS tb, COUNT(*) AS n FROM s0, s1 WHERE s0.id = s1.id GROUP BY s0.ts / 100 APPROXIMATE"
+    if reason is None:
+        text = text.replace("s0.ts / 100 AS tb, ", "")
+    elif change[0].startswith("GROUP BY"):
+        text = text.replace("s0.ts / 100 AS tb, ", "").replace(*change)
+    else:
+        text = text.replace(*change, 1)
+    case = Case(declared(flows), text, data, None, "")
+    query, catalog = bound(case)
+    found = counting(query, catalog)
+    assert found is not None
+    assert (found.relation is None) == (reason is not None)
+    if reason is not None:
+        assert reason in str(found.reason)
+        assert embedded(case, query, catalog, 1, 0) == expected(case, query, catalog)
+
+
+def test_buckets_of_the_last_stream_are_exact_and_have_sums() -> None:
+    flows = Flows(100, 0, (5,), (False,), ((), ()))
+    random = Random(1)
+    data = case_of(simulated(random, links=1, size=40), random).data
+    text = (
+        "SELECT s1.ts / 30 AS tb, COUNT(*) AS n, SUM(s1.v) AS total, MAX(s1.v) AS most FROM s0, s1 "
+        "WHERE s0.id = s1.id GROUP BY s1.ts / 30 APPROXIMATE WITHIN 0"
+    )
+    case = Case(declared(flows), text, {name: data[name] for name in ("s0", "s1")}, None, "")
+    query, catalog = bound(case)
+    found = counting(query, catalog)
+    assert found is not None
+    assert found.relation is not None
+    assert found.is_exact
+    log = embedded(case, query, catalog, 1, 0)
+    at_the_end = relations(log)[max(relations(log))]
+    assert sum(row[1] for row in at_the_end) == len(data["s1"])
