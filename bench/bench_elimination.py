@@ -130,7 +130,7 @@ def ours_on_spark(folder: Path) -> float:
         session = Session(spark_session("local[2]"))
         found = {query.name: query for query in session.sql(packets.ddl(folder) + packets.QUERIES)}
         begun = time.perf_counter()
-        running = found["approximated"].start(f"{place}/out", checkpoint=f"{place}/c", until_done=True)
+        running = found["approximated"].start(f"{place}/out.parquet", checkpoint=f"{place}/c", until_done=True)
         running.await_done()
         return time.perf_counter() - begun
 

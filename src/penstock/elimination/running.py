@@ -55,7 +55,7 @@ class Running:
 def running(query: Query, catalog: Catalog) -> Running:
     """The query as it runs."""
     counted = counting(query, catalog)
-    if counted is not None and not counted.is_exact:
+    if counted is not None and counted.relation is not None and counts_of(counted.relation) is not None:
         return Running(counted.running, (), counted)
     without, eliminations = eliminated(query if counted is None else counted.running, catalog)
     if counted is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.elimination.counting import counting
-from penstock.elimination.running import with_plan
+from penstock.elimination.running import running, with_plan
 from tests.elimination.counting.querying import case_of, declared
 from tests.elimination.counting.simulating import Flows, simulated
 from tests.engines.comparing import Log, bound, embedded, expected
@@ -132,7 +132,13 @@ def test_buckets_of_the_last_stream_are_exact_and_have_sums() -> None:
         "SELECT s1.ts / 30 AS tb, COUNT(*) AS n, SUM(s1.v) AS total, MAX(s1.v) AS most FROM s0, s1 "
         "WHERE s0.id = s1.id GROUP BY s1.ts / 30 APPROXIMATE WITHIN 0"
     )
-    case = Case(declared(flows), text, {name: data[name] for name in ("s0", "s1")}, None, "")
+    rows = {name: data[name] for name in ("s0", "s1")}
+    watched, trusted = (
+        declared(flows),
+        declared(flows).replace(";", " ON VIOLATION IGNORE;").replace("ts ON VIOLATION IGNORE;", "ts;"),
+    )
+    assert counting(*bound(Case(watched, text, rows, None, ""))).relation is None
+    case = Case(trusted, text, rows, None, "")
     query, catalog = bound(case)
     found = counting(query, catalog)
     assert found is not None
@@ -141,3 +147,26 @@ def test_buckets_of_the_last_stream_are_exact_and_have_sums() -> None:
     log = embedded(case, query, catalog, 1, 0)
     at_the_end = relations(log)[max(relations(log))]
     assert sum(row[1] for row in at_the_end) == len(data["s1"])
+
+
+@pytest.mark.parametrize("seed", seeds(5))
+def test_counts_of_the_last_stream_are_exact_and_watched(seed: int) -> None:
+    random = Random(seed)
+    flows = simulated(random, links=1, size=40, most_delay=5)
+    case = case_of(replace(flows, antis=(False,)), random)
+    text = (
+        "SELECT s1.ts / 30 AS tb, COUNT(*) AS n FROM s0, s1 WHERE s0.id = s1.id GROUP BY s1.ts / 30 "
+        "APPROXIMATE WITHIN 0"
+    )
+    case = replace(case, query=text)
+    query, catalog = bound(case)
+    query = with_plan(query, None, one_in=1)
+    counts = running(query, catalog).counts
+    assert counts is not None
+    assert counts.monitors
+    assert embedded(case, query, catalog, 1, random) == expected(case, query, catalog)
+    lacking = {**case.data, "s0": case.data["s0"][1:]}
+    broken = embedded(replace(case, data=lacking), query, catalog, 1, 0)
+    held = relations(broken)[max(relations(broken))]
+    is_missed = any(row[1] == case.data["s0"][0][1] for row in case.data["s1"])
+    assert any(row[-1] == ("boolean", False) for row in held) == is_missed

@@ -70,7 +70,8 @@ class Counting:
     @property
     def is_exact(self) -> bool:
         """Whether what runs instead gives the exact counts."""
-        return self.relation is None or counts_of(self.relation) is None
+        counts = None if self.relation is None else counts_of(self.relation)
+        return counts is None or not counts.counted
 
     @property
     def leans_on(self) -> tuple[str, ...]:
@@ -121,15 +122,17 @@ def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, .
     chain = _Chain(root, others, catalog, query.approximate.one_in if query.approximate is not None else 1)
     for link in sorted(links, key=lambda each: each.lower.is_anti):
         chain.take(link)
-    if not chain.counted:
+    if not chain.counted and not _counts_only(groups):
+        if chain.monitors:
+            raise NotCounted("only counts are watched: to trust the assertions, declare them ON VIOLATION IGNORE")
         return _of_one_stream(groups, outputs, root), chain.shown
-    if query.approximate is not None and query.approximate.within is not None:
+    if chain.counted and query.approximate is not None and query.approximate.within is not None:
         raise NotCounted("WITHIN is kept by the exact join: nothing that is declared bounds how wide an interval gets")
     _require_counts(groups)
     counted = tuple(
         Counted(_keyed(m, keys), chain.delays[m.name], chain.most[m.name], m.is_anti) for m, keys in chain.counted
     )
-    longest = max(each.delay for each in counted)
+    longest = max((each.delay for each in counted), default=0)
     if longest > buckets.width:
         raise NotCounted(f"a bucket of {buckets.width} microseconds is shorter than a delay of {longest}")
     names = tuple(key.column for key in groups.keys)
@@ -262,6 +265,10 @@ def _keyed(member: Member, keys: Sequence[Expr]) -> Relation:
     if not keys:
         return Keep(rows, ())
     return Project(rows, tuple(Output(Column(member.name, f"_key{n}", key.type), key) for n, key in enumerate(keys)))
+
+
+def _counts_only(groups: Aggregate) -> bool:
+    return all(each.function is AggregateFunction.COUNT and each.argument is None for each in groups.aggregations)
 
 
 def _require_counts(groups: Aggregate) -> None:

@@ -34,7 +34,7 @@ class BucketCountsOperator:
         self.store = RowStore(memory, width)
         self._latest = BySlot(memory, "latest", self.store)
         streams = [[each.delay, int(each.subtracts)] for each in node.counted]
-        self._streams = np.array(streams, np.int64)
+        self._streams = np.array(streams, np.int64).reshape(-1, 2)
         self._shape = np.array([node.buckets.width, node.buckets.shift, node.watched, SLOTS, int(node.emits)])
         self._counters = BySlot(memory, "counters", self.store, bucket_counts.group_width(len(streams), SLOTS))
         self._registers = memory.array("registers", bucket_counts.REGISTERS)
