@@ -43,6 +43,7 @@ from penstock.elimination.counting.inclusions import (
 )
 from penstock.elimination.counting.join_tree import Link, Member, NotCounted, join_tree
 from penstock.elimination.counting.time_buckets import time_buckets
+from penstock.types import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def _bucket_key(groups: Aggregate) -> tuple[int, Column, TimeBuckets]:
     times = frozenset(w.stream.timestamp for w in walk_relations(groups.input) if isinstance(w, Window))
     for number, key in enumerate(groups.keys):
         found = time_buckets(key.expr, times)
-        if found is not None:
+        if found is not None and key.column.type.kind in (Kind.BIGINT, Kind.TIMESTAMP):
             return number, *found
     raise NotCounted("it does not group by buckets of a stream's time, such as UNIX_SECONDS(ts) / 300")
 
