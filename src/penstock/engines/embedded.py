@@ -163,6 +163,10 @@ class EmbeddedEngine:
         """Closes all instants up to the horizon, and yields their changes block by block."""
         return self._step_in_blocks(max(self._until, self._end()))
 
+    def close_before(self, instant: int) -> Iterator[pa.Table]:
+        """Closes the instants before this one, as whoever pushes the rows says, and yields their changes by block."""
+        return self._step_in_blocks(max(self._until, instant))
+
     def _next_watermark(self) -> int:
         """Returns the first instant that some stream can still add to."""
         ingests = [ingest for name, ingest in self.streams.items() if name not in self._ended]

@@ -16,10 +16,13 @@ from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
 from penstock.plan.decisions import FilterDecision
+from penstock.plan.index_report import IndexReport
 from penstock.plan.probe_paths import ByDepth
+from penstock.plan.setting_change import SettingChange
 
-#: The operator name under which the values of a dictionary are counted.
+#: The operator name under which the values of a dictionary are counted, and that of a run's settings.
 DICTIONARY = "dictionary"
+CONTROLS = "controls"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,14 @@ class OperatorMetrics:
     #: Of a join by input and depth of its probe path: combinations that probed there in this step, and their matches.
     probes: ByDepth = ()
     matches: ByDepth = ()
+    #: The time of the step that it took itself, without the operators below.
+    nanoseconds: int = 0
+    #: Of a source the largest timestamp so far.
+    newest: int | None = None
+    #: Of a join what its indexes take.
+    indexes: tuple[IndexReport, ...] = ()
+    #: Of the controls the settings that were changed before this step.
+    changes: tuple[SettingChange, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -135,7 +146,8 @@ def source_metrics(
     rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
     kept, failed = rows - late - bad, now.function_errors - before.function_errors
     counts = {"rows_in": rows, "rows_out": kept, "late_rows": late, "bad_rows": bad, "function_errors": failed}
-    return made("source", stream=name, **counts, **filter_metrics(filters, name))
+    newest = now.newest if now.newest >= 0 else None
+    return made("source", stream=name, **counts, **filter_metrics(filters, name), newest=newest)
 
 
 def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, Any]:
@@ -175,6 +187,8 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             **filter_metrics(gauge.filters, f"fragment {machine.fragment.number} cell {cell}"),
             probes=probed.probes,
             matches=probed.matches,
+            nanoseconds=gauge.nanoseconds(),
+            indexes=gauge.indexes(),
         )
 
 

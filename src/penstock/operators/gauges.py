@@ -16,6 +16,7 @@ from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.functions.failures import Tally
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.explain import operator_name
+from penstock.plan.index_report import IndexReport
 from penstock.plan.probe_paths import ProbeCounts
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Scope
@@ -29,6 +30,8 @@ class Gauge:
     rows_in: int = 0
     rows_out: int = 0
     latest: int = 0
+    #: Since the step began, with what the operators below took.
+    took: int = 0
     below: list[Gauge] = field(default_factory=list)
     #: The number of the leaf that it reads.
     leaf: int | None = None
@@ -53,16 +56,23 @@ class Gauge:
     #: Of a join what counts its probes since it was built, and what that was when the step began.
     probing: Callable[[], ProbeCounts] = ProbeCounts
     probed: ProbeCounts = field(default_factory=ProbeCounts)
+    #: Of a join what describes its indexes.
+    indexes: Callable[[], tuple[IndexReport, ...]] = tuple
 
     def begin(self) -> None:
-        self.rows_in = self.rows_out = self.function_errors.count = 0
+        self.rows_in = self.rows_out = self.took = self.function_errors.count = 0
         self.probed = self.probing()
 
-    def stepped(self, inputs: Mapping[int, Deltas], rows_out: int) -> None:
+    def stepped(self, inputs: Mapping[int, Deltas], rows_out: int, took: int) -> None:
         came = sum(gauge.latest for gauge in self.below)
         self.rows_in += came if self.leaf is None else came + int(np.count_nonzero(inputs[self.leaf].weight))
         self.rows_out += rows_out
         self.latest = rows_out
+        self.took += took
+
+    def nanoseconds(self) -> int:
+        """The time that it took itself since the step began. What several read counts for the first of them."""
+        return max(0, self.took - sum(gauge.took for gauge in self.below))
 
     def violations(self) -> int:
         return sum(count() for count in self.rejected)

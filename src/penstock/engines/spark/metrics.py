@@ -33,6 +33,8 @@ from penstock.operators.filters.filters import Filters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import ConstraintReport, OnDisk
 from penstock.plan.decisions import FilterDecision
+from penstock.plan.index_report import IndexReport
+from penstock.plan.setting_change import SettingChange
 
 _NOTES = "penstock"
 
@@ -147,7 +149,10 @@ def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
     decided = tuple(FilterDecision.of_json(each) for each in line["decisions"])
     lists = {name: tuple(line[name]) for name in ("filter_order", "evaluations")}
     lists |= {name: tuple(map(tuple, line[name])) for name in ("probes", "matches")}
-    made = {**line, **lists, "step": batch, "constraints": reports, "on_disk": on_disk, "decisions": decided}
+    indexes = tuple(IndexReport(**{**each, "columns": tuple(each["columns"])}) for each in line["indexes"])
+    changes = tuple(SettingChange(**each) for each in line["changes"])
+    values = {"constraints": reports, "on_disk": on_disk, "decisions": decided, "indexes": indexes, "changes": changes}
+    made = {**line, **lists, **values, "step": batch}
     return OperatorMetrics(**made)
 
 

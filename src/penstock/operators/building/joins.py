@@ -49,6 +49,7 @@ from penstock.operators.joins.mjoin import (
 from penstock.operators.joins.purging_join import CountedWindow, PurgingJoin, PurgingSemiJoin
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
+from penstock.plan.index_report import IndexReport
 from penstock.plan.path_counting import is_indexed
 from penstock.plan.probe_paths import paths_of
 from penstock.retention.admission import Admission
@@ -418,7 +419,16 @@ def _core(
     core = make(insert_only=insert_only, indexed=indexed, counted=join.counted, sums=sums)
     build.joins.append(core)
     build.gauges.top.probing = core.probe_counts
+    build.gauges.top.indexes = partial(_index_reports, [part.schema for part in parts], core)
     return core
+
+
+def _index_reports(schemas: Sequence[Schema], core: JoinCore) -> tuple[IndexReport, ...]:
+    """What the indexes of a join take."""
+    return tuple(
+        IndexReport(number, tuple(schemas[number][column].name for column in columns), buckets, size)
+        for (number, columns), buckets, size in core.index_sizes()
+    )
 
 
 def _column_sum(parts: Sequence[StoredRelation], join: PhysicalJoin, aggregation: Aggregation) -> ColumnSum:

@@ -1,0 +1,82 @@
+"""Who reads `sysstream` in a run: queries that are given what every step publishes, a few times a second.
+
+Nothing is published, and nothing is computed for it, while nobody reads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from penstock.algebra.relations import Query
+from penstock.engines.metrics import OperatorMetrics
+from penstock.engines.watching import Watch, reads_stream
+from penstock.monitor.bounds import LiveBound
+from penstock.monitor.sysstream import Property, properties
+from penstock.sql.system_streams import SYSSTREAM
+
+#: Microseconds between two steps of the queries that read: a step has a cost, however few rows there are.
+_PAUSE = 200_000
+
+
+def wall_clock() -> int:
+    """Returns the present, in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+def reads_sysstream(query: Query) -> bool:
+    """Returns whether a query reads what runs publish."""
+    return reads_stream(query, SYSSTREAM.name)
+
+
+class SysStream:
+    """Publishes the properties of the entities of a run to the queries that read them."""
+
+    def __init__(self, watches: Sequence[Watch] = (), clock: Callable[[], int] = wall_clock) -> None:
+        self.watches = list(watches)
+        self._clock = clock
+        self._bounds: dict[str, Sequence[LiveBound]] = {}
+        #: What was published and not read yet.
+        self._rows: list[Property] = []
+        self._latest = self._stepped = 0
+
+    @property
+    def is_read(self) -> bool:
+        """Returns whether somebody reads it."""
+        return bool(self.watches)
+
+    def prove(self, bounds: Mapping[str, Sequence[LiveBound]]) -> None:
+        """Adds what was proved of the state of queries, to be published beside it."""
+        self._bounds |= bounds
+
+    def publish(self, lines: Iterable[OperatorMetrics]) -> None:
+        """Publishes what the metrics of steps say, at the present instant."""
+        if self.watches:
+            self._rows += properties(lines, self._now(), self._bounds)
+
+    def beat(self) -> None:
+        """Publishes that a run waits for input, so that its readers see time pass."""
+        if self.watches and self._now() - self._stepped >= _PAUSE:
+            self._rows.append(Property(self._now(), "", "run", "run", None, "idle", 1.0))
+
+    def changes(self, *, is_last: bool = False) -> Iterator[tuple[Query, Any]]:
+        """Yields the changes of the queries that read, if it is time for them; at the end of a run all of them."""
+        now = self._now() + (1 if is_last else 0)
+        if not self.watches or (now - self._stepped < _PAUSE and not is_last):
+            return
+        self._stepped = self._latest = now
+        rows, self._rows = self._rows, []
+        for watch in self.watches:
+            watch.push(rows)
+            for block in watch.changes(now):
+                yield watch.query, block
+
+    def close(self) -> None:
+        for watch in self.watches:
+            watch.close()
+
+    def _now(self) -> int:
+        """Returns the present; the wall clock may be set back, and time does not go back here."""
+        self._latest = max(self._latest, self._clock())
+        return self._latest
