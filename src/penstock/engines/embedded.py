@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
+from time import perf_counter_ns, time
 from weakref import finalize
 
 import numpy as np
@@ -121,13 +122,17 @@ class EmbeddedEngine:
         self._until = 0
         self._steps = 0
         self._metrics_until_now = {name: Progress() for name in self.streams}
+        #: The time that rows took to be filtered, encoded and routed since metrics were read last.
+        self._ingest_time = dict.fromkeys(self.streams, 0)
         #: The rows of static tables, until the first instant is closed.
         whole = {t.name: without_nulls(t, tables[t.name]) for t in catalog.tables if t.name in tables}
         self._tables = table_batches(self.plan, whole, self._dictionary, sharing)
 
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""
+        begun = perf_counter_ns()
         routed, instants = self.streams[stream].take(batch)
+        self._ingest_time[stream] += perf_counter_ns() - begun
         self.pushed_rows += batch.num_rows
         if self.shows_arrivals and stream in self._own:
             self._arrivals.append(np.unique(instants))
@@ -198,7 +203,7 @@ class EmbeddedEngine:
 
     def metrics(self) -> list[OperatorMetrics]:
         """Returns what the operators did in the last step, and what the streams read since the last call."""
-        made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
+        made = partial(OperatorMetrics, self._steps, self._until, self.query.name, at=time())
         lines = [self._source_metrics(made, name, ingest.progress) for name, ingest in self.streams.items()]
         lines += self._operator_metrics(made)
         return [*lines, made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())]
@@ -230,7 +235,9 @@ class EmbeddedEngine:
     def _source_metrics(self, made: Callable[..., OperatorMetrics], name: str, now: Progress) -> OperatorMetrics:
         before = self._metrics_until_now[name]
         self._metrics_until_now[name] = replace(now)
-        return source_metrics(made, name, now, before, [each for _, each in self.streams[name].filters])
+        spent, self._ingest_time[name] = self._ingest_time[name], 0
+        filters = [each for _, each in self.streams[name].filters]
+        return source_metrics(partial(made, nanoseconds=spent), name, now, before, filters)
 
     @property
     def schema(self) -> pa.Schema:

@@ -72,6 +72,8 @@ class OperatorMetrics:
     indexes: tuple[IndexReport, ...] = ()
     #: Of the controls the settings that were changed before this step.
     changes: tuple[SettingChange, ...] = ()
+    #: When the step was done, in seconds since 1970.
+    at: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -237,10 +237,10 @@ class RunningQuery:
         self._collect_if_alive()
         return self._history.progress()
 
-    def metrics(self) -> list[OperatorMetrics]:
-        """Returns what every operator did in each completed micro-batch, by fragment and cell."""
+    def metrics(self, after: int = -1) -> list[OperatorMetrics]:
+        """Returns what every operator did in each completed micro-batch, after a given one, by fragment and cell."""
         self._collect_if_alive()
-        return self._history.metrics()
+        return self._history.metrics(after)
 
     def _collect(self) -> None:
         if self._query is not None and self._history.collect(self._query):
