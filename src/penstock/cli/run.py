@@ -24,6 +24,8 @@ from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.elimination import eliminated
 from penstock.errors import PenstockError
+from penstock.monitor.page.address import address_of, require_extra
+from penstock.monitor.page.plan_document import plan_path
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.forgetting import Forgetting
 from penstock.register import check_query, refuse_unsafe
@@ -66,7 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_time_zone(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
-    parser.add_argument("--ui", metavar="PORT", type=int, help=argparse.SUPPRESS)  # refused: it is not there yet
+    parser.add_argument(
+        "--ui",
+        metavar="[ADDRESS:]PORT",
+        nargs="?",
+        const="0",
+        help="show the run as a page at a port of this machine, any by default; needs penstock[ui]",
+    )
+    parser.add_argument("--report", metavar="PATH", help="write the page of the run, when it is over, as an html file")
     add_functions(parser)
     add_effort(parser)
     parser.add_argument("--allow-unbounded", action="store_true", help="run even if memory may grow indefinitely")
@@ -81,11 +90,13 @@ def _run(args: argparse.Namespace) -> int:
     script = bound_script(args).checked()
     queries = chosen(script, args.query)
     if args.ui is not None:
-        raise PenstockError("there is no web page yet", "leave --ui out; --metrics writes what it would show")
+        address_of(args.ui)
+        require_extra()
     if args.horizon is not None and not args.until_done:
         raise PenstockError("--horizon goes with --until-done", "add --until-done, or leave --horizon out")
     outputs = targets(args.out, queries)
-    refuse_what_is_read([*outputs, *([args.metrics] if args.metrics else [])], args.file, script)
+    beside = [path for path in (args.metrics, args.metrics and plan_path(args.metrics), args.report) if path]
+    refuse_what_is_read([*outputs, *beside], args.file, script)
     if not args.allow_unbounded:
         for query in queries:
             verdict = check_query(eliminated(query, script.catalog)[0], script.catalog, script.origin(query))

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from penstock.algebra.relations import Query
-from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.progress import ProgressLine
 from penstock.cli.run import adaptive, forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, is_interrupt, stopping
+from penstock.cli.watching import Watching
 from penstock.engines.csv_files import finish_blocks
 from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
 from penstock.engines.sinks import Sink, open_sink
@@ -41,20 +41,21 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
             warn=progress.warn,
         )
         stack.callback(running.close)
-        metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
+        watching = stack.enter_context(Watching(args))
         titled = len(queries) > 1
         sinks: dict[str, Sink] = {}
         for query, output in zip(queries, outputs, strict=True):
             sink = open_sink(output, query, query.name if titled else None, overwrite=args.overwrite)
             stack.callback(sink.abandon)
             sinks[query.name] = sink
-        return _drained(running, sinks, metrics, progress, stop, until_done=args.until_done)
+        watching.begin(script, queries, [engine.plan for engine in running.engines], None)
+        return _drained(running, sinks, watching, progress, stop, until_done=args.until_done)
 
 
 def _drained(
     running: EmbeddedRun,
     sinks: dict[str, Sink],
-    metrics: MetricsFile,
+    watching: Watching,
     progress: ProgressLine,
     stop: Stop,
     *,
@@ -62,7 +63,7 @@ def _drained(
 ) -> int:
     """Runs to the end, or until it is stopped; a run that is stopped early publishes no results."""
     try:
-        is_whole = _stepped(running, sinks, metrics, progress, stop) or not until_done
+        is_whole = _stepped(running, sinks, watching, progress, stop) or not until_done
         if is_whole:
             _publish(list(sinks.values()))
     except BaseException as error:
@@ -88,14 +89,14 @@ def _publish(sinks: Sequence[Sink]) -> None:
 
 
 def _stepped(
-    running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: ProgressLine, stop: Stop
+    running: EmbeddedRun, sinks: dict[str, Sink], watching: Watching, progress: ProgressLine, stop: Stop
 ) -> bool:
     """Steps the run, and returns whether it reached its end without being stopped."""
     for result in running.results(progress.compiles):
         if result is None:
             time.sleep(_POLL_SECONDS)
         else:
-            _take(result, sinks, metrics, progress)
+            _take(result, sinks, watching, progress)
             if not result.ends_step:
                 continue
         if progress.due:
@@ -106,10 +107,10 @@ def _stepped(
     return True
 
 
-def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress: ProgressLine) -> None:
+def _take(result: Result, sinks: dict[str, Sink], watching: Watching, progress: ProgressLine) -> None:
     progress.counts.rows_out = (progress.counts.rows_out or 0) + result.rows.num_rows
     if result.rows.num_rows:
         progress.clear()
         sinks[result.engine.query.name].write(result.rows)
     if result.ends_step:
-        metrics.write(result.engine.metrics)
+        watching.write(result.engine.metrics)

@@ -9,14 +9,15 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from penstock.algebra.relations import Query
-from penstock.cli.metrics_file import MetricsFile
 from penstock.cli.outputs import refuse_names
 from penstock.cli.progress import Counts, ProgressLine
 from penstock.cli.run import adaptive, forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, stopping, terminable
+from penstock.cli.watching import Watching
 from penstock.engines.java import find_java
 from penstock.engines.planning import plan_of
 from penstock.engines.scratch import scratch_prefix
@@ -28,16 +29,26 @@ from penstock.engines.spark.query import RunningQuery, start
 from penstock.engines.spark.reports import SparkDied
 from penstock.engines.spark.session import spark_session, stderr_to
 from penstock.errors import PenstockError
+from penstock.plan.fragments import Plan
 from penstock.sql import Script
 
 _POLL_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Started:
     running: RunningQuery
     #: The committed results and the sink that prints them, if they are printed.
     shown: tuple[Committed, Sink] | None
+    planned: Plan
+    #: The last micro-batch that was reported.
+    reported: int = -1
+
+    def report(self, watching: Watching) -> None:
+        """Passes the metrics of micro-batches on that are new."""
+        for step, lines in groupby(self.running.metrics(self.reported), key=lambda line: line.step):
+            watching.show(lines)
+            self.reported = step
 
     def show(self, progress: ProgressLine) -> None:
         if self.shown is not None:
@@ -55,7 +66,7 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
     progress = ProgressLine(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
     with ExitStack() as stack:
         stack.enter_context(nullcontext() if args.debug else silent_about_lost_java())
-        metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
+        watching = stack.enter_context(Watching(args))
         temporary = tempfile.TemporaryDirectory(prefix=scratch_prefix(), ignore_cleanup_errors=True)
         scratch = Path(stack.enter_context(temporary))
         started: list[_Started] = []
@@ -64,9 +75,13 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
                 started.append(_start(script, query, output, args, progress, scratch=scratch, titled=len(queries) > 1))
                 stack.callback(started[-1].running.stop)
 
+        watching.begin(script, queries, [each.planned for each in started], None)
+
         def tick() -> None:
             for each in started:
                 each.show(progress)
+                if watching.is_shown:
+                    each.report(watching)
             if progress.due:
                 _count(started, progress)
                 progress.draw()
@@ -75,7 +90,7 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
         tick()
         _count(started, progress)
         for each in started:
-            metrics.write(each.running.metrics)
+            watching.log(each.running.metrics)
     progress.finish()
     if code:
         again = "run it again with the same --checkpoint" if args.checkpoint else "--checkpoint lets a run go on"
@@ -116,7 +131,7 @@ def _start(
         warn=progress.warn,
     )
     shown = (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None
-    return _Started(running, shown)
+    return _Started(running, shown, planned)
 
 
 def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]) -> int:
