@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.algebra.printing import plan_text
 from penstock.algebra.relations import Query as BoundQuery
@@ -30,6 +30,10 @@ from penstock.register import UnusedProof, Verdict, check_query, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.types import Type, duration_text
+
+if TYPE_CHECKING:
+    from penstock.monitor.page.recorder import Recorder
+    from penstock.monitor.page.serving import PageServer
 
 #: What a program hands over. The libraries of these types need not be there.
 SourceData = Any
@@ -53,6 +57,7 @@ class Session:
         self.catalog = Catalog()
         self._data: dict[str, SourceData] = {}
         self._queries: dict[str, Query] = {}
+        self._page: PageServer | None = None
 
     def sql(self, text: str) -> list[Query]:
         """Binds statements after those that came before, and gives the queries among them."""
@@ -144,6 +149,22 @@ class Session:
                 f"the text has {len(found)} queries", "give one query to query(...), several to sql(...)"
             )
         return found[0]
+
+    def ui(self, port: int = 0, *, address: str = "127.0.0.1") -> PageServer:
+        """Shows the queries that run from now on as a page, at `.address`, until `.close()`; needs penstock[ui].
+
+        Only this machine is served, unless another address is given. Port 0 is any that is free.
+        """
+        from penstock.monitor.page.serving import PageServer  # noqa: PLC0415
+
+        if self._page is None or self._page.is_closed:
+            self._page = PageServer(address, port).start()
+        return self._page
+
+    @property
+    def page(self) -> PageServer | None:
+        """Returns the page that shows what runs, if there is one."""
+        return None if self._page is None or self._page.is_closed else self._page
 
     @property
     def spark(self) -> Any:
@@ -245,12 +266,34 @@ class Query:
                 forgetting=forgetting,
                 adaptive=adaptive,
             )
-        for result in running.results():
-            assert result is not None
-            if result.ends_step:
-                self._metrics += [metric.as_json() for metric in result.engine.metrics()]
-            if result.rows.num_rows:
-                yield result.rows
+        recorder = self._recorder(running.engines[0].plan, "embedded")
+        try:
+            for result in running.results():
+                assert result is not None
+                if result.ends_step:
+                    lines = result.engine.metrics()
+                    self._metrics += [metric.as_json() for metric in lines]
+                    if recorder is not None:
+                        recorder.take(lines)
+                if result.rows.num_rows:
+                    yield result.rows
+        finally:
+            if recorder is not None:
+                recorder.end()
+
+    def _recorder(self, planned: Plan, engine: str) -> Recorder | None:
+        """Returns what takes the metrics of a run for the session's page, if there is one."""
+        page = self._session.page
+        if page is None:
+            return None
+        from penstock.monitor.page.plan_document import Asked, plan_document  # noqa: PLC0415
+        from penstock.monitor.page.recorder import Recorder  # noqa: PLC0415
+
+        left_out = tuple(map(str, eliminated(self.bound, self._session.catalog)[1]))
+        asked = Asked(self.bound, planned, self.verdict, self._origin, left_out)
+        recorder = Recorder(plan_document(self.name, engine, [asked]))
+        page.show(recorder)
+        return recorder
 
     def to_arrow(self, *, cells: int = 1, horizon: int | None = None) -> Any:
         """Returns all changes as one Arrow table: `_ts`, `_op`, then the select list."""
@@ -299,6 +342,11 @@ class Query:
             forgetting=forgetting,
             planned=planned,
         )
+        recorder = self._recorder(planned, "spark")
+        if recorder is not None:
+            from penstock.monitor.page.following import follow  # noqa: PLC0415
+
+            follow(self._started, recorder)
         return self._started
 
     def _admit(self) -> None:

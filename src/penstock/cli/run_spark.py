@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from penstock.algebra.relations import Query
@@ -46,9 +45,7 @@ class _Started:
 
     def report(self, watching: Watching) -> None:
         """Passes the metrics of micro-batches on that are new."""
-        for step, lines in groupby(self.running.metrics(self.reported), key=lambda line: line.step):
-            watching.show(lines)
-            self.reported = step
+        self.reported = watching.follow(self.running, self.reported)
 
     def show(self, progress: ProgressLine) -> None:
         if self.shown is not None:

@@ -32,8 +32,9 @@ def run(args: argparse.Namespace) -> int:
         write_report(recorder, args.report, overwrite=args.overwrite)
         return 0
     stop = Stop()
-    with stopping(stop), PageServer(*address_of(args.port)) as server:
-        server.show(recorder)
+    server = PageServer(*address_of(args.port))
+    server.show(recorder)
+    with stopping(stop), server:
         print(f"page: {server.address}", file=sys.stderr, flush=True)
         while not stop.asked:
             Event().wait(0.2)

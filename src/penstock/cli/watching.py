@@ -14,6 +14,7 @@ from penstock.elimination import eliminated
 from penstock.engines.drafts import existing
 from penstock.engines.metrics import OperatorMetrics
 from penstock.monitor.page.address import address_of
+from penstock.monitor.page.following import Running, take_new
 from penstock.monitor.page.plan_document import Asked, plan_document
 from penstock.monitor.page.recorder import Recorder, Settings
 from penstock.monitor.page.report import write_plan, write_report
@@ -47,6 +48,7 @@ class Watching:
             self._recorder = Recorder(document, controls=controls)
         if self._server is not None and self._recorder is not None:
             self._server.show(self._recorder)
+            self._server.start()
             print(f"page: {self._server.address}", file=sys.stderr, flush=True)
 
     @property
@@ -63,10 +65,9 @@ class Watching:
         self._file.write(lambda: lines)
         self._recorder.take(lines)
 
-    def show(self, metrics: Iterable[OperatorMetrics]) -> None:
-        """Takes metrics for the page and the report alone."""
-        if self._recorder is not None:
-            self._recorder.take(metrics)
+    def follow(self, running: Running, last: int) -> int:
+        """Takes the micro-batches of a query on Spark after the last one, for the page and the report."""
+        return last if self._recorder is None else take_new(running, self._recorder, last)
 
     def log(self, metrics: Callable[[], Iterable[OperatorMetrics]]) -> None:
         """Takes metrics for the file alone."""

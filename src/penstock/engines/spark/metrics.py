@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from functools import partial
+from threading import Lock
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -82,9 +83,14 @@ class History:
         self._reports: dict[int, _Report] = {}
         #: The latest of Spark's reports that was read.
         self._read: tuple[str, int, str] | None = None
+        self._lock = Lock()
 
     def collect(self, query: StreamingQuery) -> bool:
         """Takes over what Spark reports, of which it keeps only the latest, and says whether there was anything."""
+        with self._lock:
+            return self._collect(query)
+
+    def _collect(self, query: StreamingQuery) -> bool:
         before = self._read
         for report in self._unread(query):
             seen = report.observedMetrics.get(_NOTES)

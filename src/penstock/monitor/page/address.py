@@ -1,4 +1,4 @@
-"""Where a page is shown: on this machine, unless an address is given. It loads nothing, so arguments are checked early."""
+"""Where a page is shown: on this machine, unless an address is given. It loads nothing, so it is checked early."""
 
 from __future__ import annotations
 

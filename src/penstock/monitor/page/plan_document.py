@@ -110,7 +110,7 @@ def _query_json(asked: Asked, texts: _Texts) -> Json:
 
 
 def _result_json(asked: Asked) -> dict[str, Json]:
-    kind = asked.plan.kind.value if asked.plan.kind is not None else "change log"
+    kind = asked.plan.kind.value if asked.plan.kind is not None else "changes"
     return {"id": f"{asked.query.name}/result", "kind": "result", "title": asked.query.name, "detail": kind}
 
 
@@ -174,7 +174,7 @@ def _title(node: Relation, name: str) -> str:
     """Returns what a node is called in the graph: what it reads, or what it does."""
     match node:
         case Scan(stream):
-            return stream.occurrence
+            return stream.occurrence.lstrip("_")
         case Table():
             return node.occurrence
         case Received():

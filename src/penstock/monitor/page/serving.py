@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from penstock.errors import PenstockError
 from penstock.monitor.page.address import LOOPBACK, require_extra
+from penstock.monitor.page.plan_document import SCHEMA
 from penstock.monitor.page.recorder import Recorder
 
 if TYPE_CHECKING:
@@ -27,12 +28,16 @@ _SECONDS_TO_END = 2
 _MOST_HEAD = 16_384
 
 
+#: What is shown before the first run.
+NOTHING = {"schema": SCHEMA, "title": "nothing has run yet", "texts": [], "queries": [], "nodes": [], "edges": []}
+
+
 class PageServer:
     """The page of one run after another, at one address."""
 
     def __init__(self, host: str = LOOPBACK, port: int = 0) -> None:
         require_extra()
-        self._recorder = Recorder({"nodes": []}, is_live=True)
+        self._recorder = Recorder(NOTHING, is_live=True)
         self._token = token_urlsafe(18)
         self._socket = _bound(host, port)
         self._host, self._port = host, self._socket.getsockname()[1]
@@ -49,10 +54,9 @@ class PageServer:
     def show(self, recorder: Recorder) -> None:
         """Shows a run from now on."""
         self._recorder = recorder
-        if self._thread is None:
-            self._start()
 
-    def _start(self) -> None:
+    def start(self) -> Self:
+        """Starts to serve, and returns at once."""
         import uvicorn  # noqa: PLC0415 - it is an extra
 
         from penstock.monitor.page.server import page_app  # noqa: PLC0415 - so is starlette
@@ -73,6 +77,7 @@ class PageServer:
         self._server = uvicorn.Server(config)
         self._thread = Thread(target=self._server.run, args=([self._socket],), name="penstock-page", daemon=True)
         self._thread.start()
+        return self
 
     def _hosts(self) -> list[str] | None:
         if ip_address(self._host).is_unspecified:
@@ -80,6 +85,11 @@ class PageServer:
         names = [f"[{self._host}]" if ":" in self._host else self._host]
         names += ["localhost"] if ip_address(self._host).is_loopback else []
         return [f"{name}:{self._port}" for name in names]
+
+    @property
+    def is_closed(self) -> bool:
+        """Returns whether the page has ended."""
+        return self._socket.fileno() < 0
 
     def close(self) -> None:
         """Ends the server. Pages that follow are given what came last, and stay as they are."""
@@ -89,7 +99,10 @@ class PageServer:
         self._socket.close()
 
     def __enter__(self) -> Self:
-        return self
+        return self.start()
+
+    def __repr__(self) -> str:
+        return f"<page {self.address}>"
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -10,7 +10,7 @@ export const formatOf = (property) => FORMATS[property] ?? count;
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** A graph of one property. `data` are times and values, and a bound if there is one. */
-export function chart(host, [times, values], { property, begun = 0, bound = null, height = 120, moment = null, small = false }) {
+export function chart(host, [times, values], { property, bound = null, height = 120, moment = null, small = false }) {
   const format = formatOf(property);
   const line = colour("--accent"), quiet = colour("--quiet"), grid = colour("--line");
   const data = bound == null ? [times, values] : [times, values, times.map(() => bound)];
@@ -20,9 +20,9 @@ export function chart(host, [times, values], { property, begun = 0, bound = null
     legend: { show: false },
     cursor: { show: !small, y: false, points: { size: 6 } },
     padding: small ? [4, 2, 2, 2] : [8, 8, 0, 0],
-    scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
+    scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
     axes: small ? [{ show: false }, { show: false }] : [
-      { ...axis, size: 24, space: 70, values: (_, ticks) => ticks.map((tick) => relative(tick - begun)) },
+      { ...axis, size: 24, space: 70, values: (_, ticks) => ticks.map((tick) => relative(tick)) },
       { ...axis, size: 52, space: 26, values: (_, ticks) => ticks.map((tick) => format(tick)) },
     ],
     series: [

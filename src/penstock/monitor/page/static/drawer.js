@@ -59,16 +59,17 @@ export class Drawer {
   }
 
   graphs(run, at, view) {
-    const moment = view.at == null ? null : run.frames[at]?.at;
+    const moment = view.at == null ? null : run.seconds(at);
     const shown = view.graphs.length ? view.graphs : this.suggested(run, view);
     const cards = shown.map((each, number) => {
       const node = run.nodes.get(each.entity);
       const place = element("div", { class: "plot" });
       const value = run.current(each.entity, each.property, at);
       const own = view.graphs.length > 0;
+      const title = node?.name && !view.query ? `${node.query} ${node.name}` : node?.name ?? node?.title ?? each.entity;
       return [element("figure", {},
         element("figcaption", {},
-          element("button", { class: "link", "data-key": `of ${number}`, onclick: () => this.actions.select(each.entity) }, node?.name ?? node?.title ?? each.entity),
+          element("button", { class: "link", "data-key": `of ${number}`, onclick: () => this.actions.select(each.entity) }, title),
           element("span", { class: "quiet" }, TITLES[each.property] ?? each.property),
           element("span", { class: "gap" }), element("b", {}, formatOf(each.property)(value)),
           element("button", { class: "icon", title: "The query that this is", "aria-label": "The query that this is", "data-key": `cql ${number}`, onclick: () => this.edit(run, view, own ? number : null, each) }, "≡"),
@@ -80,7 +81,7 @@ export class Drawer {
     for (const [, place, each] of cards) {
       const node = run.nodes.get(each.entity);
       const bound = each.property === "state_rows" && node ? run.bound(node) : null;
-      if (run.frames.length > 1) chart(place, run.series(each.entity, each.property), { property: each.property, begun: run.document.begun, bound, height: 128, moment });
+      if (run.frames.length > 1) chart(place, run.series(each.entity, each.property), { property: each.property, bound, height: 150, moment });
     }
     if (this.editing) this.host.prepend(this.editing);
   }
@@ -144,7 +145,7 @@ export class Drawer {
       element("p", { class: "order" }, ...each.filters.flatMap((text, place) => [place ? element("span", { class: "quiet" }, " then ") : null,
         element("code", {}, text), element("small", {}, ` drops ${percent(each.drops[place])}, ${nanoseconds(each.nanoseconds[place])}`)])),
       element("p", { class: "quiet" }, `after ${exactly(each.at)} rows, on ${exactly(each.samples)} samples; used for ${exactly(each.rows)} rows at ${nanoseconds(each.cost)} each, as written ${nanoseconds(each.as_written)}: `,
-        element("b", { class: saved >= 0 ? "gain" : "loss" }, `${nanoseconds(Math.abs(saved))} ${saved >= 0 ? "saved" : "lost"}`)));
+        element("b", { class: saved >= 0 ? "gain" : "loss" }, saved ? `${nanoseconds(Math.abs(saved))} ${saved > 0 ? "saved" : "lost"}` : "no difference")));
   }
 
   lateness(run, at) {

@@ -5,6 +5,8 @@ import { curve, HEIGHT, placed, TANK } from "penstock/layout.js";
 import { MEASURES } from "penstock/model.js";
 
 const LEAST = 0.15, MOST = 2.5;
+/** Below this scale only titles can be read, so only they are shown, and larger. */
+const FAR = 0.58;
 
 export class PlanGraph {
   constructor(host, select) {
@@ -54,7 +56,7 @@ export class PlanGraph {
       svg("rect", { class: "card", width: place.width, height: HEIGHT, rx: 7 }),
       svg("path", { class: "heat", d: `M7,0.5 H5 Q0.5,0.5 0.5,6 V${HEIGHT - 6} Q0.5,${HEIGHT - 0.5} 5,${HEIGHT - 0.5} H7 Z` }),
       clipped(svg("text", { x: 15, y: 19, class: "title" }), node.title, place.width - 24, 7),
-      clipped(svg("text", { x: 15, y: 36, class: "name" }), name, place.width - 92, 6),
+      clipped(svg("text", { x: 15, y: 36, class: "name" }), name, place.width - 86, 6),
       number,
     );
     let tank = null;
@@ -90,7 +92,7 @@ export class PlanGraph {
     const most = Math.max(1e-9, ...values.values());
     const worry = new Map(findings.filter((each) => each.level !== "note").map((each) => [each.entity, each.level]));
     for (const [id, { node, group, number, tank, badge }] of this.nodes) {
-      const value = node.kind === "result" ? this.resultRate(id, at) : values.get(id);
+      const value = node.kind === "result" ? Math.round(this.resultRate(id, at)) : values.get(id);
       group.style.setProperty("--heat", Math.sqrt(Math.max(0, value) / most).toFixed(3));
       group.classList.toggle("selected", id === selected);
       const shown = node.kind === "result" ? `${count(value)}/s` : this.shown(by, value, id, at);
@@ -189,6 +191,7 @@ export class PlanGraph {
 
   moved() {
     const { x, y, scale } = this.view;
+    this.canvas.classList.toggle("far", scale < FAR);
     this.layer.setAttribute("transform", `translate(${x.toFixed(1)},${y.toFixed(1)}) scale(${scale.toFixed(4)})`);
   }
 

@@ -102,7 +102,7 @@ export class Inspector {
   }
 
   plain(node) {
-    return [element("p", { class: "quiet" }, node.kind === "result" ? `The result, as ${node.detail}.` : "A table, read once.")];
+    return [element("p", { class: "quiet" }, node.kind === "result" ? node.detail === "changes" ? "The result, as a log of changes." : `The result, as ${node.detail}.` : "A table, read once.")];
   }
 
   operator(node) {

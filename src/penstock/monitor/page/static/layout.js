@@ -19,13 +19,13 @@ function layout(part, keeps, isDown) {
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of part.nodes) {
     const small = node.kind === "source" || node.kind === "table" || node.kind === "result";
-    graph.setNode(node.id, { width: small ? WIDTH - 36 : WIDTH, height: HEIGHT + (keeps(node) ? TANK : 0) });
+    graph.setNode(node.id, { width: small ? WIDTH - 24 : WIDTH, height: HEIGHT + (keeps(node) ? TANK : 0) });
   }
   part.edges.forEach((edge, number) => graph.setEdge(edge.from, edge.to, { weight: edge.kind === "evidence" ? 0 : 2 }, String(number)));
   dagre.layout(graph);
   const places = new Map(part.nodes.map((node) => [node.id, graph.node(node.id)]));
   const lines = part.edges.map((edge, number) => graph.edge(edge.from, edge.to, String(number)).points);
-  const { width, height } = graph.graph();
+  const { width = 1, height = 1 } = part.nodes.length ? graph.graph() : {};
   return { places, lines, width, height, isDown };
 }
 

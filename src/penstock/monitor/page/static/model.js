@@ -8,7 +8,7 @@ export const MEASURES = {
   skew: { title: "Skew", unit: "× mean", property: "skew", of: (run, id, at) => Math.max(0, run.value(id, "skew", at) - 1) },
 };
 
-const FLOWS = new Set(["rows_in", "rows_out", "late_rows", "bad_rows", "probes", "matches", "function_errors"]);
+const FLOWS = new Set(["nanoseconds", "rows_in", "rows_out", "late_rows", "bad_rows", "probes", "matches", "function_errors"]);
 
 export class Run {
   constructor(document) {
@@ -79,16 +79,26 @@ export class Run {
 
   /** Times and values for a graph; flows become rates. */
   series(id, property) {
-    const flow = FLOWS.has(property);
-    const times = [], values = [];
-    this.frames.forEach((frame, place) => {
-      times.push(frame.at);
-      let value = this.value(id, property, place);
-      if (property === "nanoseconds") value = frame.seconds ? value / 1e9 / frame.seconds : 0;
-      else if (flow) value = frame.seconds ? value / frame.seconds : 0;
-      values.push(value);
+    const times = this.frames.map((_, place) => this.seconds(place));
+    if (!FLOWS.has(property)) return [times, this.frames.map((_, place) => this.value(id, property, place))];
+    // Streams are read in turns: over a short stretch the turns would hide how much there is.
+    const unit = property === "nanoseconds" ? 1e9 : 1, reach = Math.max(4, Math.round(this.frames.length / 40));
+    let sum = 0, seconds = 0;
+    const values = this.frames.map((frame, place) => {
+      sum += this.value(id, property, place);
+      seconds += frame.seconds;
+      if (place >= reach) {
+        sum -= this.value(id, property, place - reach);
+        seconds -= this.frames[place - reach].seconds;
+      }
+      return seconds > 0 ? Math.max(0, sum) / unit / seconds : 0;
     });
     return [times, values];
+  }
+
+  /** How long after the start a frame ended. */
+  seconds(at) {
+    return (this.frames[at]?.at ?? 0) - this.document.begun;
   }
 
   /** The number that bounds what a node keeps, if there is one. */

@@ -28,8 +28,8 @@ export function showSql(host, run, query, selected) {
   const before = host.querySelector("pre")?.scrollTop ?? 0;
   host.replaceChildren(element("h2", {}, "SQL ", element("span", { class: "quiet" }, line ? `${name}:${line}` : name)), code);
   code.scrollTop = before;
-  const target = first ?? (before ? null : code.querySelector("span:not(.other)"));
-  if (target && code.scrollHeight > code.clientHeight && whole) code.scrollTop = Math.max(0, target.offsetTop - code.offsetTop - code.clientHeight / 3);
+  const target = first ?? (before || !whole ? null : code.querySelector("pre > span:not(.other)"));
+  if (target && code.scrollHeight > code.clientHeight) code.scrollTop = Math.max(0, target.offsetTop - code.offsetTop - code.clientHeight / 3);
 }
 
 function tinted(text) {
