@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
+from secrets import token_hex
 from threading import Lock
 from time import time
 from typing import Any, Protocol
 
 from penstock.engines.metrics import OperatorMetrics
 from penstock.monitor.page.findings import findings
-from penstock.monitor.page.history import PROPERTIES, History, Line
+from penstock.monitor.page.history import PROPERTIES, SECONDS, History, Line
 from penstock.monitor.page.plan_document import entity_of
 from penstock.plan.constraint_report import ConstraintReport, together
 
@@ -50,13 +51,16 @@ class Recorder:
         controls: Settings | None = None,
         is_live: bool = True,
         begun: float | None = None,
+        seconds: float = SECONDS,
     ) -> None:
         self.plan = plan
         self.controls = controls
         self.is_live = is_live
+        #: It tells runs apart that are shown at one address.
+        self.key = token_hex(4)
         self.version = 0
         self._begun = time() if begun is None else begun
-        self._history = History(self._begun)
+        self._history = History(self._begun, seconds)
         self._delays = _delays(plan)
         self._lock = Lock()
         self._now: dict[str, dict[int, Line]] = {}
@@ -112,6 +116,7 @@ class Recorder:
             return {
                 **self.plan,
                 "properties": list(PROPERTIES),
+                "run": self.key,
                 "begun": self._begun,
                 "frames": frames,
                 **self._latest_json(),

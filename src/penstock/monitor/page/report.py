@@ -15,6 +15,9 @@ from penstock.monitor.page.assets import inlined_page
 from penstock.monitor.page.plan_document import SCHEMA, plan_path
 from penstock.monitor.page.recorder import Recorder
 
+#: The first frames of a replay are short: short runs are replayed, too.
+_SECONDS = 0.02
+
 _HINT = "give the file that penstock run --metrics writes"
 
 
@@ -43,7 +46,7 @@ def recorded(metrics: str) -> Recorder:
     if first is None:
         raise PenstockError(f"{metrics} has no metrics", "the run was stopped before its first step")
     begun = first[0].get("at") or 0.0
-    recorder = Recorder(plan, is_live=False, begun=begun)
+    recorder = Recorder(plan, is_live=False, begun=begun, seconds=_SECONDS)
     recorder.take(first)
     for step in lines:
         recorder.take(step)

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mutabl
 from ipaddress import ip_address
 from secrets import compare_digest
 from typing import Any
+from weakref import WeakSet
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -67,7 +68,8 @@ class _Pages:
 
     def __init__(self, current: Callable[[], Recorder]) -> None:
         self._current = current
-        self._readers = 0
+        #: A seat is free when what was sent to it is forgotten, however that came about.
+        self._seats: WeakSet[_Seat] = WeakSet()
 
     async def page(self, _: Request) -> Response:
         text, policy = linked_page()
@@ -86,41 +88,40 @@ class _Pages:
         return Response(found, media_type="application/json")
 
     async def events(self, request: Request) -> Response:
-        if self._readers >= MOST_READERS:
+        if len(self._seats) >= MOST_READERS:
             return _refusal(503, f"{MOST_READERS} pages follow this run already")
         try:
             epoch, frames = (int(request.query_params.get(name, "0")) for name in ("epoch", "frames"))
         except ValueError:
             return _refusal(400, "epoch and frames are numbers")
-        return StreamingResponse(self._news(epoch, frames), media_type="text/event-stream")
+        seat = _Seat()
+        self._seats.add(seat)
+        run = request.query_params.get("run", "")
+        return StreamingResponse(self._news(run, epoch, frames, seat), media_type="text/event-stream")
 
-    async def _news(self, epoch: int, frames: int) -> AsyncIterator[str]:
-        """Yields what is new. A reader that is slow is asked less often, and then gets all of it at once."""
-        self._readers += 1
+    async def _news(self, run: str, epoch: int, frames: int, _: _Seat) -> AsyncIterator[str]:
+        """Yields what is new of a run. A reader that is slow is asked less often, and then gets all of it at once."""
         recorder, version, silent = self._current(), -1, 0.0
-        try:
-            while True:
-                if self._current() is not recorder:
+        while True:
+            if self._current() is not recorder or recorder.key != run:
+                yield "event: anew\ndata: {}\n\n"
+                return
+            if recorder.version != version:
+                version, silent = recorder.version, 0.0
+                news = recorder.since(epoch, frames)
+                if news is None:
                     yield "event: anew\ndata: {}\n\n"
                     return
-                if recorder.version != version:
-                    version, silent = recorder.version, 0.0
-                    news = recorder.since(epoch, frames)
-                    if news is None:
-                        yield "event: anew\ndata: {}\n\n"
-                        return
-                    frames += len(news["frames"])
-                    yield f"data: {json.dumps(news, separators=(',', ':'))}\n\n"
-                if not recorder.is_live and recorder.version == version:
-                    yield "event: over\ndata: {}\n\n"
-                    return
-                if silent >= _SECONDS_OF_SILENCE:
-                    silent = 0.0
-                    yield ": still here\n\n"
-                await asyncio.sleep(_SECONDS_BETWEEN)
-                silent += _SECONDS_BETWEEN
-        finally:
-            self._readers -= 1
+                frames += len(news["frames"])
+                yield f"data: {json.dumps(news, separators=(',', ':'))}\n\n"
+            if not recorder.is_live and recorder.version == version:
+                yield "event: over\ndata: {}\n\n"
+                return
+            if silent >= _SECONDS_OF_SILENCE:
+                silent = 0.0
+                yield ": still here\n\n"
+            await asyncio.sleep(_SECONDS_BETWEEN)
+            silent += _SECONDS_BETWEEN
 
     async def settings(self, request: Request) -> Response:
         """Takes a setting for the next step."""
@@ -144,6 +145,10 @@ class _Pages:
         except PenstockError as error:
             return _refusal(422, f"{error.message}{f': {error.hint}' if error.hint else ''}")
         return JSONResponse({"settings": recorder.settings()})
+
+
+class _Seat:
+    """The place of a page that follows a run."""
 
 
 class _Guard:

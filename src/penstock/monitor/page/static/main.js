@@ -180,8 +180,8 @@ class Page {
 }
 
 function follow(page) {
-  const { epoch } = page.run.document;
-  const events = new EventSource(`./events?epoch=${epoch}&frames=${page.run.frames.length}`);
+  const { epoch, run } = page.run.document;
+  const events = new EventSource(`./events?run=${run}&epoch=${epoch}&frames=${page.run.frames.length}`);
   events.onmessage = (event) => { page.lost = false; page.take(JSON.parse(event.data)); };
   events.addEventListener("over", () => events.close());
   events.addEventListener("anew", async () => { events.close(); await renew(page); });
