@@ -63,7 +63,8 @@ class Gauge:
         self.rows_in = self.rows_out = self.took = self.function_errors.count = 0
         self.probed = self.probing()
 
-    def stepped(self, inputs: Mapping[int, Deltas], rows_out: int, took: int) -> None:
+    def stepped(self, inputs: Mapping[int, Deltas], rows_out: int, took: int = 0) -> None:
+        """Counts a part of a step. What took no time of its own is measured with its reader."""
         came = sum(gauge.latest for gauge in self.below)
         self.rows_in += came if self.leaf is None else came + int(np.count_nonzero(inputs[self.leaf].weight))
         self.rows_out += rows_out
