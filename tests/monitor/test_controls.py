@@ -52,14 +52,9 @@ def random_change(controls: Controls, random: Random) -> None:
     orders = [each for each in controls if each.name.startswith("filter_order.")]
     if orders and random.random() < 0.5:
         chosen = random.choice(orders)
-        count = chosen.help.count(": ")
-        numbers = random.sample(range(count), count) if "; " in chosen.help else [0, 1]
-        value = " ".join(map(str, numbers)) if sorted(numbers) == list(range(count)) else "auto"
-        with_auto = random.choice([value, "auto"])
-        try:
-            controls.set(chosen.name, with_auto)
-        except PenstockError:  # a text of a filter may have a colon, too
-            controls.set(chosen.name, "auto")
+        count = 1 + int(chosen.type.partition(" to ")[2].partition(" ")[0])
+        order = " ".join(map(str, random.sample(range(count), count)))
+        controls.set(chosen.name, random.choice([order, order, "auto"]))
         return
     name = random.choice(list(VALUES))
     controls.set(name, random.choice(VALUES[name]))
@@ -123,7 +118,9 @@ def engine_of(sql: str = SQL) -> EmbeddedEngine:
 def rows(count: int) -> pa.RecordBatch:
     texts = ["xy", "x", "y", ""]
     columns = {"a": list(range(count)), "t": [texts[n % 4] for n in range(count)], "ts": list(range(count))}
-    table = pa.table(columns).cast(pa.schema([("a", pa.int64()), ("t", pa.string()), ("ts", pa.timestamp("us", "UTC"))]))
+    table = pa.table(columns).cast(
+        pa.schema([("a", pa.int64()), ("t", pa.string()), ("ts", pa.timestamp("us", "UTC"))])
+    )
     return table.to_batches()[0]
 
 
@@ -186,7 +183,9 @@ def test_what_cannot_be_is_refused_and_changes_nothing(name: str, value: str, sa
 
 
 def test_a_read_limit_makes_steps_smaller() -> None:
-    script = bind_text("CREATE STREAM s (a BIGINT, t STRING, ts TIMESTAMP) TIMESTAMP BY ts; SELECT a FROM s [NOW]").checked()
+    script = bind_text(
+        "CREATE STREAM s (a BIGINT, t STRING, ts TIMESTAMP) TIMESTAMP BY ts; SELECT a FROM s [NOW]"
+    ).checked()
     run = open_run(script.queries, script.catalog, {"s": Handed("s", pa.Table.from_batches([rows(1000)]))})
     controls = Controls(run.engines)
     run.between_steps = controls.apply

@@ -11,10 +11,9 @@ from typing import Any
 
 from penstock.algebra.relations import Query
 from penstock.engines.metrics import OperatorMetrics
-from penstock.engines.watching import Watch, reads_stream
+from penstock.engines.watching import Watch
 from penstock.monitor.bounds import LiveBound
 from penstock.monitor.sysstream import Property, properties
-from penstock.sql.system_streams import SYSSTREAM
 
 #: Microseconds between two steps of the queries that read: a step has a cost, however few rows there are.
 _PAUSE = 200_000
@@ -23,11 +22,6 @@ _PAUSE = 200_000
 def wall_clock() -> int:
     """Returns the present, in microseconds since 1970."""
     return time.time_ns() // 1000
-
-
-def reads_sysstream(query: Query) -> bool:
-    """Returns whether a query reads what runs publish."""
-    return reads_stream(query, SYSSTREAM.name)
 
 
 class SysStream:
@@ -42,7 +36,7 @@ class SysStream:
         self._latest = self._stepped = 0
 
     @property
-    def is_read(self) -> bool:
+    def is_due(self) -> bool:
         """Returns whether somebody reads it."""
         return bool(self.watches)
 
@@ -50,7 +44,7 @@ class SysStream:
         """Adds what was proved of the state of queries, to be published beside it."""
         self._bounds |= bounds
 
-    def publish(self, lines: Iterable[OperatorMetrics]) -> None:
+    def take(self, lines: Iterable[OperatorMetrics]) -> None:
         """Publishes what the metrics of steps say, at the present instant."""
         if self.watches:
             self._rows += properties(lines, self._now(), self._bounds)

@@ -108,6 +108,10 @@ class History:
             self._read = unread[0][0]
         return [report for _, report in reversed(unread)]
 
+    def latest(self) -> int:
+        """Returns the last micro-batch of which there is a note; -1 before the first."""
+        return max(self._reports, default=-1)
+
     def progress(self) -> QueryProgress | None:
         """Returns how far the query is, or None before the first micro-batch is done."""
         if not self._reports:
@@ -125,10 +129,10 @@ class History:
         own = {field.name: getattr(totals, field.name) for field in fields(totals)}
         return QueryProgress(batch=batch, rows_per_second=report.rows_per_second, **own)
 
-    def metrics(self) -> list[OperatorMetrics]:
-        """Returns what every operator and stream did in each micro-batch."""
+    def metrics(self, after: int = -1) -> list[OperatorMetrics]:
+        """Returns what every operator and stream did in each micro-batch, or in those after one."""
         lines = []
-        for batch in sorted(self._reports):
+        for batch in sorted(batch for batch in self._reports if batch > after):
             for from_cell in self._reports[batch].notes:
                 lines += [_operator_metrics(batch, line) for line in from_cell["operators"]]
                 lines += [_stream_metrics(batch, from_cell, name) for name in from_cell.get("streams", {})]
