@@ -60,6 +60,7 @@ class Monitoring:
 
     def finish(self) -> list[Sink]:
         """Shows all that there is, and returns what is to be published."""
+        self._observers.waits()
         self._show(is_last=True)
         return list(self._sinks.values())
 
@@ -88,7 +89,7 @@ def monitored(
         for each in watched:
             sinks[each.query.name] = open_sink(each.output, each.query, each.query.name, overwrite=args.overwrite)
             stack.callback(sinks[each.query.name].abandon)
-        live = Live(bounds, every_step=args.prometheus is not None)
+        live = Live(bounds)
         controls = Controls(queries)
         name = Path(args.file).stem if args.file != "-" else "stdin"
         try:

@@ -234,7 +234,7 @@ class EmbeddedEngine:
         return self._until
 
     def metrics(self) -> list[OperatorMetrics]:
-        """Returns what the operators did in the last step, and what the streams read since the last call."""
+        """Returns what the operators did, and what the streams read, in the steps since the last call."""
         made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
         lines = [self._source_metrics(made, name, ingest.progress) for name, ingest in self.streams.items()]
         lines += self._operator_metrics(made)

@@ -1,7 +1,6 @@
 """The present picture of a run, for those who look at it from outside: `penstock top`, Prometheus, the page.
 
-What the metrics of steps count is added up since the start. Without anybody who wants every step, one step a second is
-looked at: sources count exactly all the same, operators only what they did in those steps.
+What the metrics of steps count is added up since the start. It is looked at once a second.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from penstock.monitor.bounds import LiveBound
 from penstock.monitor.sysstream import entity_of, operator_key
 from penstock.plan.decisions import FilterDecision
 
-#: Seconds between two looks where nobody wants every step, and over which rates are taken.
+#: Seconds between two looks, and over which rates are taken.
 _PAUSE = 1.0
 _RATE_SECONDS = 10.0
 
@@ -35,10 +34,8 @@ _Key = tuple[str, int | None, str, str | None, int | None]
 class Live:
     """The latest lines of a run's operators, and what they counted since the start. Any thread may ask."""
 
-    def __init__(self, bounds: Mapping[str, Sequence[LiveBound]] | None = None, *, every_step: bool = False) -> None:
+    def __init__(self, bounds: Mapping[str, Sequence[LiveBound]] | None = None) -> None:
         self.bounds = dict(bounds or {})
-        #: Whether the metrics of every step are wanted.
-        self.every_step = every_step
         self._clock: Callable[[], float] = time.monotonic
         self._lock = threading.Lock()
         self._lines: dict[_Key, OperatorMetrics] = {}
@@ -48,7 +45,7 @@ class Live:
 
     @property
     def is_due(self) -> bool:
-        return self.every_step or self._clock() - self._seen >= _PAUSE
+        return self._clock() - self._seen >= _PAUSE
 
     def take(self, lines: Sequence[OperatorMetrics]) -> None:
         """Takes the metrics of a step."""

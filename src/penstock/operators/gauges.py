@@ -26,11 +26,13 @@ from penstock.synopsis.memory import Scope
 class Gauge:
     name: str
     relation: Relation
-    #: Since the machine's step began, and in the last part of it.
+    #: Whether what was counted has been reported; the next step begins to count anew then.
+    is_reported: bool = True
+    #: Since the step after the last report began, and in the last part of it.
     rows_in: int = 0
     rows_out: int = 0
     latest: int = 0
-    #: Since the step began, with what the operators below took.
+    #: Since then, with what the operators below took.
     took: int = 0
     below: list[Gauge] = field(default_factory=list)
     #: The number of the leaf that it reads.
@@ -60,6 +62,10 @@ class Gauge:
     indexes: Callable[[], tuple[IndexReport, ...]] = tuple
 
     def begin(self) -> None:
+        """Begins a step. What was not reported since the last step counts on."""
+        if not self.is_reported:
+            return
+        self.is_reported = False
         self.rows_in = self.rows_out = self.took = self.function_errors.count = 0
         self.probed = self.probing()
 
