@@ -29,11 +29,14 @@ from penstock.plan.fragments import Plan, plan
 from penstock.register import UnusedProof, Verdict, check_query, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
+from penstock.sql.system_streams import reads_sysstream
 from penstock.types import Type, duration_text
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # libraries for data are loaded when they are needed
+    from penstock.monitor.control import Controls
     from penstock.monitor.page.recorder import Recorder
     from penstock.monitor.page.serving import PageServer
+    from penstock.monitor.watching import Watching
 
 #: What a program hands over. The libraries of these types need not be there.
 SourceData = Any
@@ -58,6 +61,7 @@ class Session:
         self._data: dict[str, SourceData] = {}
         self._queries: dict[str, Query] = {}
         self._page: PageServer | None = None
+        self._watching: Watching | None = None
 
     def sql(self, text: str) -> list[Query]:
         """Binds statements after those that came before, and gives the queries among them."""
@@ -65,7 +69,18 @@ class Session:
         self.catalog = script.catalog
         queries = [Query(self, query, script.origin(query)) for query in script.queries]
         self._queries |= {query.name.lower(): query for query in queries}
+        for query in queries:
+            if reads_sysstream(query.bound) and query.verdict.allowed:
+                self._watch(query)
         return queries
+
+    def _watch(self, query: Query) -> None:
+        """Lets a query read what the queries of this session publish from now on."""
+        from penstock.monitor.watching import Watching  # noqa: PLC0415
+
+        self._watching = self._watching or Watching()
+        handed = {name: data for name, data in self.data.items() if not _is_spark(data)}
+        self._watching.add(query.bound, self.catalog, handed)
 
     def stream(
         self,
@@ -217,6 +232,13 @@ class Query:
         #: Metrics of the last run in this process, and the last query that was started on Spark.
         self._metrics: list[dict[str, Any]] = []
         self._started: Any = None
+        #: What takes metrics for the page of the session.
+        self._page: Recorder | None = None
+        #: The last micro-batch of it that was published, and what can be changed while it runs.
+        self._told = -1
+        self._controls: Controls | None = None
+        #: The verdict with which it was last let run.
+        self._admitted: Any = None
 
     @property
     def name(self) -> str:
@@ -250,10 +272,17 @@ class Query:
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
     ) -> Iterator[Any]:
-        """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""
+        """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come.
+
+        A query over `sysstream` gives what there is to say of what the session's other queries published so far.
+        """
         from penstock.engines.embedded_run import open_run  # noqa: PLC0415
+        from penstock.monitor.control import Controls  # noqa: PLC0415
 
         self._admit()
+        if reads_sysstream(self.bound):
+            yield from self._published()
+            return
         self._metrics, self._started = [], None
         handed = {name: _collected(name, data) for name, data in self._session.data.items()}
         with limited(self._effort):
@@ -266,20 +295,29 @@ class Query:
                 forgetting=forgetting,
                 adaptive=adaptive,
             )
-        recorder = self._recorder(running.engines[0].plan, "embedded")
+        self._controls = Controls(running.engines)
+        running.between_steps = self._controls.apply
+        self._page = self._recorder(running.engines[0].plan, "embedded")
         try:
             for result in running.results():
                 assert result is not None
                 if result.ends_step:
-                    lines = result.engine.metrics()
-                    self._metrics += [metric.as_json() for metric in lines]
-                    if recorder is not None:
-                        recorder.take(lines)
+                    self._stepped(result.engine.metrics())
                 if result.rows.num_rows:
                     yield result.rows
         finally:
-            if recorder is not None:
-                recorder.end()
+            self._controls = None
+            if self._page is not None:
+                self._page.end()
+
+    def _stepped(self, lines: list[Any]) -> None:
+        """Keeps the metrics of a step, and publishes them if a query of the session reads them."""
+        self._metrics += [metric.as_json() for metric in lines]
+        watching = self._session._watching
+        if watching is not None:
+            watching.take(self._admitted, lines)
+        if self._page is not None:
+            self._page.take(lines)
 
     def _recorder(self, planned: Plan, engine: str) -> Recorder | None:
         """Returns what takes the metrics of a run for the session's page, if there is one."""
@@ -290,10 +328,34 @@ class Query:
         from penstock.monitor.page.recorder import Recorder  # noqa: PLC0415
 
         left_out = tuple(map(str, eliminated(self.bound, self._session.catalog)[1]))
-        asked = Asked(self.bound, planned, self.verdict, self._origin, left_out)
-        recorder = Recorder(plan_document(self.name, engine, [asked]))
+        asked = Asked(self.bound, planned, self._admitted, self._origin, left_out)
+        recorder = Recorder(plan_document(self.name, engine, [asked]), controls=self._controls)
         page.show(recorder)
         return recorder
+
+    def _published(self) -> Iterator[Any]:
+        """Yields what a query over `sysstream` has to say by now."""
+        watching = self._session._watching
+        assert watching is not None
+        for query in self._session._queries.values():
+            if query._started is not None:
+                lines = query._started.metrics(after=query._told)
+                query._told = max((line.step for line in lines), default=query._told)
+                watching.take(query._admitted, lines)
+        yield from watching.changes(self.name)
+
+    @property
+    def controls(self) -> Controls:
+        """Returns what can be changed while the query runs: in this process during `run`, on Spark once started."""
+        if self._controls is None:
+            raise PenstockError(f"{self.name} does not run", "its settings can be changed while it runs")
+        return self._controls
+
+    def set(self, name: str, value: object) -> None:
+        """Changes a setting of the running query, from its next step on. No result depends on it."""
+        self.controls.set(name, str(value))
+        if self._started is not None:
+            self.controls.apply()
 
     def to_arrow(self, *, cells: int = 1, horizon: int | None = None) -> Any:
         """Returns all changes as one Arrow table: `_ts`, `_op`, then the select list."""
@@ -306,6 +368,7 @@ class Query:
         from penstock.engines.spark.query import build  # noqa: PLC0415
 
         self._admit()
+        self._refuse_sysstream()
         cells = cells or self._session.spark.sparkContext.defaultParallelism
         planned, streams, tables = self._frames(cells, EAGER, FULL)
         return build(self.bound, self._session.catalog, streams, tables, cells, planned=planned)
@@ -323,8 +386,10 @@ class Query:
     ) -> Any:
         """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query."""
         from penstock.engines.spark.query import start  # noqa: PLC0415
+        from penstock.monitor.control import Controls  # noqa: PLC0415
 
         self._admit()
+        self._refuse_sysstream()
         spark = self._session.spark
         cells = cells or spark.sparkContext.defaultParallelism
         planned, streams, tables = self._frames(cells, forgetting, adaptive)
@@ -342,16 +407,23 @@ class Query:
             forgetting=forgetting,
             planned=planned,
         )
-        recorder = self._recorder(planned, "spark")
-        if recorder is not None:
+        self._told, self._controls = -1, Controls([self._started])
+        self._page = self._recorder(planned, "spark")
+        if self._page is not None:
             from penstock.monitor.page.following import follow  # noqa: PLC0415
 
-            follow(self._started, recorder)
+            follow(self._started, self._page)
         return self._started
+
+    def _refuse_sysstream(self) -> None:
+        """Refuses to run a query on Spark that reads what this process publishes."""
+        if reads_sysstream(self.bound):
+            message = f"{self.name} reads sysstream, which this process fills"
+            raise PenstockError(message, "use run() or to_arrow(): they say what queries on Spark do, too")
 
     def _admit(self) -> None:
         """Refuses an unsafe query, and warns where its bound leans on what no run sees."""
-        verdict = self.verdict
+        verdict = self._admitted = self.verdict
         refuse_unsafe(verdict)
         for warning in verdict.warnings:
             warnings.warn(warning, UnusedProof, stacklevel=3)

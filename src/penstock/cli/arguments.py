@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 
 from penstock.algebra.zones import DEFAULT
 from penstock.effort import STEPS
-from penstock.types import UNITS
+from penstock.types import parsed_duration
 
 
 def add_effort(parser: argparse.ArgumentParser) -> None:
@@ -31,10 +30,10 @@ def duration(text: str) -> int:
     >>> duration("5 seconds"), duration("1 HOUR")
     (5000000, 3600000000)
     """
-    found = re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+?)[sS]?\s*", text)
-    if found is None or found[2].upper() not in UNITS:
+    found = parsed_duration(text)
+    if found is None:
         raise argparse.ArgumentTypeError(f"{text} is not a time such as '5 SECONDS'")
-    return int(found[1]) * UNITS[found[2].upper()]
+    return found
 
 
 def rows_or_time(text: str) -> tuple[int | None, int | None]:

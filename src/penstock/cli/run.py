@@ -21,6 +21,7 @@ from penstock.cli.arguments import (
 from penstock.cli.files import bound_script
 from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.cli.printing import say
+from penstock.cli.watched import watched_queries
 from penstock.effort import limited
 from penstock.elimination import eliminated
 from penstock.errors import PenstockError
@@ -29,8 +30,9 @@ from penstock.monitor.page.plan_document import plan_path
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.forgetting import Forgetting
 from penstock.register import check_query, refuse_unsafe
-from penstock.sql import Script
+from penstock.sql import Script, bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
+from penstock.sql.system_streams import reads_sysstream
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +48,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until-done", action="store_true", help="read what there is, close all instants, and stop")
     parser.add_argument("--horizon", metavar="MICROSECONDS", type=instant, help="the last instant, with --until-done")
     parser.add_argument("--metrics", metavar="PATH", help="write a JSON line per step and operator")
+    parser.add_argument(
+        "--watch",
+        metavar="SELECT",
+        action="append",
+        default=[],
+        help="a query over sysstream, which prints what the run does; may be given several times",
+    )
+    parser.add_argument(
+        "--prometheus", metavar="PORT", type=instant, help="serve metrics to Prometheus on this port of this machine"
+    )
     parser.add_argument("--cells", metavar="N", type=at_least_one, help="cells per fragment")
     parser.add_argument(
         "--purge-every",
@@ -97,20 +109,26 @@ def _run(args: argparse.Namespace) -> int:
     outputs = targets(args.out, queries)
     beside = [path for path in (args.metrics, args.metrics and plan_path(args.metrics), args.report) if path]
     refuse_what_is_read([*outputs, *beside], args.file, script)
+    watches = [bind_text(text, "--watch", script.catalog, args.time_zone).checked() for text in args.watch]
+    verdicts = [check_query(eliminated(q, script.catalog)[0], script.catalog, script.origin(q)) for q in queries]
+    of_watches = [check_query(q, bound.catalog, bound.origin(q)) for bound in watches for q in bound.queries]
     if not args.allow_unbounded:
-        for query in queries:
-            verdict = check_query(eliminated(query, script.catalog)[0], script.catalog, script.origin(query))
+        for verdict in (*verdicts, *of_watches):
             refuse_unsafe(verdict)
             for warning in verdict.warnings:
                 say(warning, sys.stderr)
+    pairs = list(zip(queries, outputs, strict=True))
+    watched = watched_queries(script, pairs, watches)
+    pairs = [(query, output) for query, output in pairs if not reads_sysstream(query)]
+    verdicts = [verdict for verdict in verdicts if not reads_sysstream(verdict.query)]
     # Engines load libraries for data, which the other commands do without.
     if args.engine == "embedded":
         from penstock.cli.run_embedded import run_embedded  # noqa: PLC0415
 
-        return run_embedded(script, queries, outputs, args)
+        return run_embedded(script, pairs, args, verdicts, watched)
     from penstock.cli.run_spark import run_spark  # noqa: PLC0415
 
-    return run_spark(script, queries, outputs, args)
+    return run_spark(script, pairs, args, verdicts, watched)
 
 
 def forgetting(args: argparse.Namespace) -> Forgetting:

@@ -6,17 +6,20 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from penstock.algebra.relations import Query
+from penstock.cli.monitoring import Monitoring, monitored
 from penstock.cli.outputs import refuse_names
+from penstock.cli.page_of_run import shown
 from penstock.cli.progress import Counts, ProgressLine
 from penstock.cli.run import adaptive, forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, stopping, terminable
-from penstock.cli.watching import Watching
+from penstock.cli.watched import WatchedQuery
 from penstock.engines.java import find_java
 from penstock.engines.planning import plan_of
 from penstock.engines.scratch import scratch_prefix
@@ -29,6 +32,7 @@ from penstock.engines.spark.reports import SparkDied
 from penstock.engines.spark.session import spark_session, stderr_to
 from penstock.errors import PenstockError
 from penstock.plan.fragments import Plan
+from penstock.register import Verdict
 from penstock.sql import Script
 
 _POLL_SECONDS = 0.5
@@ -40,12 +44,18 @@ class _Started:
     #: The committed results and the sink that prints them, if they are printed.
     shown: tuple[Committed, Sink] | None
     planned: Plan
-    #: The last micro-batch that was reported.
-    reported: int = -1
+    #: The last micro-batch whose metrics were told.
+    told: int = -1
 
-    def report(self, watching: Watching) -> None:
-        """Passes the metrics of micro-batches on that are new."""
-        self.reported = watching.follow(self.running, self.reported)
+    def tell(self, monitoring: Monitoring) -> None:
+        """Tells who looks at the run of the micro-batches that are new."""
+        lines = self.running.metrics(after=self.told)
+        for batch, of_batch in groupby(lines, key=lambda line: line.step):
+            step = list(of_batch)
+            monitoring.stepped(lambda step=step: step)  # type: ignore[misc]
+            self.told = batch
+        if not lines:
+            monitoring.waits()
 
     def show(self, progress: ProgressLine) -> None:
         if self.shown is not None:
@@ -55,30 +65,40 @@ class _Started:
                 self.shown[1].write(rows)
 
 
-def run_spark(script: Script, queries: list[Query], outputs: list[str], args: argparse.Namespace) -> int:
+def run_spark(
+    script: Script,
+    queries: Sequence[tuple[Query, str]],
+    args: argparse.Namespace,
+    verdicts: Sequence[Verdict],
+    watched: Sequence[WatchedQuery],
+) -> int:
+    """Runs queries, each with the target of its results; those that watch run in this process."""
     find_java()
-    refuse_names(queries, "give the query a name without a slash: Spark keeps a folder for it")
-    for output in outputs:
+    refuse_names([q for q, _ in queries], "give the query a name without a slash: Spark keeps a folder for it")
+    for _, output in queries:
         _refuse_other_results(output, args.checkpoint)
-    progress = ProgressLine(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
+    is_printed = all(output == "-" for _, output in queries)
+    progress = ProgressLine(Counts(rows_out=0 if is_printed else None))
+    titled = len(queries) > 1 or any(each.output == "-" for each in watched)
     with ExitStack() as stack:
         stack.enter_context(nullcontext() if args.debug else silent_about_lost_java())
-        watching = stack.enter_context(Watching(args))
         temporary = tempfile.TemporaryDirectory(prefix=scratch_prefix(), ignore_cleanup_errors=True)
         scratch = Path(stack.enter_context(temporary))
         started: list[_Started] = []
         with terminable():
-            for query, output in zip(queries, outputs, strict=True):
-                started.append(_start(script, query, output, args, progress, scratch=scratch, titled=len(queries) > 1))
+            for query, output in queries:
+                started.append(_start(script, query, output, args, progress, scratch=scratch, titled=titled))
                 stack.callback(started[-1].running.stop)
-
-        watching.begin(script, queries, [each.planned for each in started], None)
+        adjustable = [each.running for each in started]
+        monitoring = stack.enter_context(monitored(args, adjustable, verdicts, watched, progress))
+        planned = [(query, each.planned) for (query, _), each in zip(queries, started, strict=True)]
+        stack.enter_context(shown(args, script, planned, verdicts, monitoring))
 
         def tick() -> None:
+            monitoring.controls.apply()
             for each in started:
                 each.show(progress)
-                if watching.is_shown:
-                    each.report(watching)
+                each.tell(monitoring)
             if progress.due:
                 _count(started, progress)
                 progress.draw()
@@ -86,8 +106,9 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
         code = _awaited(started, args.until_done, tick)
         tick()
         _count(started, progress)
-        for each in started:
-            watching.log(each.running.metrics)
+        for sink in monitoring.finish():
+            sink.finish()
+            sink.publish()
     progress.finish()
     if code:
         again = "run it again with the same --checkpoint" if args.checkpoint else "--checkpoint lets a run go on"
@@ -127,8 +148,10 @@ def _start(
         planned=planned,
         warn=progress.warn,
     )
-    shown = (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None
-    return _Started(running, shown, planned)
+    printed = (
+        (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None
+    )
+    return _Started(running, printed, planned)
 
 
 def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]) -> int:

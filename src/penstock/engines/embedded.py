@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.adaptive.tuners import tuners_of
+from penstock.adaptive.tuners import retuned, tuners_of
 from penstock.algebra.relations import Query, StreamKind, streams, walk_relations
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import GroupEnding
@@ -29,6 +29,7 @@ from penstock.engines.exchange import RoutedBatch, exchanges, table_batches
 from penstock.engines.ingest import Ingest
 from penstock.engines.lateness import NEVER, Progress
 from penstock.engines.metrics import (
+    CONTROLS,
     DICTIONARY,
     OperatorMetrics,
     QueryTotals,
@@ -42,12 +43,16 @@ from penstock.engines.planning import plan_of, read_by
 from penstock.engines.results import result_schema, result_table, together
 from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
+from penstock.operators.filters.filters import MeasuredFilters
+from penstock.operators.filters.profile import FilterOrder
 from penstock.operators.machine import Machine
 from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.inputs import Input, inputs
+from penstock.plan.setting_change import SettingChange
+from penstock.plan.settings import Settings
 from penstock.retention.code_owners import RowCodeOwner, sweep
 from penstock.synopsis.deltas import Deltas, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -78,6 +83,10 @@ class EmbeddedEngine:
         #: What filters have learnt; None where they do not adapt.
         self.tuners = tuners_of(self.plan.adaptive)
         self.query = query
+        #: What can be changed between two steps.
+        self.settings = Settings(forgetting=self.plan.forgetting, adaptive=self.plan.adaptive)
+        #: Changes of settings that were not reported yet.
+        self._changes: list[SettingChange] = []
         #: The streams of its windows. Others are read for their punctuations, and do not set the horizon.
         self._own = {stream.name for stream in streams(self.plan.query.relation)}
         self._horizon = horizon
@@ -127,6 +136,34 @@ class EmbeddedEngine:
         #: The rows of static tables, until the first instant is closed.
         whole = {t.name: without_nulls(t, tables[t.name]) for t in catalog.tables if t.name in tables}
         self._tables = table_batches(self.plan, whole, self._dictionary, sharing)
+
+    def adjust(self, settings: Settings, changes: Sequence[SettingChange] = ()) -> None:
+        """Takes settings over, between two steps. `changes` are recorded with the metrics of the next one."""
+        before, self.settings = self.settings, settings
+        self._changes += changes
+        for machines in self._machines:
+            for machine in machines:
+                machine.adjust(settings)
+        if (settings.adaptive, settings.orders) == (before.adaptive, before.orders):
+            return
+        self.tuners = retuned(self.tuners, settings.adaptive, settings.orders)
+        for name, ingest in self.streams.items():
+            for _, filters in ingest.filters:
+                filters.retune(self.tuners.within(name))
+        for fragment, machines in zip(self.plan.fragments, self._machines, strict=True):
+            for cell, machine in enumerate(machines):
+                machine.retune(self.tuners.within(f"{fragment.number}.{cell}"))
+
+    def filter_orders(self) -> dict[str, tuple[tuple[str, ...], FilterOrder]]:
+        """Returns by the names of filters that are ordered their texts, as written, and the current order."""
+        found: dict[str, MeasuredFilters] = {}
+        for name, ingest in self.streams.items():
+            found |= {f"{name} {filters.name}": filters for _, filters in ingest.filters}
+        for fragment, machines in zip(self.plan.fragments, self._machines, strict=True):
+            for cell, machine in enumerate(machines):
+                place = f"{fragment.number}.{cell}"
+                found |= {f"{place} {each.name}": each for gauge in machine.gauges for each in gauge.filters}
+        return {name: (filters.texts, filters.order) for name, filters in found.items() if len(filters.order) > 1}
 
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""
@@ -202,10 +239,13 @@ class EmbeddedEngine:
         return self._until
 
     def metrics(self) -> list[OperatorMetrics]:
-        """Returns what the operators did in the last step, and what the streams read since the last call."""
+        """Returns what the operators did, and what the streams read, in the steps since the last call."""
         made = partial(OperatorMetrics, self._steps, self._until, self.query.name, at=time())
         lines = [self._source_metrics(made, name, ingest.progress) for name, ingest in self.streams.items()]
         lines += self._operator_metrics(made)
+        if self._changes:
+            lines.append(made(CONTROLS, changes=tuple(self._changes)))
+            self._changes = []
         return [*lines, made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())]
 
     def _operator_metrics(self, made: Callable[..., OperatorMetrics]) -> Iterator[OperatorMetrics]:

@@ -33,16 +33,14 @@ from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
+from penstock.plan.settings import StepSizes
 from penstock.plan.sharing import sharing
 
-#: Rows that are pushed at least; the cost of a step does not pay for fewer.
-FEW_ROWS = 1 << 15
+#: Rows that are pushed at least, unless settings say otherwise.
+FEW_ROWS = StepSizes().least
 
 #: Rows that are pushed at most beyond the instant that other streams have closed: a part of the rows that are kept.
 STATE_SHARE = 8
-
-#: Rows that are pushed at most before a step where filters let few of them through.
-MOST_ROWS = 1 << 19
 
 #: The batches of a stream; None means that no more rows have arrived yet.
 Batches = Iterator[pa.RecordBatch | None]
@@ -71,14 +69,25 @@ class _Stream:
         """Returns the next rows up to an instant, and a few more; for None the next batch of the source."""
         batch = next(self.batches) if self.left is None else self.left
         self.left = None
-        if batch is None or until is None or batch.num_rows <= FEW_ROWS:
-            return batch
-        few = max(FEW_ROWS, min(engine.state_rows() for engine in self.engines) // STATE_SHARE)
-        later = self.engines[0].streams[self.name].times(batch) > until
-        count = max(few, int(later.argmax()) if later.any() else len(later))
+        if batch is None:
+            return None
+        count = min(self._due(batch, until), self.steps.read_limit or batch.num_rows)
         if count < batch.num_rows:
             self.left = batch.slice(count)
         return batch.slice(0, count)
+
+    def _due(self, batch: pa.RecordBatch, until: int | None) -> int:
+        """Returns how many rows of a batch are due."""
+        least = self.steps.least
+        if until is None or batch.num_rows <= least:
+            return int(batch.num_rows)
+        few = max(least, min(engine.state_rows() for engine in self.engines) // STATE_SHARE)
+        later = self.engines[0].streams[self.name].times(batch) > until
+        return max(few, int(later.argmax()) if later.any() else len(later))
+
+    @property
+    def steps(self) -> StepSizes:
+        return self.engines[0].settings.steps
 
     @property
     def progress(self) -> Progress:
@@ -100,6 +109,8 @@ class EmbeddedRun:
             _Stream(name, of_stream, [engine for engine in engines if name in engine.streams])
             for name, of_stream in batches.items()
         ]
+        #: What is called at the boundary of a step, where settings may be changed.
+        self.between_steps: Callable[[], None] = lambda: None
         self._doubts = UnitDoubts((s.engines[0].streams[s.name].definition for s in self._streams), warn)
 
     def results(self, compiles: Callable[[], None] = lambda: None) -> Iterator[Result | None]:
@@ -121,6 +132,7 @@ class EmbeddedRun:
     def _results(self) -> Iterator[Result | None]:
         open_streams = list(self._streams)
         while open_streams:
+            self.between_steps()
             ready = [stream for stream in open_streams if not stream.idle]
             if not ready:
                 for engine in self.engines:
@@ -163,8 +175,9 @@ def _may_wait(engine: EmbeddedEngine, rows: int) -> bool:
 
     Where operators purge, or each instant of an input is one of a result, steps remain small.
     """
-    is_bulk = rows >= FEW_ROWS and engine.pushed_rows < MOST_ROWS
-    return is_bulk and engine.delivered_rows < FEW_ROWS and not engine.forgets and not engine.shows_arrivals
+    steps = engine.settings.steps
+    is_bulk = rows >= steps.least and engine.pushed_rows < steps.most
+    return is_bulk and engine.delivered_rows < steps.least and not engine.forgets and not engine.shows_arrivals
 
 
 def _step_results(engine: EmbeddedEngine, blocks: Iterable[pa.Table]) -> Iterator[Result]:

@@ -167,7 +167,10 @@ def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, 
 
 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
-    """Yields what the operators of a machine did in its last step; `made` fills in the step and the query."""
+    """Yields what the operators of a machine did in the steps since this was last asked for, with what they keep now.
+
+    `made` fills in the step and the query.
+    """
     for gauge in machine.gauges:
         probed = gauge.probe_counts()
         yield made(
@@ -192,6 +195,7 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             nanoseconds=gauge.nanoseconds(),
             indexes=gauge.indexes(),
         )
+        gauge.is_reported = True
 
 
 def _occurrence(relation: Relation) -> str | None:

@@ -68,11 +68,6 @@ class Watch:
         self._engine.close()
 
 
-def reads_stream(query: Query, name: str) -> bool:
-    """Returns whether a query reads a stream."""
-    return any(stream.name == name for stream in streams(query.relation))
-
-
 def refuse_other_streams(query: Query, name: str) -> None:
     """Refuses a query that reads such a stream beside others: their times have nothing to do with each other."""
     others = sorted({stream.name for stream in streams(query.relation)} - {name})

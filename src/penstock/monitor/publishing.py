@@ -11,23 +11,20 @@ from typing import Any
 
 from penstock.algebra.relations import Query
 from penstock.engines.metrics import OperatorMetrics
-from penstock.engines.watching import Watch, reads_stream
+from penstock.engines.watching import Watch
 from penstock.monitor.bounds import LiveBound
 from penstock.monitor.sysstream import Property, properties
-from penstock.sql.system_streams import SYSSTREAM
 
-#: Microseconds between two steps of the queries that read: a step has a cost, however few rows there are.
+#: Microseconds between two publications at least: both to make one and to step the queries that read it have a cost.
 _PAUSE = 200_000
+#: A publication and what its readers make of it take such a part of the time at most, unless that is seldom.
+_SHARE = 0.02
+_LONGEST_PAUSE = 2_000_000
 
 
 def wall_clock() -> int:
     """Returns the present, in microseconds since 1970."""
     return time.time_ns() // 1000
-
-
-def reads_sysstream(query: Query) -> bool:
-    """Returns whether a query reads what runs publish."""
-    return reads_stream(query, SYSSTREAM.name)
 
 
 class SysStream:
@@ -39,38 +36,43 @@ class SysStream:
         self._bounds: dict[str, Sequence[LiveBound]] = {}
         #: What was published and not read yet.
         self._rows: list[Property] = []
-        self._latest = self._stepped = 0
+        self._latest = self._published = 0
+        self._pause = _PAUSE
 
     @property
-    def is_read(self) -> bool:
-        """Returns whether somebody reads it."""
-        return bool(self.watches)
+    def is_due(self) -> bool:
+        """Returns whether somebody reads it, and the last publication is not too recent."""
+        return bool(self.watches) and self._now() - self._published >= self._pause
 
     def prove(self, bounds: Mapping[str, Sequence[LiveBound]]) -> None:
         """Adds what was proved of the state of queries, to be published beside it."""
         self._bounds |= bounds
 
-    def publish(self, lines: Iterable[OperatorMetrics]) -> None:
+    def take(self, lines: Iterable[OperatorMetrics]) -> None:
         """Publishes what the metrics of steps say, at the present instant."""
         if self.watches:
+            self._published = self._now()
             self._rows += properties(lines, self._now(), self._bounds)
 
     def beat(self) -> None:
         """Publishes that a run waits for input, so that its readers see time pass."""
-        if self.watches and self._now() - self._stepped >= _PAUSE:
+        if self.is_due:
+            self._published = self._now()
             self._rows.append(Property(self._now(), "", "run", "run", None, "idle", 1.0))
 
     def changes(self, *, is_last: bool = False) -> Iterator[tuple[Query, Any]]:
-        """Yields the changes of the queries that read, if it is time for them; at the end of a run all of them."""
-        now = self._now() + (1 if is_last else 0)
-        if not self.watches or (now - self._stepped < _PAUSE and not is_last):
+        """Yields the changes of the queries that read, if something was published; at the end of a run all of them."""
+        if not self.watches or not (self._rows or is_last):
             return
-        self._stepped = self._latest = now
+        began = self._now()
+        now = self._latest = began + 1
         rows, self._rows = self._rows, []
         for watch in self.watches:
             watch.push(rows)
             for block in watch.changes(now):
                 yield watch.query, block
+        took = self._now() - began
+        self._pause = min(max(_PAUSE, round(took / _SHARE)), _LONGEST_PAUSE)
 
     def close(self) -> None:
         for watch in self.watches:

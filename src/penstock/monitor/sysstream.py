@@ -84,7 +84,7 @@ def _of_line(line: OperatorMetrics, at: int, proved: Mapping[str, LiveBound]) ->
                     place = f"input {number} depth {depth}"
                     yield Property(at, line.query, entity, "operator", cell, name, count, place)
     if line.state_bytes or line.state_rows:
-        yield from _of_synopsis(line, at, entity, proved.get(_operator_key(line)))
+        yield from _of_synopsis(line, at, entity, proved.get(operator_key(line)))
     for index in line.indexes:
         name = f"{entity} input {index.input} ({', '.join(index.columns)})"
         yield Property(at, line.query, name, "index", cell, "buckets", index.buckets)
@@ -158,7 +158,8 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _operator_key(line: OperatorMetrics) -> str:
+def operator_key(line: OperatorMetrics) -> str:
+    """Returns what bounds call an operator: the occurrence that it reads, or its kind."""
     return line.stream or line.operator.rstrip("0123456789")
 
 

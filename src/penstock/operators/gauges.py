@@ -26,11 +26,13 @@ from penstock.synopsis.memory import Scope
 class Gauge:
     name: str
     relation: Relation
-    #: Since the machine's step began, and in the last part of it.
+    #: Whether what was counted has been reported; the next step begins to count anew then.
+    is_reported: bool = True
+    #: Since the step after the last report began, and in the last part of it.
     rows_in: int = 0
     rows_out: int = 0
     latest: int = 0
-    #: Since the step began, with what the operators below took.
+    #: Since then, with what the operators below took.
     took: int = 0
     below: list[Gauge] = field(default_factory=list)
     #: The number of the leaf that it reads.
@@ -60,10 +62,15 @@ class Gauge:
     indexes: Callable[[], tuple[IndexReport, ...]] = tuple
 
     def begin(self) -> None:
+        """Begins a step. What was not reported since the last step counts on."""
+        if not self.is_reported:
+            return
+        self.is_reported = False
         self.rows_in = self.rows_out = self.took = self.function_errors.count = 0
         self.probed = self.probing()
 
     def stepped(self, inputs: Mapping[int, Deltas], rows_out: int, took: int = 0) -> None:
+        """Counts a part of a step. What took no time of its own is measured with its reader."""
         came = sum(gauge.latest for gauge in self.below)
         self.rows_in += came if self.leaf is None else came + int(np.count_nonzero(inputs[self.leaf].weight))
         self.rows_out += rows_out

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from penstock import types
+from penstock.algebra.relations import Query, streams
 from penstock.catalog import Attribute, Definition, StreamDef, ViewDef
 from penstock.errors import Source
 from penstock.sql.statements import parse_script
@@ -70,6 +71,11 @@ SELECT query, entity,
        SUM(CASE WHEN property = 'bad_rows' THEN value END) AS bad_rows
 FROM sysstream [RANGE 1 MINUTE] WHERE kind = 'source' GROUP BY query, entity;
 """
+
+
+def reads_sysstream(query: Query) -> bool:
+    """Returns whether a query reads what runs publish."""
+    return any(stream.name == SYSSTREAM.name for stream in streams(query.relation))
 
 
 def system_definition(name: str) -> Definition | None:

@@ -116,6 +116,10 @@ class History:
             self._read = unread[0][0]
         return [report for _, report in reversed(unread)]
 
+    def latest(self) -> int:
+        """Returns the last micro-batch of which there is a note; -1 before the first."""
+        return max(self._reports, default=-1)
+
     def progress(self) -> QueryProgress | None:
         """Returns how far the query is, or None before the first micro-batch is done."""
         if not self._reports:
@@ -134,7 +138,7 @@ class History:
         return QueryProgress(batch=batch, rows_per_second=report.rows_per_second, **own)
 
     def metrics(self, after: int = -1) -> list[OperatorMetrics]:
-        """Returns what every operator and stream did in each micro-batch, after a given one."""
+        """Returns what every operator and stream did in each micro-batch, or in those after one."""
         lines = []
         for batch in sorted(batch for batch in self._reports if batch > after):
             report = self._reports[batch]

@@ -1,0 +1,53 @@
+"""Who looks at a run: the metrics of a step are computed once, for all who want them, and not at all if nobody does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from penstock.engines.metrics import OperatorMetrics
+
+
+class Observer(Protocol):
+    """Somebody who is given the metrics of steps."""
+
+    @property
+    def is_due(self) -> bool:
+        """Returns whether the metrics of this step are wanted."""
+
+    def take(self, lines: Sequence[OperatorMetrics]) -> None:
+        """Takes the metrics of a step; also of steps for which only others asked."""
+
+
+#: Gives the metrics of the last step of a query.
+Metrics = Callable[[], Iterable[OperatorMetrics]]
+
+
+class Observers:
+    """All observers of a run."""
+
+    def __init__(self, observers: Iterable[Observer] = ()) -> None:
+        self._all = list(observers)
+        #: What gives the metrics of steps that nobody wanted.
+        self._missed: dict[Metrics, None] = {}
+
+    def add(self, observer: Observer) -> None:
+        self._all.append(observer)
+
+    def stepped(self, metrics: Metrics) -> None:
+        """Hands on the metrics of a step that is complete. A source counts since they were last computed."""
+        if any(observer.is_due for observer in self._all):
+            self._show(metrics)
+        else:
+            self._missed[metrics] = None
+
+    def waits(self) -> None:
+        """Hands on the metrics of the last step, if nobody wanted them then: now the run waits for input."""
+        for metrics in list(self._missed):
+            self._show(metrics)
+
+    def _show(self, metrics: Metrics) -> None:
+        self._missed.pop(metrics, None)
+        lines = list(metrics())
+        for observer in self._all:
+            observer.take(lines)
