@@ -90,9 +90,10 @@ def test_without_the_extra_it_is_said_how_to_get_it(files: Penstock, monkeypatch
     assert files(*RUN, "--report", "out.html").code == 0
 
 
-def test_nothing_is_measured_where_nobody_looks(files: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_recorded_where_nobody_looks(files: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
-        raise AssertionError("metrics were asked for")
+        raise AssertionError("a step was recorded")
 
-    monkeypatch.setattr("penstock.engines.embedded.EmbeddedEngine.metrics", refuse)
+    monkeypatch.setattr("penstock.monitor.page.recorder.Recorder.take", refuse)
     assert files(*RUN).code == 0
+    assert files(*RUN, "--metrics", "m.jsonl").code == 0

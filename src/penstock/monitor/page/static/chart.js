@@ -22,7 +22,7 @@ export function chart(host, [times, values], { property, bound = null, height = 
     padding: small ? [4, 2, 2, 2] : [8, 8, 0, 0],
     scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
     axes: small ? [{ show: false }, { show: false }] : [
-      { ...axis, size: 24, space: 70, values: (_, ticks) => ticks.map((tick) => relative(tick)) },
+      { ...axis, size: 24, space: 70, values: (_, ticks, axis, space, step) => ticks.map((tick) => relative(tick, step)) },
       { ...axis, size: 52, space: 26, values: (_, ticks) => ticks.map((tick) => format(tick)) },
     ],
     series: [
@@ -46,8 +46,8 @@ function mark(plot, at, stroke) {
   plot.ctx.restore();
 }
 
-function relative(seconds) {
-  if (seconds < 60) return `${Math.round(seconds * 10) / 10} s`;
+function relative(seconds, step) {
+  if (seconds < 60) return `${Number(seconds.toFixed(step < 0.1 ? 2 : step < 1 ? 1 : 0))} s`;
   const minutes = Math.floor(seconds / 60);
   return minutes < 60 ? `${minutes}:${String(Math.round(seconds % 60)).padStart(2, "0")}` : `${Math.floor(minutes / 60)} h ${minutes % 60}`;
 }

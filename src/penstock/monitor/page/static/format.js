@@ -8,7 +8,7 @@ export function count(value) {
   for (const [size, suffix] of SUFFIXES) {
     if (Math.abs(value) >= size * 10 || (Math.abs(value) >= size && size > 1e3)) return `${trim(value / size)}${suffix}`;
   }
-  return Number.isInteger(value) ? value.toLocaleString("en-US") : trim(value);
+  return Number.isInteger(value) || Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en-US") : trim(value);
 }
 
 function trim(value) {

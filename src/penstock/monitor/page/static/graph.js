@@ -6,7 +6,7 @@ import { MEASURES } from "penstock/model.js";
 
 const LEAST = 0.15, MOST = 2.5;
 /** Below this scale only titles can be read, so only they are shown, and larger. */
-const FAR = 0.58;
+const FAR = 0.5, READABLE = 0.85;
 
 export class PlanGraph {
   constructor(host, select) {
@@ -15,7 +15,9 @@ export class PlanGraph {
     this.canvas = svg("svg", { role: "group", "aria-label": "Operators of the plan" });
     this.layer = svg("g");
     this.canvas.append(this.layer);
-    host.append(this.canvas);
+    this.frame = svg("rect", { class: "frame" });
+    this.overview = svg("svg", { class: "overview", "aria-hidden": "true" });
+    host.append(this.canvas, this.overview);
     this.view = { x: 0, y: 0, scale: 1 };
     this.listen();
   }
@@ -31,7 +33,29 @@ export class PlanGraph {
     this.edges = part.edges.map((edge, number) => this.edge(edge, lines[number]));
     this.nodes = new Map(part.nodes.map((node) => [node.id, this.node(node, places.get(node.id))]));
     this.places = places;
+    this.overview.replaceChildren(...part.nodes.map((node) => {
+      const { x, y, width, height } = places.get(node.id);
+      return svg("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 8, class: "node" });
+    }), this.frame);
+    this.overview.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.begin();
+  }
+
+  /** All of a small plan; of a large one the part around what is selected, or where the time goes, in a readable size. */
+  begin() {
     this.fit();
+    if (this.view.scale >= FAR) return;
+    const slowest = [...this.places.keys()].sort((a, b) => this.run.recent(b, "nanoseconds") - this.run.recent(a, "nanoseconds"))[0];
+    const { x, y } = this.places.get(this.chosen ?? slowest) ?? { x: 0, y: 0 };
+    this.view.scale = READABLE;
+    this.centre(x, y);
+  }
+
+  centre(x, y) {
+    const box = this.host.getBoundingClientRect();
+    this.view.x = box.width / 2 - x * this.view.scale;
+    this.view.y = box.height / 2 - y * this.view.scale;
+    this.moved();
   }
 
   edge(edge, points) {
@@ -87,6 +111,7 @@ export class PlanGraph {
   /** Shows a moment. */
   update(run, at, by, selected, findings) {
     this.run = run;
+    this.chosen = selected;
     const measure = MEASURES[by];
     const values = new Map([...this.nodes.keys()].map((id) => [id, measure.of(run, id, at)]));
     const most = Math.max(1e-9, ...values.values());
@@ -192,6 +217,10 @@ export class PlanGraph {
   moved() {
     const { x, y, scale } = this.view;
     this.canvas.classList.toggle("far", scale < FAR);
+    const box = this.host.getBoundingClientRect();
+    const all = x >= -1 && y >= -1 && x + this.size.width * scale <= box.width + 1 && y + this.size.height * scale <= box.height + 1;
+    this.overview.classList.toggle("needed", !all);
+    for (const [name, value] of Object.entries({ x: -x / scale, y: -y / scale, width: box.width / scale, height: box.height / scale })) this.frame.setAttribute(name, value);
     this.layer.setAttribute("transform", `translate(${x.toFixed(1)},${y.toFixed(1)}) scale(${scale.toFixed(4)})`);
   }
 
@@ -218,7 +247,14 @@ export class PlanGraph {
       if (from && !from.moved) this.select(null);
       from = null;
     });
-    new ResizeObserver(() => this.size && this.fit()).observe(this.host);
+    const look = (event) => {
+      if (!event.buttons) return;
+      const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.overview.getScreenCTM().inverse());
+      this.centre(x, y);
+    };
+    this.overview.addEventListener("pointerdown", look);
+    this.overview.addEventListener("pointermove", look);
+    new ResizeObserver(() => this.size && this.begin()).observe(this.host);
   }
 }
 

@@ -39,13 +39,19 @@ export class Inspector {
       element("h2", {}, query ?? run.document.title),
       ...own.map((each) => element("div", { class: "block" },
         own.length > 1 ? element("h3", {}, each.name) : null,
-        element("p", { class: each.safe ? "safe" : "unsafe" }, sentence(each.message)),
+        this.verdict(each),
         ...each.warnings.map((warning) => element("p", { class: "warning" }, warning)),
         ...each.left_out.map((text) => element("p", { class: "quiet" }, text)))),
       this.findings(query),
       this.slowest(query),
       element("p", { class: "hint" }, "Choose a node of the graph, or press Tab and the arrow keys."),
     ];
+  }
+
+  verdict(query) {
+    const text = sentence(query.message), shown = query.safe ? "safe" : "unsafe";
+    if (text.length < 240) return element("p", { class: shown }, text);
+    return this.folded(`verdict ${query.name}`, element("span", { class: shown }, `${text.slice(0, text.lastIndexOf(" ", 140))} …`), element("p", { class: "quiet" }, text));
   }
 
   findings(query) {

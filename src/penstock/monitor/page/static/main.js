@@ -120,6 +120,7 @@ class Page {
   redraw() {
     if (this.view.selected && !this.run.nodes.has(this.view.selected)) this.view.selected = null;
     this.kept = this.run.document.nodes.filter((node) => this.run.keeps(node)).length;
+    this.graph.chosen = this.view.selected;
     this.graph.draw(this.run, this.run.part(this.view.query));
     this.refresh();
     if (this.view.selected) this.graph.reveal(this.view.selected);
