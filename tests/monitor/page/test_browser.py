@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from penstock.engines.embedded_run import Result
 from penstock.monitor.control import Controls
 from penstock.monitor.page.recorder import Recorder
 from penstock.monitor.page.report import write_report
 from penstock.monitor.page.serving import PageServer
+from tests.monitor.page.browser import Window, needs_chromium, started
 from tests.monitor.page.conftest import Watched, many_operators, watched
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM = os.environ.get("PENSTOCK_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
-OPTIONS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-)
-
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here: make browser installs one"),
-    # One browser serves all of these tests.
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = needs_chromium
 
 JOIN = "[data-id='dear/0/join2']"
 WINDOW = "[data-id='dear/0/scan3']"
@@ -37,27 +24,8 @@ WINDOW = "[data-id='dear/0/scan3']"
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=list(OPTIONS))
-        yield started
-        started.close()
-
-
-class Window:
-    """A window at which nothing may go wrong unseen."""
-
-    def __init__(self, browser: Browser, scheme: Any = "light") -> None:
-        self.page: Page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
-        self.wrong: list[str] = []
-        self.page.on("console", lambda said: self.wrong.append(said.text) if said.type != "log" else None)
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", lambda asked: self.asked.append(asked.url))
-        self.asked: list[str] = []
-
-    def open(self, address: str) -> Page:
-        self.page.goto(address)
-        self.page.wait_for_selector("html[data-ready]")
-        return self.page
+    with started() as browser:
+        yield browser
 
 
 @pytest.fixture

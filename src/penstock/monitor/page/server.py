@@ -50,9 +50,14 @@ _HEADERS = {
 }
 
 
-def page_app(current: Callable[[], Recorder], token: str, hosts: Iterable[str] | None) -> App:
+def page_app(
+    current: Callable[[], Recorder],
+    token: str,
+    hosts: Iterable[str] | None,
+    is_closing: Callable[[], bool] = lambda: False,
+) -> App:
     """Returns the application. `current` gives the run to show; `hosts` are allowed as Host, None allows addresses."""
-    pages = _Pages(current)
+    pages = _Pages(current, is_closing)
     routes = [
         Route("/", pages.page),
         Route("/static/{name:path}", pages.static),
@@ -66,8 +71,8 @@ def page_app(current: Callable[[], Recorder], token: str, hosts: Iterable[str] |
 class _Pages:
     """What each address gives."""
 
-    def __init__(self, current: Callable[[], Recorder]) -> None:
-        self._current = current
+    def __init__(self, current: Callable[[], Recorder], is_closing: Callable[[], bool]) -> None:
+        self._current, self._is_closing = current, is_closing
         #: A seat is free when what was sent to it is forgotten, however that came about.
         self._seats: WeakSet[_Seat] = WeakSet()
 
@@ -102,7 +107,7 @@ class _Pages:
     async def _news(self, run: str, epoch: int, frames: int, _: _Seat) -> AsyncIterator[str]:
         """Yields what is new of a run. A reader that is slow is asked less often, and then gets all of it at once."""
         recorder, version, silent = self._current(), -1, 0.0
-        while True:
+        while not self._is_closing():
             if self._current() is not recorder or recorder.key != run:
                 yield "event: anew\ndata: {}\n\n"
                 return

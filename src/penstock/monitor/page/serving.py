@@ -41,6 +41,7 @@ class PageServer:
         self._token = token_urlsafe(18)
         self._socket = _bound(host, port)
         self._host, self._port = host, self._socket.getsockname()[1]
+        self._is_closing = False
         self._server: uvicorn.Server | None = None
         self._thread: Thread | None = None
 
@@ -57,13 +58,16 @@ class PageServer:
 
     def start(self) -> Self:
         """Starts to serve, and returns at once."""
+        if self._thread is not None:
+            return self
         import uvicorn  # noqa: PLC0415 - it is an extra
 
         from penstock.monitor.page.server import page_app  # noqa: PLC0415 - so is starlette
 
         config = uvicorn.Config(
-            page_app(lambda: self._recorder, self._token, self._hosts()),
+            page_app(lambda: self._recorder, self._token, self._hosts(), lambda: self._is_closing),
             log_config=None,
+            log_level="critical",  # standard error is the run's
             access_log=False,
             lifespan="off",
             ws="none",
@@ -93,6 +97,7 @@ class PageServer:
 
     def close(self) -> None:
         """Ends the server. Pages that follow are given what came last, and stay as they are."""
+        self._is_closing = True
         if self._thread is not None and self._server is not None:
             self._server.should_exit = True
             self._thread.join(_SECONDS_TO_END + 3)

@@ -35,7 +35,7 @@ export class PlanGraph {
     this.places = places;
     this.overview.replaceChildren(...part.nodes.map((node) => {
       const { x, y, width, height } = places.get(node.id);
-      return svg("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 8, class: "node" });
+      return svg("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 8, class: "spot" });
     }), this.frame);
     this.overview.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.begin();
