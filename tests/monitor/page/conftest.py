@@ -60,7 +60,7 @@ def watched(statements: str = STATEMENTS, data: dict[str, pa.Table] | None = Non
         origin = script.origin(query)
         verdict = check_query(eliminated(query, script.catalog)[0], script.catalog, origin)
         asked.append(Asked(query, engine.plan, verdict, origin))
-    return Watched(running, Recorder(plan_document("auction.sql", "embedded", asked)))
+    return Watched(running, Recorder(plan_document("auction.sql", "embedded", asked), seconds=0.0))
 
 
 @pytest.fixture(scope="session")
