@@ -17,6 +17,7 @@ from penstock.cli.arguments import (
     duration,
     instant,
     rows_or_time,
+    size,
 )
 from penstock.cli.files import bound_script
 from penstock.cli.outputs import refuse_what_is_read, targets
@@ -74,6 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=ADAPTIVE_MODES,
         default="full",
         help="what may change as the data does: nothing, the orders of evaluation, or all (default: full)",
+    )
+    parser.add_argument(
+        "--memory", metavar="BYTES", type=size, help="what rows may take, as 512MB: reading slows where they take more"
     )
     add_time_zone(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")

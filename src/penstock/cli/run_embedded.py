@@ -52,6 +52,9 @@ def run_embedded(
         stack.callback(running.close)
         monitoring = stack.enter_context(monitored(args, running.engines, verdicts, watched, progress))
         running.between_steps = monitoring.controls.apply
+        running.proved = {verdict.name: verdict.bound.size for verdict in verdicts}
+        if args.memory is not None:
+            monitoring.controls.set("memory", str(args.memory))
         titled = len(queries) > 1 or any(each.output == "-" for each in watched)
         sinks: dict[str, Sink] = {}
         for query, output in queries:

@@ -18,7 +18,7 @@ from penstock.plan.adaptivity import Adaptive, Strategy
 from penstock.plan.setting_change import SettingChange
 from penstock.plan.settings import Settings
 from penstock.sql.diagnostics import did_you_mean, listed
-from penstock.types import duration_text, parsed_duration
+from penstock.types import duration_text, parsed_bytes, parsed_duration
 
 #: What a run that stays says of itself, and says less of where its level is higher.
 LOG = logging.getLogger("penstock")
@@ -207,6 +207,13 @@ def _one_of(name: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
+def _memory(settings: Settings, value: str) -> Settings:
+    size = None if value == "off" else parsed_bytes(value)
+    if value != "off" and not size:
+        raise PenstockError(f"memory is {value}", "write 512MB, or off")
+    return replace(settings, memory=size)
+
+
 def _monitors(settings: Settings, value: str) -> Settings:
     return replace(settings, uses_inferred=_one_of("monitors", value, ("on", "off")) == "on")
 
@@ -304,6 +311,13 @@ KNOBS: tuple[Knob, ...] = (
         "rows of a stream that a step takes at most",
         lambda s: "off" if s.steps.read_limit is None else str(s.steps.read_limit),
         _step("read_limit", 1, unlimited=True),
+    ),
+    Knob(
+        "memory",
+        "BYTES | off",
+        "what rows may take; steps get smaller where they take more",
+        lambda s: "off" if s.memory is None else str(s.memory),
+        _memory,
     ),
     Knob(
         "log_level",
