@@ -28,7 +28,7 @@ from penstock.elimination import eliminated
 from penstock.errors import PenstockError
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.forgetting import Forgetting
-from penstock.register import check_query, refuse_unsafe
+from penstock.register import Verdict, check_query, refuse_unsafe
 from penstock.sql import Script, bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.sql.system_streams import reads_sysstream
@@ -103,17 +103,10 @@ def _run(args: argparse.Namespace) -> int:
     outputs = targets(args.out, queries)
     refuse_what_is_read([*outputs, *([args.metrics] if args.metrics else [])], args.file, script)
     watches = [bind_text(text, "--watch", script.catalog, args.time_zone).checked() for text in args.watch]
-    verdicts = [check_query(eliminated(q, script.catalog)[0], script.catalog, script.origin(q)) for q in queries]
-    of_watches = [check_query(q, bound.catalog, bound.origin(q)) for bound in watches for q in bound.queries]
-    if not args.allow_unbounded:
-        for verdict in (*verdicts, *of_watches):
-            refuse_unsafe(verdict)
-            for warning in verdict.warnings:
-                say(warning, sys.stderr)
+    verdicts = _judged(script, queries, watches, args)
     pairs = list(zip(queries, outputs, strict=True))
     watched = watched_queries(script, pairs, watches)
     pairs = [(query, output) for query, output in pairs if not reads_sysstream(query)]
-    verdicts = [verdict for verdict in verdicts if not reads_sysstream(verdict.query)]
     # Engines load libraries for data, which the other commands do without.
     if args.engine == "embedded":
         from penstock.cli.run_embedded import run_embedded  # noqa: PLC0415
@@ -122,6 +115,18 @@ def _run(args: argparse.Namespace) -> int:
     from penstock.cli.run_spark import run_spark  # noqa: PLC0415
 
     return run_spark(script, pairs, args, verdicts, watched)
+
+
+def _judged(script: Script, queries: list[Query], watches: list[Script], args: argparse.Namespace) -> list[Verdict]:
+    """Returns the verdicts on queries that do not watch, after refusing what is unsafe, and warning."""
+    verdicts = [check_query(eliminated(q, script.catalog)[0], script.catalog, script.origin(q)) for q in queries]
+    of_watches = [check_query(q, bound.catalog, bound.origin(q)) for bound in watches for q in bound.queries]
+    if not args.allow_unbounded:
+        for verdict in (*verdicts, *of_watches):
+            refuse_unsafe(verdict)
+            for warning in verdict.warnings:
+                say(warning, sys.stderr)
+    return [verdict for verdict in verdicts if not reads_sysstream(verdict.query)]
 
 
 def forgetting(args: argparse.Namespace) -> Forgetting:

@@ -151,6 +151,11 @@ class EmbeddedEngine:
             for cell, machine in enumerate(machines):
                 machine.retune(self.tuners.within(f"{fragment.number}.{cell}"))
 
+    @property
+    def not_adjustable(self) -> Mapping[str, str]:
+        """Returns the settings that it has no use for: there are none."""
+        return {}
+
     def filter_orders(self) -> dict[str, tuple[tuple[str, ...], FilterOrder]]:
         """Returns by the names of filters that are ordered their texts, as written, and the current order."""
         found: dict[str, MeasuredFilters] = {}

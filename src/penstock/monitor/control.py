@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -47,6 +47,10 @@ class Adjustable(Protocol):
     def settings(self) -> Settings:
         """Returns the settings that it has."""
 
+    @property
+    def not_adjustable(self) -> Mapping[str, str]:
+        """Returns the settings that it has no use for, each with what to do instead."""
+
     def adjust(self, settings: Settings, changes: Sequence[SettingChange] = ()) -> None:
         """Takes settings over. The changes are recorded with the metrics of the next step."""
 
@@ -68,8 +72,12 @@ class Knob:
 class Controls:
     """The settings of the queries of one run, from any thread. The run calls `apply` between two steps."""
 
-    def __init__(self, queries: Sequence[Adjustable], knobs: Sequence[Knob] = ()) -> None:
-        self._queries, self._knobs = queries, {knob.name: knob for knob in knobs or KNOBS}
+    def __init__(self, queries: Sequence[Adjustable]) -> None:
+        self._queries = queries
+        #: The settings that all queries of the run have.
+        self._knobs = {
+            knob.name: knob for knob in KNOBS if not any(knob.name in query.not_adjustable for query in queries)
+        }
         self._lock = threading.Lock()
         #: Changes that have been checked and wait for the boundary of a step.
         self._pending: list[tuple[str, str]] = []
@@ -134,6 +142,9 @@ class Controls:
         orders = self._orders()
         if name not in orders:
             known = [*self._knobs, *orders]
+            for query in self._queries:
+                if name in query.not_adjustable:
+                    raise PenstockError(f"{name} cannot be changed while it runs", query.not_adjustable[name])
             hint = did_you_mean(name, known) or f"there are {listed(known)}"
             raise PenstockError(f"there is no setting {name}", hint)
         others = {key: order for key, order in settings.orders.items() if key != _filters_of(name)}

@@ -48,6 +48,9 @@ from penstock.plan.settings import Settings
 #: A query that cannot start because the machine is busy is started so many times.
 _MOST_STARTS = 6
 
+#: What is to be done where a setting would say how much is read.
+_READ_LIMITS = "on Spark the options of a source say how much a micro-batch reads, as maxFilesPerTrigger does"
+
 #: Streams by their declared names.
 Frames = Mapping[str, DataFrame | ListedFiles]
 
@@ -266,6 +269,11 @@ class RunningQuery:
         self._adjusted += 1
         with explained(()):
             self._checkpoint.adjust(self._adjusted, self._work.run, settings.as_json())
+
+    @property
+    def not_adjustable(self) -> Mapping[str, str]:
+        """Returns the settings that it has no use for, each with what to do instead."""
+        return dict.fromkeys(("step_rows", "step_rows_most", "read_limit", "memory"), _READ_LIMITS)
 
     def filter_orders(self) -> dict[str, tuple[tuple[str, ...], tuple[int, ...]]]:
         """Returns no orders: each cell and each task has its own, and none can be pinned."""
