@@ -55,6 +55,16 @@ def parsed_duration(text: str) -> int | None:
     return int(found[1]) * UNITS[found[2].upper()] if found and found[2].upper() in UNITS else None
 
 
+def parsed_bytes(text: str) -> int | None:
+    """Returns a number of bytes as it is written; None if it is none.
+
+    >>> parsed_bytes("512MB"), parsed_bytes("2 GiB"), parsed_bytes("1000"), parsed_bytes("much")
+    (512000000, 2147483648, 1000, None)
+    """
+    found = re.fullmatch(r"\s*(\d+)\s*([KMGT]?)(I?)B?\s*", text.upper())
+    return int(found[1]) * (1024 if found[3] else 1000) ** " KMGT".index(found[2] or " ") if found else None
+
+
 def duration_text(microseconds: int) -> str:
     """A time in the largest unit of which it is a whole number.
 

@@ -6,7 +6,7 @@ import argparse
 
 from penstock.algebra.zones import DEFAULT
 from penstock.effort import STEPS
-from penstock.types import parsed_duration
+from penstock.types import parsed_bytes, parsed_duration
 
 
 def add_effort(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +33,18 @@ def duration(text: str) -> int:
     found = parsed_duration(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text} is not a time such as '5 SECONDS'")
+    return found
+
+
+def size(text: str) -> int:
+    """Returns a number of bytes.
+
+    >>> size("512MB")
+    512000000
+    """
+    found = parsed_bytes(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of bytes such as 512MB")
     return found
 
 

@@ -17,6 +17,7 @@ from penstock.cli.arguments import (
     duration,
     instant,
     rows_or_time,
+    size,
 )
 from penstock.cli.files import bound_script
 from penstock.cli.outputs import refuse_what_is_read, targets
@@ -29,7 +30,7 @@ from penstock.monitor.page.address import address_of, require_extra
 from penstock.monitor.page.plan_document import plan_path
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.forgetting import Forgetting
-from penstock.register import check_query, refuse_unsafe
+from penstock.register import Verdict, check_query, refuse_unsafe
 from penstock.sql import Script, bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.sql.system_streams import reads_sysstream
@@ -77,6 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="full",
         help="what may change as the data does: nothing, the orders of evaluation, or all (default: full)",
     )
+    parser.add_argument(
+        "--memory", metavar="BYTES", type=size, help="what rows may take, as 512MB: reading slows where they take more"
+    )
     add_time_zone(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
@@ -110,17 +114,10 @@ def _run(args: argparse.Namespace) -> int:
     beside = [path for path in (args.metrics, args.metrics and plan_path(args.metrics), args.report) if path]
     refuse_what_is_read([*outputs, *beside], args.file, script)
     watches = [bind_text(text, "--watch", script.catalog, args.time_zone).checked() for text in args.watch]
-    verdicts = [check_query(eliminated(q, script.catalog)[0], script.catalog, script.origin(q)) for q in queries]
-    of_watches = [check_query(q, bound.catalog, bound.origin(q)) for bound in watches for q in bound.queries]
-    if not args.allow_unbounded:
-        for verdict in (*verdicts, *of_watches):
-            refuse_unsafe(verdict)
-            for warning in verdict.warnings:
-                say(warning, sys.stderr)
+    verdicts = _judged(script, queries, watches, args)
     pairs = list(zip(queries, outputs, strict=True))
     watched = watched_queries(script, pairs, watches)
     pairs = [(query, output) for query, output in pairs if not reads_sysstream(query)]
-    verdicts = [verdict for verdict in verdicts if not reads_sysstream(verdict.query)]
     # Engines load libraries for data, which the other commands do without.
     if args.engine == "embedded":
         from penstock.cli.run_embedded import run_embedded  # noqa: PLC0415
@@ -129,6 +126,18 @@ def _run(args: argparse.Namespace) -> int:
     from penstock.cli.run_spark import run_spark  # noqa: PLC0415
 
     return run_spark(script, pairs, args, verdicts, watched)
+
+
+def _judged(script: Script, queries: list[Query], watches: list[Script], args: argparse.Namespace) -> list[Verdict]:
+    """Returns the verdicts on queries that do not watch, after refusing what is unsafe, and warning."""
+    verdicts = [check_query(eliminated(q, script.catalog)[0], script.catalog, script.origin(q)) for q in queries]
+    of_watches = [check_query(q, bound.catalog, bound.origin(q)) for bound in watches for q in bound.queries]
+    if not args.allow_unbounded:
+        for verdict in (*verdicts, *of_watches):
+            refuse_unsafe(verdict)
+            for warning in verdict.warnings:
+                say(warning, sys.stderr)
+    return [verdict for verdict in verdicts if not reads_sysstream(verdict.query)]
 
 
 def forgetting(args: argparse.Namespace) -> Forgetting:

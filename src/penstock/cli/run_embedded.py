@@ -53,6 +53,9 @@ def run_embedded(
         stack.callback(running.close)
         monitoring = stack.enter_context(monitored(args, running.engines, verdicts, watched, progress))
         running.between_steps = monitoring.controls.apply
+        running.proved = {verdict.name: verdict.bound.size for verdict in verdicts}
+        if args.memory is not None:
+            monitoring.controls.set("memory", str(args.memory))
         planned = [(query, engine.plan) for (query, _), engine in zip(queries, running.engines, strict=True)]
         stack.enter_context(shown(args, script, planned, verdicts, monitoring))
         titled = len(queries) > 1 or any(each.output == "-" for each in watched)

@@ -73,6 +73,9 @@ def run_spark(
     watched: Sequence[WatchedQuery],
 ) -> int:
     """Runs queries, each with the target of its results; those that watch run in this process."""
+    if args.memory is not None:
+        hint = "leave --memory out, and set maxFilesPerTrigger of the source"
+        raise PenstockError("--memory is for --engine embedded", hint)
     find_java()
     refuse_names([q for q, _ in queries], "give the query a name without a slash: Spark keeps a folder for it")
     for _, output in queries:

@@ -154,6 +154,11 @@ class EmbeddedEngine:
             for cell, machine in enumerate(machines):
                 machine.retune(self.tuners.within(f"{fragment.number}.{cell}"))
 
+    @property
+    def not_adjustable(self) -> Mapping[str, str]:
+        """Returns the settings that it has no use for: there are none."""
+        return {}
+
     def filter_orders(self) -> dict[str, tuple[tuple[str, ...], FilterOrder]]:
         """Returns by the names of filters that are ordered their texts, as written, and the current order."""
         found: dict[str, MeasuredFilters] = {}
@@ -268,6 +273,16 @@ class EmbeddedEngine:
     def state_rows(self) -> int:
         """Returns the rows that are kept in memory."""
         return sum(machine.state_rows() for cells in self._machines for machine in cells)
+
+    def in_flight_bytes(self) -> int:
+        """Returns the bytes of rows that wait until their instant is closed, or for the next step."""
+        boxes = (deltas for cells in self._inboxes for boxes in cells for box in boxes for deltas in box)
+        waiting = sum(machine.in_flight_bytes() for machines in self._machines for machine in machines)
+        return waiting + sum(deltas.rows.nbytes + deltas.ts.nbytes + deltas.weight.nbytes for deltas in boxes)
+
+    def note(self, change: SettingChange) -> None:
+        """Records a change that the run itself made, with the metrics of the next step."""
+        self._changes.append(change)
 
     def _dictionary_state(self) -> tuple[int, int]:
         return (len(self._dictionary), self._dictionary.nbytes) if self._is_first else (0, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ from penstock.plan.adaptivity import Adaptive, Strategy
 from penstock.plan.setting_change import SettingChange
 from penstock.plan.settings import Settings
 from penstock.sql.diagnostics import did_you_mean, listed
-from penstock.types import duration_text, parsed_duration
+from penstock.types import duration_text, parsed_bytes, parsed_duration
 
 #: What a run that stays says of itself, and says less of where its level is higher.
 LOG = logging.getLogger("penstock")
@@ -47,6 +47,10 @@ class Adjustable(Protocol):
     def settings(self) -> Settings:
         """Returns the settings that it has."""
 
+    @property
+    def not_adjustable(self) -> Mapping[str, str]:
+        """Returns the settings that it has no use for, each with what to do instead."""
+
     def adjust(self, settings: Settings, changes: Sequence[SettingChange] = ()) -> None:
         """Takes settings over. The changes are recorded with the metrics of the next step."""
 
@@ -68,8 +72,12 @@ class Knob:
 class Controls:
     """The settings of the queries of one run, from any thread. The run calls `apply` between two steps."""
 
-    def __init__(self, queries: Sequence[Adjustable], knobs: Sequence[Knob] = ()) -> None:
-        self._queries, self._knobs = queries, {knob.name: knob for knob in knobs or KNOBS}
+    def __init__(self, queries: Sequence[Adjustable]) -> None:
+        self._queries = queries
+        #: The settings that all queries of the run have.
+        self._knobs = {
+            knob.name: knob for knob in KNOBS if not any(knob.name in query.not_adjustable for query in queries)
+        }
         self._lock = threading.Lock()
         #: Changes that have been checked and wait for the boundary of a step.
         self._pending: list[tuple[str, str]] = []
@@ -134,6 +142,9 @@ class Controls:
         orders = self._orders()
         if name not in orders:
             known = [*self._knobs, *orders]
+            for query in self._queries:
+                if name in query.not_adjustable:
+                    raise PenstockError(f"{name} cannot be changed while it runs", query.not_adjustable[name])
             hint = did_you_mean(name, known) or f"there are {listed(known)}"
             raise PenstockError(f"there is no setting {name}", hint)
         others = {key: order for key, order in settings.orders.items() if key != _filters_of(name)}
@@ -205,6 +216,13 @@ def _one_of(name: str, value: str, known: Sequence[str]) -> str:
     if value not in known:
         raise PenstockError(f"{name} is {value}", f"choose one of {', '.join(known)}")
     return value
+
+
+def _memory(settings: Settings, value: str) -> Settings:
+    size = None if value == "off" else parsed_bytes(value)
+    if value != "off" and not size:
+        raise PenstockError(f"memory is {value}", "write 512MB, or off")
+    return replace(settings, memory=size)
 
 
 def _monitors(settings: Settings, value: str) -> Settings:
@@ -304,6 +322,13 @@ KNOBS: tuple[Knob, ...] = (
         "rows of a stream that a step takes at most",
         lambda s: "off" if s.steps.read_limit is None else str(s.steps.read_limit),
         _step("read_limit", 1, unlimited=True),
+    ),
+    Knob(
+        "memory",
+        "BYTES | off",
+        "what rows may take; steps get smaller where they take more",
+        lambda s: "off" if s.memory is None else str(s.memory),
+        _memory,
     ),
     Knob(
         "log_level",

@@ -36,6 +36,8 @@ class Settings:
     #: Orders of filters that are pinned, by the names of the filters.
     orders: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     steps: StepSizes = StepSizes()
+    #: Bytes that rows may take, kept and on their way; None: as many as they take.
+    memory: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -55,4 +57,5 @@ class Settings:
             adaptive=Adaptive(**given["adaptive"]),
             orders={name: tuple(order) for name, order in given["orders"].items()},
             steps=StepSizes(**given["steps"]),
+            memory=given["memory"],
         )
