@@ -11,7 +11,14 @@ from tests.monitor.page.conftest import watched
 NODES: dict[str, dict[str, Any]] = {
     "source/a": {"title": "a", "kind": "source"},
     "source/b": {"title": "b", "kind": "source"},
-    "q/0/scan1": {"title": "a", "name": "scan1", "kind": "scan", "bounds": [{"size": 100, "words": "100 rows of a"}]},
+    "q/0/scan1": {
+        "title": "a",
+        "name": "scan1",
+        "kind": "scan",
+        "query": "q",
+        "stream": "a",
+        "bounds": [{"size": 100, "words": "100 rows of a"}],
+    },
     "q/0/join0": {"title": "join", "name": "join0", "kind": "join", "bounds": []},
 }
 
@@ -29,7 +36,8 @@ def test_the_slowest_operator_is_the_cause_and_not_those_behind_it() -> None:
 
 def test_the_stream_that_holds_others_back_is_named() -> None:
     (found,) = findings([frame(q_0_scan1={"in_flight_rows": 5000})], NODES, {"a": 9_000_000, "b": 2_000_000})
-    assert (found.entity, found.what) == ("source/b", "b is 7.0 s behind")
+    assert (found.level, found.entity, found.what) == ("warning", "source/b", "b is 7.0 s behind")
+    assert findings([frame(q_0_scan1={"in_flight_rows": 5000})], NODES, {"a": 1_000_000, "b": 2_000_000}) == []
 
 
 def test_rows_that_are_lost_are_said_with_the_reason(document: dict[str, Any]) -> None:

@@ -92,20 +92,18 @@ def _losses(frames: Sequence[Frame], nodes: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _held_back(frame: Frame, nodes: Mapping[str, Mapping[str, Any]], newest: Mapping[str, int]) -> Iterator[Finding]:
-    """The stream that holds the watermark back while rows of others wait."""
-    waiting = {
-        entity: rows
-        for entity in frame.values
-        if entity in nodes and (rows := _value(frame, entity, "in_flight_rows")) > _WAITING
-    }
-    if not waiting or len(newest) < 2:
+    """The stream that holds the watermark back while rows of others wait; a warning if more wait than are kept."""
+    if len(newest) < 2:
         return
     behind = min(newest, key=newest.__getitem__)
+    others = [e for e in frame.values if e in nodes and nodes[e].get("query") and nodes[e].get("stream") != behind]
+    waiting = sum(_value(frame, entity, "in_flight_rows") for entity in others)
+    kept = sum(_value(frame, entity, "state_rows") for entity in frame.values if entity in nodes)
     ahead = max(newest.values()) - newest[behind]
-    if ahead > 0 and f"source/{behind}" in nodes:
-        rows = sum(waiting.values())
-        why = f"{rows:,.0f} rows of other streams wait for it: no instant closes before {behind} has passed it"
-        yield Finding("warning", f"source/{behind}", f"{behind} is {_seconds(ahead)} behind", why)
+    if waiting > _WAITING and ahead > 0 and f"source/{behind}" in nodes:
+        why = f"{waiting:,.0f} rows of other streams wait for it: no instant closes before {behind} has passed it"
+        level = "warning" if waiting > kept else "note"
+        yield Finding(level, f"source/{behind}", f"{behind} is {_seconds(ahead)} behind", why)
 
 
 def _seconds(microseconds: int) -> str:

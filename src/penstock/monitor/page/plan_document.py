@@ -149,6 +149,7 @@ def _fragment_nodes(
             "spans": [] if asked.origin is None else _spans(node, asked.origin, texts),
             "bounds": [_bound_json(state, copies) for state, copies in bounds.get(number, [])],
             **({"shared": shared[key]} if key in shared else {}),
+            **({"stream": node.stream.name} if isinstance(node, Scan) else {}),
         }
         if isinstance(node, Scan):
             stream = node.stream.name

@@ -107,7 +107,7 @@ class _Pages:
     async def _news(self, run: str, epoch: int, frames: int, _: _Seat) -> AsyncIterator[str]:
         """Yields what is new of a run. A reader that is slow is asked less often, and then gets all of it at once."""
         recorder, version, silent = self._current(), -1, 0.0
-        while not self._is_closing():
+        while True:
             if self._current() is not recorder or recorder.key != run:
                 yield "event: anew\ndata: {}\n\n"
                 return
@@ -121,6 +121,8 @@ class _Pages:
                 yield f"data: {json.dumps(news, separators=(',', ':'))}\n\n"
             if not recorder.is_live and recorder.version == version:
                 yield "event: over\ndata: {}\n\n"
+                return
+            if self._is_closing():
                 return
             if silent >= _SECONDS_OF_SILENCE:
                 silent = 0.0

@@ -32,6 +32,7 @@ export class PlanGraph {
     this.layer.replaceChildren();
     this.edges = part.edges.map((edge, number) => this.edge(edge, lines[number]));
     this.nodes = new Map(part.nodes.map((node) => [node.id, this.node(node, places.get(node.id))]));
+    this.layer.append(...this.edges.map(({ queue }) => queue));
     this.places = places;
     this.overview.replaceChildren(...part.nodes.map((node) => {
       const { x, y, width, height } = places.get(node.id);
@@ -58,13 +59,13 @@ export class PlanGraph {
     this.moved();
   }
 
-  edge(edge, points) {
+  edge(edge, { points, x, y }) {
     const path = svg("path", { d: curve(points, this.isDown), class: `edge ${edge.kind}`, fill: "none" });
-    const middle = points[Math.floor(points.length / 2)];
+    const middle = x == null ? points[Math.floor(points.length / 2)] : { x, y };
     const text = svg("text", { x: 0, y: 3.5, "text-anchor": "middle" });
     const back = svg("rect", { rx: 8, height: 16, y: -8 });
     const queue = svg("g", { class: "queue", transform: `translate(${middle.x},${middle.y})`, visibility: "hidden" }, back, text);
-    this.layer.append(path, queue);
+    this.layer.append(path);
     return { edge, path, queue, text, back };
   }
 

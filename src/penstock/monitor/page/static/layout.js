@@ -21,10 +21,13 @@ function layout(part, keeps, isDown) {
     const small = node.kind === "source" || node.kind === "table" || node.kind === "result";
     graph.setNode(node.id, { width: small ? WIDTH - 24 : WIDTH, height: HEIGHT + (keeps(node) ? TANK : 0) });
   }
-  part.edges.forEach((edge, number) => graph.setEdge(edge.from, edge.to, { weight: edge.kind === "evidence" ? 0 : 2 }, String(number)));
+  part.edges.forEach((edge, number) => {
+    const room = edge.kind === "queue" || edge.kind === "exchange" ? { width: isDown ? 0 : 40, height: isDown ? 4 : 0, labelpos: "c" } : {};
+    graph.setEdge(edge.from, edge.to, { weight: edge.kind === "evidence" ? 0 : 2, ...room }, String(number));
+  });
   dagre.layout(graph);
   const places = new Map(part.nodes.map((node) => [node.id, graph.node(node.id)]));
-  const lines = part.edges.map((edge, number) => graph.edge(edge.from, edge.to, String(number)).points);
+  const lines = part.edges.map((edge, number) => graph.edge(edge.from, edge.to, String(number)));
   const { width = 1, height = 1 } = part.nodes.length ? graph.graph() : {};
   return { places, lines, width, height, isDown };
 }

@@ -159,6 +159,7 @@ class Page {
     find("status").textContent = over;
     find("status").className = `status ${this.lost ? "lost" : run.live && !this.held ? "live" : ""}`;
     const frame = run.frames[at];
+    find("query").value = view.query ?? "";
     find("when").max = Math.max(0, run.last);
     find("when").value = at;
     find("play").textContent = this.playing ? "❚❚" : "▶";
