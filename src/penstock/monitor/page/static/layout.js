@@ -22,7 +22,7 @@ function layout(part, keeps, isDown) {
     graph.setNode(node.id, { width: small ? WIDTH - 24 : WIDTH, height: HEIGHT + (keeps(node) ? TANK : 0) });
   }
   part.edges.forEach((edge, number) => {
-    const room = edge.kind === "queue" || edge.kind === "exchange" ? { width: isDown ? 0 : 40, height: isDown ? 4 : 0, labelpos: "c" } : {};
+    const room = edge.kind === "queue" || edge.kind === "exchange" ? { width: isDown ? 20 : 46, height: 8, labelpos: "c" } : {};
     graph.setEdge(edge.from, edge.to, { weight: edge.kind === "evidence" ? 0 : 2, ...room }, String(number));
   });
   dagre.layout(graph);
