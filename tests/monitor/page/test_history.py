@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.monitor.page.history import PROPERTIES, History
+from penstock.monitor.page.recorder import Recorder
 
 ROWS, KEPT, SKEW = (PROPERTIES.index(name) for name in ("rows_in", "state_rows", "skew"))
 
@@ -57,3 +58,17 @@ def test_a_reader_of_older_frames_is_told_to_read_all_anew() -> None:
     assert history.epoch == 0
     history.add([line(4, 1, 1)], 4.0)
     assert (history.epoch, len(history.frames)) == (1, 2)
+
+
+def test_each_query_is_heard_in_each_frame_and_no_step_more() -> None:
+    plan = {
+        "nodes": [{"id": "a/0/scan0", "kind": "scan", "query": "a"}, {"id": "b/0/scan0", "kind": "scan", "query": "b"}]
+    }
+    recorder = Recorder(plan, seconds=1000.0)
+    heard = []
+    for step in range(1, 5):
+        for query in ("a", "b"):
+            if recorder.is_due:
+                heard.append((step, query))
+                recorder.take([line(step, 1, 1, query=query)])
+    assert heard == [(1, "a"), (1, "b")]

@@ -119,7 +119,7 @@ class History:
     def __init__(self, begun: float, seconds: float = SECONDS, most: int = MOST_FRAMES) -> None:
         self.frames: list[Frame] = []
         self.epoch = 0
-        self._seconds, self._most = seconds, most
+        self.seconds, self._most = seconds, most
         self._open = _Open(begun)
         #: By entity and cell the rows since the start, and those that are kept.
         self._cells: dict[str, dict[int, list[int]]] = {}
@@ -137,7 +137,7 @@ class History:
                 self._open.watermarks[line["query"]] = line["watermark"]
             self._open.add(entity, line)
             self._count(entity, line)
-        return at - self._open.begun >= self._seconds and self.close(at)
+        return at - self._open.begun >= self.seconds and self.close(at)
 
     def _count(self, entity: str, line: Line) -> None:
         if line.get("cell") is not None:
@@ -156,7 +156,7 @@ class History:
             pairs = zip(self.frames[::2], self.frames[1::2], strict=False)
             self.frames = [*(merged(first, second) for first, second in pairs), *rest]
             self.epoch += 1
-            self._seconds *= 2
+            self.seconds *= 2
         return True
 
     def cells(self) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
+from math import inf
 from secrets import token_hex
 from threading import Lock
-from time import time
+from time import monotonic, time
 from typing import Any, Protocol
 
 from penstock.engines.metrics import OperatorMetrics
@@ -21,6 +22,9 @@ from penstock.plan.constraint_report import ConstraintReport, together
 
 #: Decisions and changes of settings that are kept.
 _MOST_DECISIONS = 400
+
+#: A query that has not reported for so many frames is waited for no longer.
+_PATIENCE = 4
 
 #: What is shown as it is now, and not as it was.
 _DETAILS = ("filter_order", "evaluations", "constraints", "indexes", "probes", "matches", "on_disk")
@@ -66,14 +70,21 @@ class Recorder:
         self._now: dict[str, dict[int, Line]] = {}
         self._newest: dict[str, int] = {}
         self._decisions: dict[tuple[object, ...], dict[str, Any]] = {}
+        #: The queries that have not reported since a frame was due, and when it was.
+        self._queries = {str(node["query"]) for node in plan["nodes"] if "query" in node}
+        self._unheard: set[str] = set()
+        self._asked = -inf
         nodes = plan["nodes"]
         assert isinstance(nodes, list)
         self._nodes = {str(node["id"]): node for node in nodes if isinstance(node, dict)}
 
     @property
     def is_due(self) -> bool:
-        """Returns that each step is wanted: then what is shown adds up."""
-        return True
+        """Returns whether it is time for another frame, or some query has not been heard since it was.
+
+        Counts go on until they are reported, so what is shown adds up all the same.
+        """
+        return bool(self._unheard) or monotonic() - self._asked >= self._history.seconds
 
     def take(self, metrics: Iterable[OperatorMetrics | Mapping[str, Any]]) -> None:
         """Takes the metrics of one step, as values or as JSON."""
@@ -81,6 +92,9 @@ class Recorder:
         if not lines:
             return
         at = lines[0].get("at") or time()
+        if not self._unheard or monotonic() - self._asked >= _PATIENCE * self._history.seconds:
+            self._unheard, self._asked = set(self._queries), monotonic()
+        self._unheard -= {line["query"] for line in lines}
         with self._lock:
             for line in lines:
                 self._note(line, at)

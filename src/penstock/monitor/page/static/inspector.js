@@ -188,7 +188,7 @@ export class Inspector {
       return element("tr", {}, element("td", {}, depth ? "" : path.input), element("td", {}, `→ ${stage.probes}`),
         element("td", { class: "number" }, count(probes)), element("td", { class: "number" }, probes ? count(matches / probes) : "–"));
     }));
-    return section("Probes by depth, last step", element("table", { class: "plain" },
+    return section("Probes by depth, of late", element("table", { class: "plain" },
       element("thead", {}, element("tr", {}, ...["rows of", "probe", "probes", "matches each"].map((text) => element("th", { scope: "col" }, text)))),
       element("tbody", {}, ...rows)));
   }
