@@ -46,8 +46,11 @@ class Observers:
         for metrics in list(self._missed):
             self._show(metrics)
 
-    def _show(self, metrics: Metrics) -> None:
-        self._missed.pop(metrics, None)
-        lines = list(metrics())
+    def take(self, lines: Sequence[OperatorMetrics]) -> None:
+        """Hands on metrics that are there already."""
         for observer in self._all:
             observer.take(lines)
+
+    def _show(self, metrics: Metrics) -> None:
+        self._missed.pop(metrics, None)
+        self.take(list(metrics()))
