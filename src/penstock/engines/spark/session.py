@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.engines.spark.reports import causes, plain_message, relayed
+from penstock.engines.spark.versions import refuse_older_for_running
 from penstock.errors import PenstockError
 from penstock.masking import remember_secrets
 
@@ -108,7 +109,8 @@ def session_zone(spark: SparkSession) -> str:
 
 
 def check_session(spark: SparkSession, zone: str = DEFAULT) -> None:
-    """Refuses a session in which the query cannot run rightly: of another time zone, or with another Python."""
+    """Refuses a session in which the query cannot run rightly: too old, in another time zone or Python."""
+    refuse_older_for_running()
     problems = [*_wrong_zone(spark, zone), *_wrong_python(spark)]
     if problems:
         raise PenstockError("; ".join(message for message, _ in problems), "; ".join(hint for _, hint in problems))
