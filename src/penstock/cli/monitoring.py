@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.watching import Watch
 from penstock.errors import PenstockError
-from penstock.monitor.bounds import live_bounds
+from penstock.monitor.bounds import LiveBound, live_bounds
 from penstock.monitor.control import Adjustable, Controls
 from penstock.monitor.live import Live
 from penstock.monitor.observing import Observer, Observers
@@ -33,19 +33,54 @@ from penstock.sql.system_streams import SYSSTREAM
 
 
 class Monitoring:
-    """All that looks at one run, from its start to its end."""
+    """All that looks at one run, from its start to its end. The run is adjusted through `controls`."""
 
     def __init__(
-        self,
-        observers: Observers,
-        sysstream: SysStream,
-        sinks: dict[str, Sink],
-        controls: Controls,
-        progress: ProgressLine,
+        self, args: argparse.Namespace, progress: ProgressLine, bounds: Mapping[str, Sequence[LiveBound]]
     ) -> None:
-        self._observers, self._sysstream, self._sinks = observers, sysstream, sinks
-        self.controls = controls
+        self._name = Path(args.file).stem if args.file != "-" else "stdin"
         self._progress = progress
+        self._sysstream = SysStream()
+        self._sysstream.prove(bounds)
+        self._sinks: dict[str, Sink] = {}
+        self.live = Live(bounds)
+        self.observers = Observers([self._sysstream, self.live])
+        self.controls = Controls(())
+
+    def watch(self, watched: WatchedQuery, *, overwrite: bool) -> Callable[[], None]:
+        """Adds a query over `sysstream`, and returns what gives it up."""
+        query = watched.query
+        watch = Watch(query, watched.catalog, SYSSTREAM)
+        self._sysstream.watches.append(watch)
+        self._sinks[query.name] = sink = open_sink(watched.output, query, query.name, overwrite=overwrite)
+
+        def abandon() -> None:
+            sink.abandon()
+            watch.close()
+
+        return abandon
+
+    def serve(self, port: int) -> PrometheusServer:
+        """Serves metrics to Prometheus."""
+        live = self.live
+        server = PrometheusServer(port, lambda: exposition(live.totals(), live.bounds, {"run": self._name}))
+        say(f"metrics for Prometheus are at {server.address}", sys.stderr)
+        return server
+
+    @contextmanager
+    def adjusting(self, queries: Sequence[Adjustable]) -> Iterator[Controls]:
+        """Lets queries be adjusted inside of the block. Without a socket the run goes on all the same."""
+        self.controls = Controls(queries)
+        try:
+            socket = RunSocket(self._name, partial(answered, self._name, self.controls, self.live))
+        except PenstockError as error:
+            say(f"the run cannot be adjusted: {error.message}", sys.stderr)
+            yield self.controls
+            return
+        try:
+            yield self.controls
+        finally:
+            socket.close()
 
     def watch(self, observer: Observer) -> None:
         """Lets somebody else look at the run from now on."""
@@ -53,18 +88,23 @@ class Monitoring:
 
     def stepped(self, metrics: Callable[[], Iterable[OperatorMetrics]]) -> None:
         """Shows a step that is complete to all who look."""
-        self._observers.stepped(metrics)
+        self.observers.stepped(metrics)
+        self._show()
+
+    def take(self, lines: Sequence[OperatorMetrics]) -> None:
+        """Shows the metrics of a micro-batch to all who look."""
+        self.observers.take(lines)
         self._show()
 
     def waits(self) -> None:
         """Says that there is no input for now."""
-        self._observers.waits()
+        self.observers.waits()
         self._sysstream.beat()
         self._show()
 
     def finish(self) -> list[Sink]:
         """Shows all that there is, and returns what is to be published."""
-        self._observers.waits()
+        self.observers.waits()
         self._show(is_last=True)
         return list(self._sinks.values())
 
@@ -76,33 +116,14 @@ class Monitoring:
 
 @contextmanager
 def monitored(
-    args: argparse.Namespace,
-    queries: Sequence[Adjustable],
-    verdicts: Sequence[Verdict],
-    watched: Sequence[WatchedQuery],
-    progress: ProgressLine,
+    args: argparse.Namespace, verdicts: Sequence[Verdict], watched: Sequence[WatchedQuery], progress: ProgressLine
 ) -> Iterator[Monitoring]:
-    """Opens what the arguments of a run ask for. A run without a socket cannot be adjusted, and runs all the same."""
+    """Opens what the arguments of a run ask for, before it starts: what cannot be opened fails early."""
     with ExitStack() as stack:
-        bounds = {verdict.name: live_bounds(verdict) for verdict in verdicts}
-        metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
-        sysstream = SysStream([Watch(each.query, each.catalog, SYSSTREAM) for each in watched])
-        stack.callback(sysstream.close)
-        sysstream.prove(bounds)
-        sinks: dict[str, Sink] = {}
+        monitoring = Monitoring(args, progress, {verdict.name: live_bounds(verdict) for verdict in verdicts})
+        monitoring.observers.add(stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite)))
         for each in watched:
-            sinks[each.query.name] = open_sink(each.output, each.query, each.query.name, overwrite=args.overwrite)
-            stack.callback(sinks[each.query.name].abandon)
-        live = Live(bounds)
-        controls = Controls(queries)
-        name = Path(args.file).stem if args.file != "-" else "stdin"
-        try:
-            socket = RunSocket(name, partial(answered, name, controls, live))
-            stack.callback(socket.close)
-        except PenstockError as error:
-            say(f"the run cannot be adjusted: {error.message}", sys.stderr)
+            stack.callback(monitoring.watch(each, overwrite=args.overwrite))
         if args.prometheus is not None:
-            server = PrometheusServer(args.prometheus, lambda: exposition(live.totals(), bounds, {"run": name}))
-            stack.callback(server.close)
-            say(f"metrics for Prometheus are at {server.address}", sys.stderr)
-        yield Monitoring(Observers([metrics, sysstream, live]), sysstream, sinks, controls, progress)
+            stack.callback(monitoring.serve(args.prometheus).close)
+        yield monitoring

@@ -16,6 +16,7 @@ from penstock.cli.files import shown_name
 from penstock.cli.monitoring import Monitoring
 from penstock.elimination import eliminated
 from penstock.engines.drafts import existing
+from penstock.monitor.control import Controls
 from penstock.monitor.page.address import address_of
 from penstock.monitor.page.plan_document import Asked, plan_document
 from penstock.monitor.page.recorder import Recorder
@@ -33,6 +34,7 @@ def shown(
     planned: Sequence[tuple[Query, Plan]],
     verdicts: Sequence[Verdict],
     monitoring: Monitoring,
+    controls: Controls,
 ) -> Iterator[None]:
     """Shows a run as a page for as long as it lasts, and writes its report."""
     if args.metrics is None and args.ui is None and args.report is None:
@@ -47,7 +49,7 @@ def shown(
     if args.ui is None and args.report is None:
         yield
         return
-    recorder = Recorder(document, controls=monitoring.controls)
+    recorder = Recorder(document, controls=controls)
     monitoring.watch(recorder)
     server = None if args.ui is None else PageServer(*address_of(args.ui))
     if server is not None:

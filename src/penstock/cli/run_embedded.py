@@ -51,13 +51,14 @@ def run_embedded(
             warn=progress.warn,
         )
         stack.callback(running.close)
-        monitoring = stack.enter_context(monitored(args, running.engines, verdicts, watched, progress))
-        running.between_steps = monitoring.controls.apply
+        monitoring = stack.enter_context(monitored(args, verdicts, watched, progress))
+        controls = stack.enter_context(monitoring.adjusting(running.engines))
+        running.between_steps = controls.apply
         running.proved = {verdict.name: verdict.bound.size for verdict in verdicts}
         if args.memory is not None:
-            monitoring.controls.set("memory", str(args.memory))
+            controls.set("memory", str(args.memory))
         planned = [(query, engine.plan) for (query, _), engine in zip(queries, running.engines, strict=True)]
-        stack.enter_context(shown(args, script, planned, verdicts, monitoring))
+        stack.enter_context(shown(args, script, planned, verdicts, monitoring, controls))
         titled = len(queries) > 1 or any(each.output == "-" for each in watched)
         sinks: dict[str, Sink] = {}
         for query, output in queries:

@@ -51,8 +51,7 @@ class _Started:
         """Tells who looks at the run of the micro-batches that are new."""
         lines = self.running.metrics(after=self.told)
         for batch, of_batch in groupby(lines, key=lambda line: line.step):
-            step = list(of_batch)
-            monitoring.stepped(lambda step=step: step)  # type: ignore[misc]
+            monitoring.take(list(of_batch))
             self.told = batch
         if not lines:
             monitoring.waits()
@@ -85,6 +84,7 @@ def run_spark(
     titled = len(queries) > 1 or any(each.output == "-" for each in watched)
     with ExitStack() as stack:
         stack.enter_context(nullcontext() if args.debug else silent_about_lost_java())
+        monitoring = stack.enter_context(monitored(args, verdicts, watched, progress))
         temporary = tempfile.TemporaryDirectory(prefix=scratch_prefix(), ignore_cleanup_errors=True)
         scratch = Path(stack.enter_context(temporary))
         started: list[_Started] = []
@@ -92,13 +92,12 @@ def run_spark(
             for query, output in queries:
                 started.append(_start(script, query, output, args, progress, scratch=scratch, titled=titled))
                 stack.callback(started[-1].running.stop)
-        adjustable = [each.running for each in started]
-        monitoring = stack.enter_context(monitored(args, adjustable, verdicts, watched, progress))
+        controls = stack.enter_context(monitoring.adjusting([each.running for each in started]))
         planned = [(query, each.planned) for (query, _), each in zip(queries, started, strict=True)]
-        stack.enter_context(shown(args, script, planned, verdicts, monitoring))
+        stack.enter_context(shown(args, script, planned, verdicts, monitoring, controls))
 
         def tick() -> None:
-            monitoring.controls.apply()
+            controls.apply()
             for each in started:
                 each.show(progress)
                 each.tell(monitoring)

@@ -28,26 +28,28 @@ class Observers:
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
         self._all = list(observers)
-        #: What gives the metrics of steps that nobody wanted.
+        #: What gives the metrics of steps that nobody has seen yet.
         self._missed: dict[Metrics, None] = {}
 
     def add(self, observer: Observer) -> None:
         self._all.append(observer)
 
     def stepped(self, metrics: Metrics) -> None:
-        """Hands on the metrics of a step that is complete. A source counts since they were last computed."""
+        """Hands on the metrics of a step that is complete, if they are wanted, and those of other queries with them.
+
+        They count since they were last computed.
+        """
+        self._missed[metrics] = None
         if any(observer.is_due for observer in self._all):
-            self._show(metrics)
-        else:
-            self._missed[metrics] = None
+            self.waits()
 
     def waits(self) -> None:
-        """Hands on the metrics of the last step, if nobody wanted them then: now the run waits for input."""
-        for metrics in list(self._missed):
-            self._show(metrics)
+        """Hands on the metrics of last steps that nobody wanted then: now the run waits for input, or ends."""
+        missed, self._missed = self._missed, {}
+        for metrics in missed:
+            self.take(list(metrics()))
 
-    def _show(self, metrics: Metrics) -> None:
-        self._missed.pop(metrics, None)
-        lines = list(metrics())
+    def take(self, lines: Sequence[OperatorMetrics]) -> None:
+        """Hands on metrics that are there already."""
         for observer in self._all:
             observer.take(lines)

@@ -36,7 +36,7 @@ class SysStream:
         self._bounds: dict[str, Sequence[LiveBound]] = {}
         #: What was published and not read yet.
         self._rows: list[Property] = []
-        self._latest = self._published = 0
+        self._latest = self._published = self._stepped = 0
         self._pause = _PAUSE
 
     @property
@@ -62,10 +62,12 @@ class SysStream:
 
     def changes(self, *, is_last: bool = False) -> Iterator[tuple[Query, Any]]:
         """Yields the changes of the queries that read, if something was published; at the end of a run all of them."""
-        if not self.watches or not (self._rows or is_last):
-            return
         began = self._now()
+        is_due = self._rows and self._published - self._stepped >= self._pause
+        if not self.watches or not (is_due or is_last):
+            return
         now = self._latest = began + 1
+        self._stepped = self._published
         rows, self._rows = self._rows, []
         for watch in self.watches:
             watch.push(rows)

@@ -35,7 +35,8 @@ Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 def runtime_folder() -> Path:
     """Returns the folder of the sockets of this user's runs; it is made if it is not there."""
     base = os.environ.get("XDG_RUNTIME_DIR")
-    folder = Path(base) / "penstock" if base else Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
+    is_there = base is not None and Path(base).is_dir()
+    folder = Path(base or "") / "penstock" if is_there else Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()

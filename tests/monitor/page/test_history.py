@@ -43,12 +43,12 @@ def test_a_stream_that_two_queries_read_counts_once() -> None:
 
 def test_cells_are_summed_and_compared() -> None:
     history = History(0.0)
-    history.add([line(1, 30, 3, cell=0), line(1, 10, 4, cell=1)], 1.0)
+    history.add([line(1, 300, 3, cell=0), line(1, 100, 4, cell=1)], 1.0)
     assert history.frames[0].values["q/0/scan0"][KEPT] == 7
     assert history.frames[0].values["q/0/scan0"][SKEW] == 1.5
     history.add([line(2, 5, 2, cell=0)], 2.0)
     assert history.frames[1].values["q/0/scan0"][KEPT] == 6  # the other cell keeps what it had
-    assert history.cells() == {"q/0/scan0": [[0, 35, 2], [1, 10, 4]]}
+    assert history.cells() == {"q/0/scan0": [[0, 305, 2], [1, 100, 4]]}
 
 
 def test_a_reader_of_older_frames_is_told_to_read_all_anew() -> None:

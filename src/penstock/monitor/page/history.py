@@ -27,6 +27,9 @@ PROPERTIES = (*FLOWS, *LEVELS, "skew")
 MOST_FRAMES = 480
 SECONDS = 0.1
 
+#: Rows of a cell, on average, below which cells are not compared.
+_FEW = 50
+
 _SKEW = len(PROPERTIES) - 1
 Line = Mapping[str, Any]
 
@@ -103,14 +106,14 @@ class _Open:
 
 
 def _skew(cells: Mapping[int, list[float]]) -> float:
-    """Returns how many times the rows of the mean cell the busiest one got: 1 is even.
+    """Returns how many times the rows of the mean cell the busiest one got: 1 is even, and few rows say nothing.
 
-    >>> _skew({0: [30.0], 1: [10.0]}), _skew({0: [30.0]}), _skew({0: [0.0], 1: [0.0]})
+    >>> _skew({0: [300.0], 1: [100.0]}), _skew({0: [300.0]}), _skew({0: [1.0], 1: [0.0]})
     (1.5, 1.0, 1.0)
     """
     rows = [own[0] for own in cells.values()]
     total = sum(rows)
-    return max(rows) * len(rows) / total if total else 1.0
+    return max(rows) * len(rows) / total if total >= _FEW * len(rows) else 1.0
 
 
 class History:
