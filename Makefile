@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 UV := uv==0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench figures lint golden docs lock clean
+.PHONY: help setup demo test test-all browser bench figures lint golden docs lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -31,6 +31,11 @@ test: $(READY) ## Run the tests, but for the slow ones
 
 test-all: $(READY) ## Run all tests, with many more random cases
 	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m '' $(ARGS)
+
+browser: ## Install the browser with which the page is tested; without one these tests are skipped
+	@command -v chromium chromium-browser google-chrome google-chrome-stable || { \
+	  command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update && apt-get install --yes chromium; } || { \
+	  echo 'install Chromium, as in: sudo apt install chromium; or name one: PENSTOCK_CHROMIUM=/path/to/chromium' >&2; exit 1; }
 
 bench: $(READY) ## Run the benchmarks one after the other
 	@set -e; for script in bench/bench_*.py; do \

@@ -9,12 +9,14 @@ from xdist.scheduler import LoadGroupScheduling
 
 
 def scope_of(test: str) -> str:
-    """What runs in one process: all tests on Spark together, and any other by itself.
+    """What runs in one process: all tests on Spark together, all that share a browser, and any other by itself.
 
     >>> scope_of("tests/engines/spark/test_spark.py::test_a"), scope_of("tests/cli/test_fmt.py::test_a")
     ('spark', 'tests/cli/test_fmt.py::test_a')
     """
     file = test.partition("::")[0]
+    if file.endswith("/test_browser.py"):
+        return "browser"
     return "spark" if file.startswith("tests/engines/spark/") or file.endswith("/test_run_spark.py") else test
 
 

@@ -67,6 +67,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "numpy": ("kernels", "synopsis", "retention", "operators", "adaptive", "engines", "profiling", "workloads"),
     "pyarrow": ("synopsis", "operators", "engines", "profiling", "workloads"),
     "pyspark": ("engines", "workloads"),
+    "starlette": ("monitor",),
+    "uvicorn": ("monitor",),
 }
 
 FILES = sorted(HOUSE.rglob("*.py"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.algebra.printing import plan_text
 from penstock.algebra.relations import Query as BoundQuery
@@ -29,7 +29,14 @@ from penstock.plan.fragments import Plan, plan
 from penstock.register import UnusedProof, Verdict, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
+from penstock.sql.system_streams import reads_sysstream
 from penstock.types import Type, duration_text
+
+if TYPE_CHECKING:  # libraries for data are loaded when they are needed
+    from penstock.monitor.control import Controls
+    from penstock.monitor.page.recorder import Recorder
+    from penstock.monitor.page.serving import PageServer
+    from penstock.monitor.watching import Watching
 
 #: What a program hands over. The libraries of these types need not be there.
 SourceData = Any
@@ -66,6 +73,8 @@ class Session:
         self.catalog = Catalog()
         self._data: dict[str, SourceData] = {}
         self._queries: dict[str, Query] = {}
+        self._page: PageServer | None = None
+        self._watching: Watching | None = None
 
     def sql(self, text: str) -> list[Query]:
         """Binds statements after those that came before, and gives the queries among them."""
@@ -73,7 +82,18 @@ class Session:
         self.catalog = script.catalog
         queries = [Query(self, query, script.origin(query)) for query in script.queries]
         self._queries |= {query.name.lower(): query for query in queries}
+        for query in queries:
+            if reads_sysstream(query.bound) and query.verdict.allowed:
+                self._watch(query)
         return queries
+
+    def _watch(self, query: Query) -> None:
+        """Lets a query read what the queries of this session publish from now on."""
+        from penstock.monitor.watching import Watching  # noqa: PLC0415
+
+        self._watching = self._watching or Watching()
+        handed = {name: data for name, data in self.data.items() if not _is_spark(data)}
+        self._watching.add(query.bound, self.catalog, handed)
 
     def stream(
         self,
@@ -158,6 +178,22 @@ class Session:
             )
         return found[0]
 
+    def ui(self, port: int = 0, *, address: str = "127.0.0.1") -> PageServer:
+        """Shows the queries that run from now on as a page, at `.address`, until `.close()`; needs penstock[ui].
+
+        Only this machine is served, unless another address is given. Port 0 is any that is free.
+        """
+        from penstock.monitor.page.serving import PageServer  # noqa: PLC0415
+
+        if self._page is None or self._page.is_closed:
+            self._page = PageServer(address, port).start()
+        return self._page
+
+    @property
+    def page(self) -> PageServer | None:
+        """Returns the page that shows what runs, if there is one."""
+        return None if self._page is None or self._page.is_closed else self._page
+
     @property
     def spark(self) -> Any:
         """Returns the SparkSession; it is made if there is none."""
@@ -205,6 +241,13 @@ class Query:
         #: Metrics of the last run in this process, and the last query that was started on Spark.
         self._metrics: list[dict[str, Any]] = []
         self._started: Any = None
+        #: What takes metrics for the page of the session.
+        self._page: Recorder | None = None
+        #: The last micro-batch of it that was published, and what can be changed while it runs.
+        self._told = -1
+        self._controls: Controls | None = None
+        #: The verdict with which it was last let run.
+        self._admitted: Any = None
 
     @property
     def name(self) -> str:
@@ -237,10 +280,17 @@ class Query:
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
     ) -> Iterator[Any]:
-        """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come."""
+        """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come.
+
+        A query over `sysstream` gives what there is to say of what the session's other queries published so far.
+        """
         from penstock.engines.embedded_run import open_run  # noqa: PLC0415
+        from penstock.monitor.control import Controls  # noqa: PLC0415
 
         self._admit()
+        if reads_sysstream(self.bound):
+            yield from self._published()
+            return
         self._metrics, self._started = [], None
         handed = {name: _collected(name, data) for name, data in self._session.data.items()}
         with limited(self._effort):
@@ -253,12 +303,67 @@ class Query:
                 forgetting=forgetting,
                 adaptive=adaptive,
             )
-        for result in running.results():
-            assert result is not None
-            if result.ends_step:
-                self._metrics += [metric.as_json() for metric in result.engine.metrics()]
-            if result.rows.num_rows:
-                yield result.rows
+        self._controls = Controls(running.engines)
+        running.between_steps = self._controls.apply
+        self._page = self._recorder(running.engines[0].plan, "embedded")
+        try:
+            for result in running.results():
+                assert result is not None
+                if result.ends_step:
+                    self._stepped(result.engine.metrics())
+                if result.rows.num_rows:
+                    yield result.rows
+        finally:
+            self._controls = None
+            if self._page is not None:
+                self._page.end()
+
+    def _stepped(self, lines: list[Any]) -> None:
+        """Keeps the metrics of a step, and publishes them if a query of the session reads them."""
+        self._metrics += [metric.as_json() for metric in lines]
+        watching = self._session._watching
+        if watching is not None:
+            watching.take(self._admitted, lines)
+        if self._page is not None:
+            self._page.take(lines)
+
+    def _recorder(self, planned: Plan, engine: str) -> Recorder | None:
+        """Returns what takes the metrics of a run for the session's page, if there is one."""
+        page = self._session.page
+        if page is None:
+            return None
+        from penstock.monitor.page.plan_document import Asked, plan_document  # noqa: PLC0415
+        from penstock.monitor.page.recorder import Recorder  # noqa: PLC0415
+
+        left_out = tuple(map(str, running(self.bound, self._session.catalog).eliminations))
+        asked = Asked(self.bound, planned, self._admitted, self._origin, left_out)
+        recorder = Recorder(plan_document(self.name, engine, [asked]), controls=self._controls)
+        page.show(recorder)
+        return recorder
+
+    def _published(self) -> Iterator[Any]:
+        """Yields what a query over `sysstream` has to say by now."""
+        watching = self._session._watching
+        assert watching is not None
+        for query in self._session._queries.values():
+            if query._started is not None:
+                lines = query._started.metrics(after=query._told)
+                query._told = max((line.step for line in lines), default=query._told)
+                watching.take(query._admitted, lines)
+        yield from watching.changes(self.name)
+
+    @property
+    def controls(self) -> Controls:
+        """Returns what can be changed while the query runs: in this process during `run`, on Spark once started."""
+        if self._controls is None:
+            raise PenstockError(f"{self.name} does not run", "its settings can be changed while it runs")
+        return self._controls
+
+    def set(self, name: str, value: object) -> None:
+        """Changes a setting of the running query, from its next step on. No result depends on it."""
+        self.controls.set(name, str(value))
+        if self._started is not None:
+            self.controls.apply()
 
     def to_arrow(self, *, cells: int = 1, horizon: int | None = None) -> Any:
         """Returns all changes as one Arrow table: `_ts`, `_op`, then the select list."""
@@ -271,6 +376,7 @@ class Query:
         from penstock.engines.spark.query import build  # noqa: PLC0415
 
         self._admit()
+        self._refuse_sysstream()
         cells = cells or self._session.spark.sparkContext.defaultParallelism
         planned, streams, tables = self._frames(cells, EAGER, FULL)
         return build(self.bound, self._session.catalog, streams, tables, cells, planned=planned)
@@ -288,8 +394,10 @@ class Query:
     ) -> Any:
         """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query."""
         from penstock.engines.spark.query import start  # noqa: PLC0415
+        from penstock.monitor.control import Controls  # noqa: PLC0415
 
         self._admit()
+        self._refuse_sysstream()
         spark = self._session.spark
         cells = cells or spark.sparkContext.defaultParallelism
         planned, streams, tables = self._frames(cells, forgetting, adaptive)
@@ -307,11 +415,23 @@ class Query:
             forgetting=forgetting,
             planned=planned,
         )
+        self._told, self._controls = -1, Controls([self._started])
+        self._page = self._recorder(planned, "spark")
+        if self._page is not None:
+            from penstock.monitor.page.following import follow  # noqa: PLC0415
+
+            follow(self._started, self._page)
         return self._started
+
+    def _refuse_sysstream(self) -> None:
+        """Refuses to run a query on Spark that reads what this process publishes."""
+        if reads_sysstream(self.bound):
+            message = f"{self.name} reads sysstream, which this process fills"
+            raise PenstockError(message, "use run() or to_arrow(): they say what queries on Spark do, too")
 
     def _admit(self) -> None:
         """Refuses an unsafe query, and warns where its bound leans on what no run sees."""
-        verdict = self.verdict
+        verdict = self._admitted = self.verdict
         refuse_unsafe(verdict)
         for warning in verdict.warnings:
             warnings.warn(warning, UnusedProof, stacklevel=3)

@@ -18,6 +18,7 @@ NULL is the type of the literal NULL and of nothing else.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -42,6 +43,26 @@ UNITS = {
     "MILLISECOND": MILLISECOND,
     "MICROSECOND": MICROSECOND,
 }
+
+
+def parsed_duration(text: str) -> int | None:
+    """Returns a time as SQL writes it, in microseconds; None if it is none.
+
+    >>> parsed_duration("5 seconds"), parsed_duration("1 HOUR"), parsed_duration("soon")
+    (5000000, 3600000000, None)
+    """
+    found = re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+?)[sS]?\s*", text)
+    return int(found[1]) * UNITS[found[2].upper()] if found and found[2].upper() in UNITS else None
+
+
+def parsed_bytes(text: str) -> int | None:
+    """Returns a number of bytes as it is written; None if it is none.
+
+    >>> parsed_bytes("512MB"), parsed_bytes("2 GiB"), parsed_bytes("1000"), parsed_bytes("much")
+    (512000000, 2147483648, 1000, None)
+    """
+    found = re.fullmatch(r"\s*(\d+)\s*([KMGT]?)(I?)B?\s*", text.upper())
+    return int(found[1]) * (1024 if found[3] else 1000) ** " KMGT".index(found[2] or " ") if found else None
 
 
 def duration_text(microseconds: int) -> str:

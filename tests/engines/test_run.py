@@ -358,7 +358,6 @@ def on_a_small_disk(
         (["--query", "gian"], "there is no query gian\nhint: did you mean gain?"),
         (["--out", "out.csv"], "the results of gain, fees cannot go to one place"),
         (["--query", "gain", "--out", "out.txt"], "out.txt: the results have no such form"),
-        (["--query", "gain", "--ui", "8080"], "there is no web page yet"),
         (["--query", "gain", "--master", "local"], "--master is for Spark"),
         (["--query", "gain", "--metrics", "q.sql/m.json"], "q.sql/m.json: Not a directory"),
     ],

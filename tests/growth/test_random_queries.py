@@ -50,9 +50,9 @@ def test_a_safe_query_over_computed_inputs_is_flat(part: int) -> None:
     assert_flat(part, computed_query)
 
 
-#: Queries that were called safe, and grew: punctuations that several inputs ask for beside a table; groups of two cells;
-#: two schemes of a stream, of which one comes late; distinct values that only the join below closes, in other cells
-#: too; and two schemes, each of which seemed enough because of the other.
+#: Queries that were called safe, and grew: punctuations that several inputs ask for beside a table; groups in several
+#: cells; two schemes of a stream, of which one comes late; distinct values that only the join below closes; and two
+#: schemes, each of which seemed enough because of the other.
 GREW = (3200010, 8200013, 11800004, 14100042, 14400001)
 
 

@@ -10,13 +10,16 @@ from typing import Any
 
 from penstock.adaptive.caches.cache_tuner import CacheTuner
 from penstock.adaptive.filters.filter_tuner import FilterTuner
+from penstock.adaptive.filters.pinned_order import PinnedOrder
 from penstock.adaptive.filters.random_orders import RandomTuner
 from penstock.adaptive.filters.remembered import restored, saved
 from penstock.adaptive.joins.join_tuner import AdaptiveJoinTuner
 from penstock.adaptive.joins.random_choices import RandomJoinTuner
 from penstock.adaptive.joins.remembered import restored_join, saved_join
+from penstock.operators.filters.profile import FilterOrder
 from penstock.plan.adaptivity import Adaptive, Strategy
 
+Tuner = FilterTuner | RandomTuner | PinnedOrder
 JoinTuner = AdaptiveJoinTuner | RandomJoinTuner
 
 #: Bytes that a join's conjunct may take to remember its outcomes, unless a budget is set.
@@ -24,11 +27,12 @@ OUTCOMES = 1 << 22
 
 
 class Tuners:
-    """Tuners by name."""
+    """Tuners by name. Filters whose order is pinned have it for good."""
 
-    def __init__(self, settings: Adaptive) -> None:
+    def __init__(self, settings: Adaptive, pinned: Mapping[str, FilterOrder] | None = None) -> None:
         self.settings = settings
-        self._tuners: dict[str, FilterTuner | RandomTuner] = {}
+        self._pinned = pinned or {}
+        self._tuners: dict[str, Tuner] = {}
         self._join_tuners: dict[str, JoinTuner] = {}
         #: What was known before, of filters that have not been asked for yet.
         self._known: dict[str, Any] = {}
@@ -39,7 +43,7 @@ class Tuners:
 
     @property
     def probability(self) -> float:
-        return self.settings.drop_profiling_probability
+        return self.settings.drop_profiling_probability if self.settings.orders else 0.0
 
     @property
     def budget(self) -> float:
@@ -50,13 +54,11 @@ class Tuners:
         given = self.settings.cache_memory
         return (OUTCOMES if given is None else given) if self.settings.caches else 0
 
-    def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
+    def tuner(self, name: str, filters: tuple[str, ...]) -> Tuner:
         """Returns the tuner of the filters of this name: the one that there is, if they are the same."""
         found = self._tuners.get(name)
         if found is None or found.filters != filters:
-            is_random = self.settings.strategy == Strategy.RANDOM.value
-            found = RandomTuner(filters) if is_random else self._known_tuner(name, filters)
-            self._tuners[name] = found
+            found = self._tuners[name] = self._new_tuner(name, filters)
         return found
 
     def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
@@ -78,6 +80,12 @@ class Tuners:
         if known is None or tuple(known.get("inputs", ())) != inputs:
             return AdaptiveJoinTuner(inputs, self.settings)
         return restored_join(self.settings, known)
+
+    def _new_tuner(self, name: str, filters: tuple[str, ...]) -> Tuner:
+        if name in self._pinned or not self.settings.orders:
+            return PinnedOrder(filters, self._pinned.get(name))
+        is_random = self.settings.strategy == Strategy.RANDOM.value
+        return RandomTuner(filters) if is_random else self._known_tuner(name, filters)
 
     def _known_tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         known = self._known.pop(name, None)
@@ -125,7 +133,7 @@ class TunersWithin:
     def outcome_memory(self) -> int:
         return self._tuners.outcome_memory
 
-    def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
+    def tuner(self, name: str, filters: tuple[str, ...]) -> Tuner:
         return self._tuners.tuner(f"{self._place} {name}", filters)
 
     def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
@@ -133,6 +141,14 @@ class TunersWithin:
 
     def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
         return self._tuners.cache_tuner(f"{self._place} {name}", inputs)
+
+
+def retuned(before: Tuners | None, settings: Adaptive, pinned: Mapping[str, FilterOrder]) -> Tuners:
+    """Returns tuners for other settings, which know what the ones before have learnt."""
+    tuners = Tuners(settings, pinned)
+    if before is not None:
+        tuners.restore(before.saved())
+    return tuners
 
 
 def tuners_of(settings: Adaptive) -> Tuners | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 
 from penstock.algebra.zones import DEFAULT
 from penstock.effort import STEPS
-from penstock.types import UNITS
+from penstock.types import parsed_bytes, parsed_duration
 
 
 def add_effort(parser: argparse.ArgumentParser) -> None:
@@ -31,10 +30,30 @@ def duration(text: str) -> int:
     >>> duration("5 seconds"), duration("1 HOUR")
     (5000000, 3600000000)
     """
-    found = re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+?)[sS]?\s*", text)
-    if found is None or found[2].upper() not in UNITS:
+    found = parsed_duration(text)
+    if found is None:
         raise argparse.ArgumentTypeError(f"{text} is not a time such as '5 SECONDS'")
-    return int(found[1]) * UNITS[found[2].upper()]
+    return found
+
+
+def memory_size(text: str) -> int:
+    """Returns a number of bytes.
+
+    >>> memory_size("512MB"), memory_size("0")
+    (512000000, 0)
+    """
+    found = parsed_bytes(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of bytes such as 512MB")
+    return found
+
+
+def memory_budget(text: str) -> int:
+    """Returns a number of bytes that something needs."""
+    found = memory_size(text)
+    if not found:
+        raise argparse.ArgumentTypeError("a budget of no memory leaves no room for a row")
+    return found
 
 
 def rows_or_time(text: str) -> tuple[int | None, int | None]:
@@ -49,18 +68,6 @@ def rows_or_time(text: str) -> tuple[int | None, int | None]:
         return None, duration(text)
     except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(f"{text} is neither a number of rows nor a time, as '5 SECONDS' is") from None
-
-
-def memory_size(text: str) -> int:
-    """Returns bytes.
-
-    >>> memory_size("65536"), memory_size("64MB"), memory_size("1.5 gb")
-    (65536, 67108864, 1610612736)
-    """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)I?B?\s*", text.upper())
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text} is not a size such as 64MB")
-    return int(float(found[1]) * 1024 ** " KMG".index(found[2] or " "))
 
 
 def add_functions(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ The file is opened before a run starts, so that a path that cannot be written fa
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self, TextIO
@@ -28,10 +28,16 @@ class MetricsFile:
                 is_new = not overwrite and not (Path(path).exists() and not Path(path).is_file())
                 self._file = Path(path).open("x" if is_new else "w", encoding="utf-8")  # noqa: SIM115
 
-    def write(self, metrics: Callable[[], Iterable[OperatorMetrics]]) -> None:
+    @property
+    def is_due(self) -> bool:
+        """Returns whether there is a file."""
+        return self._file is not None
+
+    def take(self, lines: Iterable[OperatorMetrics]) -> None:
+        """Writes the metrics of a step."""
         if self._file is not None:
             with self._named():
-                self._file.write(metrics_lines(metrics()))
+                self._file.write(metrics_lines(lines))
                 self._file.flush()
 
     def __enter__(self) -> Self:

@@ -16,20 +16,25 @@ from penstock.cli.arguments import (
     at_least_one,
     duration,
     instant,
+    memory_budget,
     memory_size,
     rows_or_time,
 )
 from penstock.cli.files import bound_script
 from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.cli.printing import say
+from penstock.cli.watched import watched_queries
 from penstock.effort import limited
 from penstock.elimination import PLANS, verdict_of, with_plan
 from penstock.errors import PenstockError
+from penstock.monitor.page.address import address_of, require_extra
+from penstock.monitor.page.plan_document import plan_path
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.forgetting import Forgetting
-from penstock.register import refuse_unsafe
-from penstock.sql import Script
+from penstock.register import Verdict, refuse_unsafe
+from penstock.sql import Script, bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
+from penstock.sql.system_streams import reads_sysstream
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +50,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until-done", action="store_true", help="read what there is, close all instants, and stop")
     parser.add_argument("--horizon", metavar="MICROSECONDS", type=instant, help="the last instant, with --until-done")
     parser.add_argument("--metrics", metavar="PATH", help="write a JSON line per step and operator")
+    parser.add_argument(
+        "--watch",
+        metavar="SELECT",
+        action="append",
+        default=[],
+        help="a query over sysstream, which prints what the run does; may be given several times",
+    )
+    parser.add_argument(
+        "--prometheus", metavar="PORT", type=instant, help="serve metrics to Prometheus on this port of this machine"
+    )
     parser.add_argument("--cells", metavar="N", type=at_least_one, help="cells per fragment")
     parser.add_argument(
         "--purge-every",
@@ -81,10 +96,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=at_least_one,
         help="of APPROXIMATE queries, watch the assertions on one key in N (default: 64; 1: on all)",
     )
+    parser.add_argument(
+        "--memory",
+        metavar="BYTES",
+        type=memory_budget,
+        help="what rows may take, as 512MB: reading slows where they take more",
+    )
     add_time_zone(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
-    parser.add_argument("--ui", metavar="PORT", type=int, help=argparse.SUPPRESS)  # refused: it is not there yet
+    parser.add_argument(
+        "--ui",
+        metavar="[ADDRESS:]PORT",
+        nargs="?",
+        const="0",
+        help="show the run as a page at a port of this machine, any by default; needs penstock[ui]",
+    )
+    parser.add_argument("--report", metavar="PATH", help="write the page of the run, when it is over, as an html file")
     add_functions(parser)
     add_effort(parser)
     parser.add_argument("--allow-unbounded", action="store_true", help="run even if memory may grow indefinitely")
@@ -99,25 +127,38 @@ def _run(args: argparse.Namespace) -> int:
     script = bound_script(args).checked()
     queries = [with_plan(query, args.plan, args.monitor) for query in chosen(script, args.query)]
     if args.ui is not None:
-        raise PenstockError("there is no web page yet", "leave --ui out; --metrics writes what it would show")
+        address_of(args.ui)
+        require_extra()
     if args.horizon is not None and not args.until_done:
         raise PenstockError("--horizon goes with --until-done", "add --until-done, or leave --horizon out")
     outputs = targets(args.out, queries)
-    refuse_what_is_read([*outputs, *([args.metrics] if args.metrics else [])], args.file, script)
-    if not args.allow_unbounded:
-        for query in queries:
-            verdict = verdict_of(query, script.catalog, script.origin(query))
-            refuse_unsafe(verdict)
-            for warning in verdict.warnings:
-                say(warning, sys.stderr)
+    beside = [path for path in (args.metrics, args.metrics and plan_path(args.metrics), args.report) if path]
+    refuse_what_is_read([*outputs, *beside], args.file, script)
+    watches = [bind_text(text, "--watch", script.catalog, args.time_zone).checked() for text in args.watch]
+    verdicts = _judged(script, queries, watches, args)
+    pairs = list(zip(queries, outputs, strict=True))
+    watched = watched_queries(script, pairs, watches)
+    pairs = [(query, output) for query, output in pairs if not reads_sysstream(query)]
     # Engines load libraries for data, which the other commands do without.
     if args.engine == "embedded":
         from penstock.cli.run_embedded import run_embedded  # noqa: PLC0415
 
-        return run_embedded(script, queries, outputs, args)
+        return run_embedded(script, pairs, args, verdicts, watched)
     from penstock.cli.run_spark import run_spark  # noqa: PLC0415
 
-    return run_spark(script, queries, outputs, args)
+    return run_spark(script, pairs, args, verdicts, watched)
+
+
+def _judged(script: Script, queries: list[Query], watches: list[Script], args: argparse.Namespace) -> list[Verdict]:
+    """Returns the verdicts on queries that do not watch, after refusing what is unsafe, and warning."""
+    verdicts = [verdict_of(query, script.catalog, script.origin(query)) for query in queries]
+    of_watches = [verdict_of(q, bound.catalog, bound.origin(q)) for bound in watches for q in bound.queries]
+    if not args.allow_unbounded:
+        for verdict in (*verdicts, *of_watches):
+            refuse_unsafe(verdict)
+            for warning in verdict.warnings:
+                say(warning, sys.stderr)
+    return [verdict for verdict in verdicts if not reads_sysstream(verdict.query)]
 
 
 def forgetting(args: argparse.Namespace) -> Forgetting:

@@ -9,20 +9,30 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from penstock.algebra.relations import Query
-from penstock.cli.metrics_file import MetricsFile
+from penstock.cli.monitoring import Monitoring, monitored
+from penstock.cli.page_of_run import shown
 from penstock.cli.progress import ProgressLine
 from penstock.cli.run import adaptive, forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, is_interrupt, stopping
+from penstock.cli.watched import WatchedQuery
 from penstock.engines.csv_files import finish_blocks
 from penstock.engines.embedded_run import EmbeddedRun, Result, open_run
 from penstock.engines.sinks import Sink, open_sink
 from penstock.errors import PenstockError
+from penstock.register import Verdict
 from penstock.sql import Script
 
 _POLL_SECONDS = 0.5
 
 
-def run_embedded(script: Script, queries: list[Query], outputs: list[str], args: argparse.Namespace) -> int:
+def run_embedded(
+    script: Script,
+    queries: Sequence[tuple[Query, str]],
+    args: argparse.Namespace,
+    verdicts: Sequence[Verdict],
+    watched: Sequence[WatchedQuery],
+) -> int:
+    """Runs queries, each with the target of its results, and beside them those that watch."""
     for option in ("checkpoint", "master"):
         if getattr(args, option) is not None:
             raise PenstockError(f"--{option} is for Spark", f"leave --{option} or --engine embedded out")
@@ -31,7 +41,7 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
     with ExitStack() as stack:
         stack.enter_context(stopping(stop))
         running = open_run(
-            queries,
+            [query for query, _ in queries],
             script.catalog,
             cells=args.cells or 1,
             horizon=args.horizon,
@@ -41,20 +51,27 @@ def run_embedded(script: Script, queries: list[Query], outputs: list[str], args:
             warn=progress.warn,
         )
         stack.callback(running.close)
-        metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
-        titled = len(queries) > 1
+        monitoring = stack.enter_context(monitored(args, verdicts, watched, progress))
+        controls = stack.enter_context(monitoring.adjusting(running.engines))
+        running.between_steps = controls.apply
+        running.proved = {verdict.name: verdict.bound.size for verdict in verdicts}
+        if args.memory is not None:
+            controls.set("memory", str(args.memory))
+        planned = [(query, engine.plan) for (query, _), engine in zip(queries, running.engines, strict=True)]
+        stack.enter_context(shown(args, script, planned, verdicts, monitoring, controls))
+        titled = len(queries) > 1 or any(each.output == "-" for each in watched)
         sinks: dict[str, Sink] = {}
-        for query, output in zip(queries, outputs, strict=True):
+        for query, output in queries:
             sink = open_sink(output, query, query.name if titled else None, overwrite=args.overwrite)
             stack.callback(sink.abandon)
             sinks[query.name] = sink
-        return _drained(running, sinks, metrics, progress, stop, until_done=args.until_done)
+        return _drained(running, sinks, monitoring, progress, stop, until_done=args.until_done)
 
 
 def _drained(
     running: EmbeddedRun,
     sinks: dict[str, Sink],
-    metrics: MetricsFile,
+    monitoring: Monitoring,
     progress: ProgressLine,
     stop: Stop,
     *,
@@ -62,9 +79,10 @@ def _drained(
 ) -> int:
     """Runs to the end, or until it is stopped; a run that is stopped early publishes no results."""
     try:
-        is_whole = _stepped(running, sinks, metrics, progress, stop) or not until_done
+        is_whole = _stepped(running, sinks, monitoring, progress, stop) or not until_done
+        watching = monitoring.finish()
         if is_whole:
-            _publish(list(sinks.values()))
+            _publish([*sinks.values(), *watching])
     except BaseException as error:
         is_whole = False
         if not is_interrupt(error):
@@ -88,14 +106,15 @@ def _publish(sinks: Sequence[Sink]) -> None:
 
 
 def _stepped(
-    running: EmbeddedRun, sinks: dict[str, Sink], metrics: MetricsFile, progress: ProgressLine, stop: Stop
+    running: EmbeddedRun, sinks: dict[str, Sink], monitoring: Monitoring, progress: ProgressLine, stop: Stop
 ) -> bool:
     """Steps the run, and returns whether it reached its end without being stopped."""
     for result in running.results(progress.compiles):
         if result is None:
+            monitoring.waits()
             time.sleep(_POLL_SECONDS)
         else:
-            _take(result, sinks, metrics, progress)
+            _take(result, sinks, monitoring, progress)
             if not result.ends_step:
                 continue
         if progress.due:
@@ -106,10 +125,10 @@ def _stepped(
     return True
 
 
-def _take(result: Result, sinks: dict[str, Sink], metrics: MetricsFile, progress: ProgressLine) -> None:
+def _take(result: Result, sinks: dict[str, Sink], monitoring: Monitoring, progress: ProgressLine) -> None:
     progress.counts.rows_out = (progress.counts.rows_out or 0) + result.rows.num_rows
     if result.rows.num_rows:
         progress.clear()
         sinks[result.engine.query.name].write(result.rows)
     if result.ends_step:
-        metrics.write(result.engine.metrics)
+        monitoring.stepped(result.engine.metrics)

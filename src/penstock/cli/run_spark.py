@@ -6,17 +6,20 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from penstock.algebra.relations import Query
-from penstock.cli.metrics_file import MetricsFile
+from penstock.cli.monitoring import Monitoring, monitored
 from penstock.cli.outputs import refuse_names
+from penstock.cli.page_of_run import shown
 from penstock.cli.progress import Counts, ProgressLine
 from penstock.cli.run import adaptive, forgetting
 from penstock.cli.stopping import INTERRUPTED, Stop, stopping, terminable
+from penstock.cli.watched import WatchedQuery
 from penstock.engines.java import find_java
 from penstock.engines.planning import plan_of
 from penstock.engines.scratch import scratch_prefix
@@ -28,16 +31,30 @@ from penstock.engines.spark.query import RunningQuery, start
 from penstock.engines.spark.reports import SparkDied
 from penstock.engines.spark.session import spark_session, stderr_to
 from penstock.errors import PenstockError
+from penstock.plan.fragments import Plan
+from penstock.register import Verdict
 from penstock.sql import Script
 
 _POLL_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Started:
     running: RunningQuery
     #: The committed results and the sink that prints them, if they are printed.
     shown: tuple[Committed, Sink] | None
+    planned: Plan
+    #: The last micro-batch whose metrics were told.
+    told: int = -1
+
+    def tell(self, monitoring: Monitoring) -> None:
+        """Tells who looks at the run of the micro-batches that are new."""
+        lines = self.running.metrics(after=self.told)
+        for batch, of_batch in groupby(lines, key=lambda line: line.step):
+            monitoring.take(list(of_batch))
+            self.told = batch
+        if not lines:
+            monitoring.waits()
 
     def show(self, progress: ProgressLine) -> None:
         if self.shown is not None:
@@ -47,26 +64,43 @@ class _Started:
                 self.shown[1].write(rows)
 
 
-def run_spark(script: Script, queries: list[Query], outputs: list[str], args: argparse.Namespace) -> int:
+def run_spark(
+    script: Script,
+    queries: Sequence[tuple[Query, str]],
+    args: argparse.Namespace,
+    verdicts: Sequence[Verdict],
+    watched: Sequence[WatchedQuery],
+) -> int:
+    """Runs queries, each with the target of its results; those that watch run in this process."""
+    if args.memory is not None:
+        hint = "leave --memory out, and set maxFilesPerTrigger of the source"
+        raise PenstockError("--memory is for --engine embedded", hint)
     find_java()
-    refuse_names(queries, "give the query a name without a slash: Spark keeps a folder for it")
-    for output in outputs:
+    refuse_names([q for q, _ in queries], "give the query a name without a slash: Spark keeps a folder for it")
+    for _, output in queries:
         _refuse_other_results(output, args.checkpoint)
-    progress = ProgressLine(Counts(rows_out=0 if outputs == ["-"] * len(outputs) else None))
+    is_printed = all(output == "-" for _, output in queries)
+    progress = ProgressLine(Counts(rows_out=0 if is_printed else None))
+    titled = len(queries) > 1 or any(each.output == "-" for each in watched)
     with ExitStack() as stack:
         stack.enter_context(nullcontext() if args.debug else silent_about_lost_java())
-        metrics = stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite))
+        monitoring = stack.enter_context(monitored(args, verdicts, watched, progress))
         temporary = tempfile.TemporaryDirectory(prefix=scratch_prefix(), ignore_cleanup_errors=True)
         scratch = Path(stack.enter_context(temporary))
         started: list[_Started] = []
         with terminable():
-            for query, output in zip(queries, outputs, strict=True):
-                started.append(_start(script, query, output, args, progress, scratch=scratch, titled=len(queries) > 1))
+            for query, output in queries:
+                started.append(_start(script, query, output, args, progress, scratch=scratch, titled=titled))
                 stack.callback(started[-1].running.stop)
+        controls = stack.enter_context(monitoring.adjusting([each.running for each in started]))
+        planned = [(query, each.planned) for (query, _), each in zip(queries, started, strict=True)]
+        stack.enter_context(shown(args, script, planned, verdicts, monitoring, controls))
 
         def tick() -> None:
+            controls.apply()
             for each in started:
                 each.show(progress)
+                each.tell(monitoring)
             if progress.due:
                 _count(started, progress)
                 progress.draw()
@@ -74,8 +108,9 @@ def run_spark(script: Script, queries: list[Query], outputs: list[str], args: ar
         code = _awaited(started, args.until_done, tick)
         tick()
         _count(started, progress)
-        for each in started:
-            metrics.write(each.running.metrics)
+        for sink in monitoring.finish():
+            sink.finish()
+            sink.publish()
     progress.finish()
     if code:
         again = "run it again with the same --checkpoint" if args.checkpoint else "--checkpoint lets a run go on"
@@ -115,8 +150,10 @@ def _start(
         planned=planned,
         warn=progress.warn,
     )
-    shown = (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None
-    return _Started(running, shown)
+    printed = (
+        (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None
+    )
+    return _Started(running, printed, planned)
 
 
 def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]) -> int:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
+from time import perf_counter_ns, time
 from weakref import finalize
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.adaptive.tuners import tuners_of
+from penstock.adaptive.tuners import retuned, tuners_of
 from penstock.algebra.relations import Query, StreamKind, streams, walk_relations
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import GroupEnding
@@ -28,6 +29,7 @@ from penstock.engines.exchange import RoutedBatch, exchanges, table_batches
 from penstock.engines.ingest import Ingest
 from penstock.engines.lateness import NEVER, Progress
 from penstock.engines.metrics import (
+    CONTROLS,
     DICTIONARY,
     OperatorMetrics,
     QueryTotals,
@@ -41,12 +43,16 @@ from penstock.engines.planning import plan_of, read_by
 from penstock.engines.results import result_schema, result_table, together
 from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
+from penstock.operators.filters.filters import MeasuredFilters
+from penstock.operators.filters.profile import FilterOrder
 from penstock.operators.machine import Machine
 from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Fragment, Plan
 from penstock.plan.inputs import Input, inputs
+from penstock.plan.setting_change import SettingChange
+from penstock.plan.settings import Settings
 from penstock.retention.code_owners import RowCodeOwner, sweep
 from penstock.synopsis.deltas import Deltas, merged, no_deltas, one_after_the_other
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -77,6 +83,10 @@ class EmbeddedEngine:
         #: What filters have learnt; None where they do not adapt.
         self.tuners = tuners_of(self.plan.adaptive)
         self.query = query
+        #: What can be changed between two steps.
+        self.settings = Settings(forgetting=self.plan.forgetting, adaptive=self.plan.adaptive)
+        #: Changes of settings that were not reported yet.
+        self._changes: list[SettingChange] = []
         #: The streams of its windows. Others are read for their punctuations, and do not set the horizon.
         self._own = {stream.name for stream in streams(self.plan.query.relation)}
         self._horizon = horizon
@@ -121,13 +131,50 @@ class EmbeddedEngine:
         self._until = 0
         self._steps = 0
         self._metrics_until_now = {name: Progress() for name in self.streams}
+        #: The time that rows took to be filtered, encoded and routed since metrics were read last.
+        self._ingest_time = dict.fromkeys(self.streams, 0)
         #: The rows of static tables, until the first instant is closed.
         whole = {t.name: without_nulls(t, tables[t.name]) for t in catalog.tables if t.name in tables}
         self._tables = table_batches(self.plan, whole, self._dictionary, sharing)
 
+    def adjust(self, settings: Settings, changes: Sequence[SettingChange] = ()) -> None:
+        """Takes settings over, between two steps. `changes` are recorded with the metrics of the next one."""
+        before, self.settings = self.settings, settings
+        self._changes += changes
+        for machines in self._machines:
+            for machine in machines:
+                machine.adjust(settings)
+        if (settings.adaptive, settings.orders) == (before.adaptive, before.orders):
+            return
+        self.tuners = retuned(self.tuners, settings.adaptive, settings.orders)
+        for name, ingest in self.streams.items():
+            for _, filters in ingest.filters:
+                filters.retune(self.tuners.within(name))
+        for fragment, machines in zip(self.plan.fragments, self._machines, strict=True):
+            for cell, machine in enumerate(machines):
+                machine.retune(self.tuners.within(f"{fragment.number}.{cell}"))
+
+    @property
+    def not_adjustable(self) -> Mapping[str, str]:
+        """Returns the settings that it has no use for: there are none."""
+        return {}
+
+    def filter_orders(self) -> dict[str, tuple[tuple[str, ...], FilterOrder]]:
+        """Returns by the names of filters that are ordered their texts, as written, and the current order."""
+        found: dict[str, MeasuredFilters] = {}
+        for name, ingest in self.streams.items():
+            found |= {f"{name} {filters.name}": filters for _, filters in ingest.filters}
+        for fragment, machines in zip(self.plan.fragments, self._machines, strict=True):
+            for cell, machine in enumerate(machines):
+                place = f"{fragment.number}.{cell}"
+                found |= {f"{place} {each.name}": each for gauge in machine.gauges for each in gauge.filters}
+        return {name: (filters.texts, filters.order) for name, filters in found.items() if len(filters.order) > 1}
+
     def push(self, stream: str, batch: pa.RecordBatch) -> None:
         """Takes rows of a stream, in the order of their arrival."""
+        begun = perf_counter_ns()
         routed, instants = self.streams[stream].take(batch)
+        self._ingest_time[stream] += perf_counter_ns() - begun
         self.pushed_rows += batch.num_rows
         if self.shows_arrivals and stream in self._own:
             self._arrivals.append(np.unique(instants))
@@ -163,6 +210,10 @@ class EmbeddedEngine:
         """Closes all instants up to the horizon, and yields their changes block by block."""
         return self._step_in_blocks(max(self._until, self._end()))
 
+    def close_before(self, instant: int) -> Iterator[pa.Table]:
+        """Closes the instants before this one, as whoever pushes the rows says, and yields their changes by block."""
+        return self._step_in_blocks(max(self._until, instant))
+
     def _next_watermark(self) -> int:
         """Returns the first instant that some stream can still add to."""
         ingests = [ingest for name, ingest in self.streams.items() if name not in self._ended]
@@ -193,10 +244,13 @@ class EmbeddedEngine:
         return self._until
 
     def metrics(self) -> list[OperatorMetrics]:
-        """Returns what the operators did in the last step, and what the streams read since the last call."""
-        made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
+        """Returns what the operators did, and what the streams read, in the steps since the last call."""
+        made = partial(OperatorMetrics, self._steps, self._until, self.query.name, at=time())
         lines = [self._source_metrics(made, name, ingest.progress) for name, ingest in self.streams.items()]
         lines += self._operator_metrics(made)
+        if self._changes:
+            lines.append(made(CONTROLS, changes=tuple(self._changes)))
+            self._changes = []
         return [*lines, made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())]
 
     def _operator_metrics(self, made: Callable[..., OperatorMetrics]) -> Iterator[OperatorMetrics]:
@@ -220,13 +274,25 @@ class EmbeddedEngine:
         """Returns the rows that are kept in memory."""
         return sum(machine.state_rows() for cells in self._machines for machine in cells)
 
+    def in_flight_bytes(self) -> int:
+        """Returns the bytes of rows that wait until their instant is closed, or for the next step."""
+        boxes = (deltas for cells in self._inboxes for boxes in cells for box in boxes for deltas in box)
+        waiting = sum(machine.in_flight_bytes() for machines in self._machines for machine in machines)
+        return waiting + sum(deltas.rows.nbytes + deltas.ts.nbytes + deltas.weight.nbytes for deltas in boxes)
+
+    def note(self, change: SettingChange) -> None:
+        """Records a change that the run itself made, with the metrics of the next step."""
+        self._changes.append(change)
+
     def _dictionary_state(self) -> tuple[int, int]:
         return (len(self._dictionary), self._dictionary.nbytes) if self._is_first else (0, 0)
 
     def _source_metrics(self, made: Callable[..., OperatorMetrics], name: str, now: Progress) -> OperatorMetrics:
         before = self._metrics_until_now[name]
         self._metrics_until_now[name] = replace(now)
-        return source_metrics(made, name, now, before, [each for _, each in self.streams[name].filters])
+        spent, self._ingest_time[name] = self._ingest_time[name], 0
+        filters = [each for _, each in self.streams[name].filters]
+        return source_metrics(partial(made, nanoseconds=spent), name, now, before, filters)
 
     @property
     def schema(self) -> pa.Schema:

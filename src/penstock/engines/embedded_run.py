@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -24,6 +25,7 @@ from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
 from penstock.engines.lateness import NEVER, Progress, earliest
+from penstock.engines.memory_budget import rows_within
 from penstock.engines.planning import plan_of, read_by
 from penstock.engines.pruning import pruning_together
 from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
@@ -33,16 +35,15 @@ from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
+from penstock.plan.setting_change import SettingChange
+from penstock.plan.settings import StepSizes
 from penstock.plan.sharing import sharing
 
-#: Rows that are pushed at least; the cost of a step does not pay for fewer.
-FEW_ROWS = 1 << 15
+#: Rows that are pushed at least, unless settings say otherwise.
+FEW_ROWS = StepSizes().least
 
 #: Rows that are pushed at most beyond the instant that other streams have closed: a part of the rows that are kept.
 STATE_SHARE = 8
-
-#: Rows that are pushed at most before a step where filters let few of them through.
-MOST_ROWS = 1 << 19
 
 #: The batches of a stream; None means that no more rows have arrived yet.
 Batches = Iterator[pa.RecordBatch | None]
@@ -67,18 +68,33 @@ class _Stream:
     #: Rows that were read and not pushed yet.
     left: pa.RecordBatch | None = None
 
-    def take(self, until: int | None) -> pa.RecordBatch | None:
-        """Returns the next rows up to an instant, and a few more; for None the next batch of the source."""
+    def take(self, until: int | None, within: Callable[[float], int | None]) -> pa.RecordBatch | None:
+        """Returns the next rows up to an instant, and a few more; for None the next batch of the source.
+
+        `within` says how many rows of so many bytes there is memory for.
+        """
         batch = next(self.batches) if self.left is None else self.left
         self.left = None
-        if batch is None or until is None or batch.num_rows <= FEW_ROWS:
-            return batch
-        few = max(FEW_ROWS, min(engine.state_rows() for engine in self.engines) // STATE_SHARE)
-        later = self.engines[0].streams[self.name].times(batch) > until
-        count = max(few, int(later.argmax()) if later.any() else len(later))
+        if batch is None:
+            return None
+        limits = (self.steps.read_limit, within(batch.nbytes / max(1, batch.num_rows)))
+        count = min([self._due(batch, until), *(limit for limit in limits if limit is not None)])
         if count < batch.num_rows:
             self.left = batch.slice(count)
         return batch.slice(0, count)
+
+    def _due(self, batch: pa.RecordBatch, until: int | None) -> int:
+        """Returns how many rows of a batch are due."""
+        least = self.steps.least
+        if until is None or batch.num_rows <= least:
+            return int(batch.num_rows)
+        few = max(least, min(engine.state_rows() for engine in self.engines) // STATE_SHARE)
+        later = self.engines[0].streams[self.name].times(batch) > until
+        return max(few, int(later.argmax()) if later.any() else len(later))
+
+    @property
+    def steps(self) -> StepSizes:
+        return self.engines[0].settings.steps
 
     @property
     def progress(self) -> Progress:
@@ -100,6 +116,11 @@ class EmbeddedRun:
             _Stream(name, of_stream, [engine for engine in engines if name in engine.streams])
             for name, of_stream in batches.items()
         ]
+        #: What is called at the boundary of a step, where settings may be changed.
+        self.between_steps: Callable[[], None] = lambda: None
+        #: The rows of state of each query at most, as was proved, where that is a number.
+        self.proved: Mapping[str, int | None] = {}
+        self._shown_limit = "off"
         self._doubts = UnitDoubts((s.engines[0].streams[s.name].definition for s in self._streams), warn)
 
     def results(self, compiles: Callable[[], None] = lambda: None) -> Iterator[Result | None]:
@@ -121,6 +142,7 @@ class EmbeddedRun:
     def _results(self) -> Iterator[Result | None]:
         open_streams = list(self._streams)
         while open_streams:
+            self.between_steps()
             ready = [stream for stream in open_streams if not stream.idle]
             if not ready:
                 for engine in self.engines:
@@ -132,7 +154,7 @@ class EmbeddedRun:
                 continue
             stream = min(ready, key=_Stream.closed)
             try:
-                batch = stream.take(self._limit(stream, open_streams))
+                batch = stream.take(self._limit(stream, open_streams), partial(self._within, stream))
             except StopIteration:
                 open_streams.remove(stream)
                 for engine in stream.engines:
@@ -149,6 +171,20 @@ class EmbeddedRun:
         for engine in self.engines:
             yield from _step_results(engine, engine.finish_in_blocks())
 
+    def _within(self, stream: _Stream, row_bytes: float) -> int | None:
+        """Returns how many rows a step may take by the memory budget; what it makes of steps is recorded."""
+        budget = self.engines[0].settings.memory
+        if budget is None:
+            return None
+        waiting = sum(each.left.nbytes for each in self._streams if each.left is not None)
+        rows = rows_within(budget, self.engines, waiting, row_bytes, self.proved)
+        # By powers of two, so that not every step is news.
+        shown = str(1 << (rows.bit_length() - 1)) if rows < stream.steps.most else "off"
+        if shown != self._shown_limit:
+            self.engines[0].note(SettingChange("memory.step_rows", self._shown_limit, shown))
+            self._shown_limit = shown
+        return rows
+
     def _limit(self, stream: _Stream, open_streams: Sequence[_Stream]) -> int | None:
         """Returns the instant up to which rows of a stream need not wait for others; None if they wait for none.
 
@@ -163,8 +199,9 @@ def _may_wait(engine: EmbeddedEngine, rows: int) -> bool:
 
     Where operators purge, or each instant of an input is one of a result, steps remain small.
     """
-    is_bulk = rows >= FEW_ROWS and engine.pushed_rows < MOST_ROWS
-    return is_bulk and engine.delivered_rows < FEW_ROWS and not engine.forgets and not engine.shows_arrivals
+    steps = engine.settings.steps
+    is_bulk = rows >= steps.least and engine.pushed_rows < steps.most
+    return is_bulk and engine.delivered_rows < steps.least and not engine.forgets and not engine.shows_arrivals
 
 
 def _step_results(engine: EmbeddedEngine, blocks: Iterable[pa.Table]) -> Iterator[Result]:

@@ -17,10 +17,13 @@ from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
 from penstock.plan.decisions import Decision
+from penstock.plan.index_report import IndexReport
 from penstock.plan.probe_paths import ByDepth
+from penstock.plan.setting_change import SettingChange
 
-#: The operator name under which the values of a dictionary are counted.
+#: The operator name under which the values of a dictionary are counted, and that of a run's settings.
 DICTIONARY = "dictionary"
+CONTROLS = "controls"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,16 @@ class OperatorMetrics:
     cache_bytes: int = 0
     #: The decisions on caches that are new.
     cache_decisions: tuple[dict[str, Any], ...] = ()
+    #: The time of the step that it took itself, without the operators below.
+    nanoseconds: int = 0
+    #: Of a source the largest timestamp so far.
+    newest: int | None = None
+    #: Of a join what its indexes take.
+    indexes: tuple[IndexReport, ...] = ()
+    #: Of the controls the settings that were changed before this step.
+    changes: tuple[SettingChange, ...] = ()
+    #: When the step was done, in seconds since 1970.
+    at: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -143,7 +156,8 @@ def source_metrics(
     rows, late, bad = now.rows - before.rows, now.late_rows - before.late_rows, now.bad_rows - before.bad_rows
     kept, failed = rows - late - bad, now.function_errors - before.function_errors
     counts = {"rows_in": rows, "rows_out": kept, "late_rows": late, "bad_rows": bad, "function_errors": failed}
-    return made("source", stream=name, **counts, **filter_metrics(filters, name))
+    newest = now.newest if now.newest >= 0 else None
+    return made("source", stream=name, **counts, **filter_metrics(filters, name), newest=newest)
 
 
 def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, Any]:
@@ -161,7 +175,10 @@ def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, 
 
 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
-    """Yields what the operators of a machine did in its last step; `made` fills in the step and the query."""
+    """Yields what the operators of a machine did in the steps since this was last asked for, with what they keep now.
+
+    `made` fills in the step and the query.
+    """
     for gauge in machine.gauges:
         probed, cached = gauge.probe_counts(), gauge.cache_use()
         place = f"fragment {machine.fragment.number} cell {cell}"
@@ -191,7 +208,10 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             cache_hits=cached.hits,
             cache_bytes=cached.nbytes,
             cache_decisions=tuple({**each, "place": f"{place} {gauge.name}"} for each in gauge.cache_decisions()),
+            nanoseconds=gauge.nanoseconds(),
+            indexes=gauge.indexes(),
         )
+        gauge.is_reported = True
 
 
 def _occurrence(relation: Relation) -> str | None:

@@ -19,6 +19,7 @@ from penstock.operators.joins.join_tuner import JoinTuner
 from penstock.plan.caches import CacheUse
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.explain import operator_name
+from penstock.plan.index_report import IndexReport
 from penstock.plan.probe_paths import ProbeCounts
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Scope
@@ -28,10 +29,14 @@ from penstock.synopsis.memory import Scope
 class Gauge:
     name: str
     relation: Relation
-    #: Since the machine's step began, and in the last part of it.
+    #: Whether what was counted has been reported; the next step begins to count anew then.
+    is_reported: bool = True
+    #: Since the step after the last report began, and in the last part of it.
     rows_in: int = 0
     rows_out: int = 0
     latest: int = 0
+    #: Since then, with what the operators below took.
+    took: int = 0
     below: list[Gauge] = field(default_factory=list)
     #: The number of the leaf that it reads.
     leaf: int | None = None
@@ -62,16 +67,28 @@ class Gauge:
     caching: Callable[[], CacheUse] = CacheUse
     cached: CacheUse = field(default_factory=CacheUse)
     cache_decisions: Callable[[], tuple[dict[str, Any], ...]] = tuple
+    #: Of a join what describes its indexes.
+    indexes: Callable[[], tuple[IndexReport, ...]] = tuple
 
     def begin(self) -> None:
-        self.rows_in = self.rows_out = self.function_errors.count = 0
+        """Begins a step. What was not reported since the last step counts on."""
+        if not self.is_reported:
+            return
+        self.is_reported = False
+        self.rows_in = self.rows_out = self.took = self.function_errors.count = 0
         self.probed, self.cached = self.probing(), self.caching()
 
-    def stepped(self, inputs: Mapping[int, Deltas], rows_out: int) -> None:
+    def stepped(self, inputs: Mapping[int, Deltas], rows_out: int, took: int = 0) -> None:
+        """Counts a part of a step. What took no time of its own is measured with its reader."""
         came = sum(gauge.latest for gauge in self.below)
         self.rows_in += came if self.leaf is None else came + int(np.count_nonzero(inputs[self.leaf].weight))
         self.rows_out += rows_out
         self.latest = rows_out
+        self.took += took
+
+    def nanoseconds(self) -> int:
+        """The time that it took itself since the step began. What several read counts for the first of them."""
+        return max(0, self.took - sum(gauge.took for gauge in self.below))
 
     def violations(self) -> int:
         return sum(count() for count in self.rejected)

@@ -30,6 +30,7 @@ from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.constraint_report import NOTHING_ON_DISK, OnDisk
 from penstock.plan.fragments import Fragment, Plan
+from penstock.plan.settings import Settings
 from penstock.plan.sharing import NOTHING_SHARED
 from penstock.synopsis.deltas import NEVER, Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -121,6 +122,18 @@ class Machine:
                 join.tuner.between(join)
             if join.cache_tuner is not None:
                 join.cache_tuner.between(join)
+
+    def adjust(self, settings: Settings) -> None:
+        """Takes settings over between two steps; what orders its filters is given apart."""
+        self._purge_every = settings.forgetting.rows
+        for purge in self._builder.purges:
+            purge.adjust(settings)
+
+    def retune(self, tuning: Tuning) -> None:
+        """Lets other tuners order its filters from now on."""
+        for gauge in self.gauges:
+            for filters in gauge.filters:
+                filters.retune(tuning)
 
     @property
     def joins(self) -> Sequence[JoinCore]:

@@ -33,6 +33,11 @@ class FilterDecision:
         """Returns the nanoseconds that it saved against the order as written, by its own statistics."""
         return self.rows * (self.as_written - self.cost)
 
+    @property
+    def choice(self) -> str:
+        """Returns what was chosen, in one line."""
+        return " AND ".join(self.filters)
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -67,6 +72,11 @@ class JoinDecision:
     def earned(self) -> float:
         """Returns the probes that it saved against the paths as written, by its own statistics."""
         return self.rows * (self.as_written - self.cost)
+
+    @property
+    def choice(self) -> str:
+        """Returns what was chosen, in one line."""
+        return "; ".join(f"{start}: {', '.join(others)}" for start, *others in self.paths)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -11,6 +11,7 @@ widened, until a row requires more.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -33,8 +34,20 @@ class Estimation:
 
     def __init__(self, memory: Scope, monitor: Monitor) -> None:
         self._parameters, self._declared, self._varies = monitor.parameters, monitor.declared, monitor.varies
+        self._own_threshold, self._is_used = monitor.parameters.threshold, True
         self._is_of_rows = monitor.ticks is not None
         self._registers = memory.array("estimate", 10)
+
+    def adjust(self, is_used: bool, threshold: int | None) -> None:
+        """Says whether an inferred k is used, and the k above which it is of no use; None: as declared.
+
+        What was found under other settings was found with another memory of rows, so it is found anew.
+        """
+        threshold = self._own_threshold if threshold is None else threshold
+        if (is_used, threshold) != (self._is_used, self._parameters.threshold):
+            self._is_used, self._parameters = is_used, replace(self._parameters, threshold=threshold)
+            self._registers[[_KNOWN, _ROWS]] = 0
+            self._registers[_BEGAN] = self._registers[_CLOCK]
 
     @property
     def k(self) -> int | None:
@@ -48,7 +61,7 @@ class Estimation:
         if declared is not None and not (self._varies and self._registers[_BROKEN]):
             return declared
         k = self.k
-        if k is None or (self._is_of_rows and k > max(self._parameters.threshold, declared or 0)):
+        if not self._is_used or k is None or (self._is_of_rows and k > max(self._parameters.threshold, declared or 0)):
             return None
         return ceil(self._parameters.c * max(k, declared or 0))
 

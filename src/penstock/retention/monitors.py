@@ -16,6 +16,7 @@ from penstock.closing.monitors import Monitor, OfCluster, OfReference
 from penstock.closing.rules import ByKey, Estimate, K
 from penstock.errors import PenstockError
 from penstock.plan.constraint_report import ConstraintReport
+from penstock.plan.settings import Settings
 from penstock.retention.arrivals import Arrivals
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
@@ -60,6 +61,11 @@ class Monitors:
             RowCodeOwner(observer.held_column, self._columns(monitor))
             for monitor, observer in zip(self._node.monitors, self._observers, strict=True)
         ]
+
+    def adjust(self, settings: Settings) -> None:
+        """Says whether rows go by an inferred k, and by how large a k at most."""
+        for estimation in self._estimations:
+            estimation.adjust(settings.uses_inferred, settings.threshold)
 
     def reports(self) -> list[ConstraintReport]:
         """What is known of each constraint."""

@@ -18,6 +18,7 @@ from penstock.closing.rules import ByCluster, ByKey, ByLifespan, ByNo, ByOrder, 
 from penstock.kernels import purge as kernel
 from penstock.plan.constraint_report import ConstraintReport
 from penstock.plan.forgetting import Forgetting
+from penstock.plan.settings import Settings
 from penstock.retention.arrivals import Arrivals
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.code_owners import CodeOwner
@@ -107,6 +108,12 @@ class Purge:
         reports = self._monitors.reports() + self._no.reports()
         return reports if self.spill is None else [replace(each, false_negatives=0.0) for each in reports]
 
+    def adjust(self, settings: Settings) -> None:
+        """Takes settings over between two steps."""
+        self._schedule.settings = settings.forgetting
+        self.wait_timeout.set(settings.forgetting.wait_timeout)
+        self._monitors.adjust(settings)
+
     def gave(self, results: int) -> None:
         """Counts results of the join, for the monitors."""
         self._monitors.gave(results)
@@ -190,7 +197,7 @@ class Purge:
         late = self.wait_timeout.late(now)
         if any(map(len, late.values())):
             self._drop_unexamined(late)
-        self._punctuations.purge(all_that_arrived=self._schedule.is_lazy)
+        self._punctuations.purge(all_that_arrived=self._schedule.ends_pause)
         self._no.purge()
         self._evidence.purge()
         self._release()

@@ -11,17 +11,17 @@ _ROWS, _INSTANT = range(2)
 
 class PurgeSchedule:
     def __init__(self, memory: Scope, settings: Forgetting) -> None:
-        self._settings = settings
+        self.settings = settings
+        #: Whether the purge that is due is the first after some that were not.
+        self.ends_pause = False
         self._since = memory.array("since", 2)
-
-    @property
-    def is_lazy(self) -> bool:
-        return self._settings.is_lazy
 
     def is_due(self, rows: int, now: int) -> bool:
         """Whether a purge is due, now that so many more rows have arrived; it is then taken to happen."""
-        settings = self._settings
+        settings = self.settings
+        self.ends_pause = settings.is_lazy or bool(self._since[_ROWS])
         if not settings.is_lazy:
+            self._since[_ROWS] = 0
             return True
         self._since[_ROWS] += rows
         enough = settings.rows is not None and self._since[_ROWS] >= settings.rows

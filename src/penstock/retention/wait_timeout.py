@@ -19,9 +19,13 @@ class WaitTimeout:
     """Rows of some inputs wait so long at most."""
 
     def __init__(self, join: RetainedJoin, inputs: Iterable[int], after: int | None) -> None:
-        self._core, self._after = join.inputs, after or 0
-        self._inputs = [] if after is None else list(inputs)
+        self._core, self._all_inputs = join.inputs, list(inputs)
+        self.set(after)
         self._count = join.memory.array("timed_out", 1)
+
+    def set(self, after: int | None) -> None:
+        """Lets rows wait so long from now on; None: without limit."""
+        self._after, self._inputs = after or 0, [] if after is None else self._all_inputs
 
     def count(self) -> int:
         """How many rows were dropped."""

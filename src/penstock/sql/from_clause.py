@@ -15,13 +15,14 @@ from penstock.algebra.expressions import Column, Comparator, Expr, conjuncts
 from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
 from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
 from penstock.sql.context import Callables, Context, Refusal
-from penstock.sql.diagnostics import Consequence, Diagnostics, counted, tree_span
+from penstock.sql.diagnostics import Consequence, Diagnostics, counted, listed, tree_span
 from penstock.sql.environment import BoundRelation, CommonTable, Environment, refuse_others
 from penstock.sql.operations import compare
 from penstock.sql.scalars import bind_predicate
 from penstock.sql.scope import Item, Scope
 from penstock.sql.sources import bind_stream, bind_table, refuse_window, unknown_source
 from penstock.sql.syntax import Tree
+from penstock.sql.system_streams import SCHEMA, system_definition, system_views
 
 #: Binds a subquery: its tree, the scope for its columns, and what it is bound in.
 BindDerivedTable = Callable[[Tree, str, Environment], BoundRelation]
@@ -147,20 +148,23 @@ class _FromClause:
         if not isinstance(tree, exp.Table) or not isinstance(tree.this, exp.Identifier):
             hint = "a table's rows come from USING ... OPTIONS (...)" if isinstance(tree, exp.Values) else None
             self._env.fail("FROM reads streams, tables, views and subqueries", hint, tree)
-        refuse_others(tree, {"this", "alias", "window"}, self._env)
+        is_system = tree.db.lower() == SCHEMA
+        refuse_others(tree, {"this", "alias", "window", *(["db"] if is_system else [])}, self._env)
         alias = tree.args.get("alias")
         if alias is not None and alias.columns:
             self._env.fail("the columns of a stream keep their names", "rename them in the select list", alias)
         qualifier = self._qualifier(tree)
+        if is_system:
+            return self._bind_declared(f"{SCHEMA}.{tree.name}", tree, qualifier)
         common = self._env.common.get(tree.name.lower())
         if common is not None:
             return self._bind_common(common, tree, qualifier)
-        return self._bind_declared(tree, qualifier)
+        return self._bind_declared(tree.name, tree, qualifier)
 
-    def _bind_declared(self, tree: exp.Table, qualifier: str) -> tuple[Relation, Item]:
+    def _bind_declared(self, name: str, tree: exp.Table, qualifier: str) -> tuple[Relation, Item]:
         env = self._env
-        env.reads.add(tree.name.lower())
-        match env.catalog.get(tree.name):
+        env.reads.add(name.lower())
+        match env.catalog.get(name) or system_definition(name):
             case StreamDef() as stream:
                 occurrence = env.occurrence(tree.alias or stream.name)
                 env.note_place(occurrence, tree)
@@ -173,11 +177,13 @@ class _FromClause:
                 return self._derived(view.query, qualifier, (), replace(env, common={}, inside=inside))
             case AssertionDef() as assertion:
                 env.fail(f"{assertion.name} is an assertion, which has no rows", None, tree)
-        if tree.name.lower() in env.broken:
+        if name.lower() in env.broken:
             raise Consequence("", None, env.diagnostics.source, env.diagnostics.whole)
-        if tree.name.lower() in env.queries:
-            hint = f"write CREATE VIEW {tree.name} AS SELECT ..."
-            env.fail(f"{tree.name} is a query, and only views can be read", hint, tree)
+        if name.lower() in env.queries:
+            hint = f"write CREATE VIEW {name} AS SELECT ..."
+            env.fail(f"{name} is a query, and only views can be read", hint, tree)
+        if tree.db:
+            env.fail(f"there is no system view {name}", f"there are {listed(sorted(system_views()))}", tree)
         unknown_source(tree, env.catalog, list(env.common), env.diagnostics)
 
     def _bind_common(self, common: CommonTable, tree: exp.Table, qualifier: str) -> tuple[Relation, Item]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn
@@ -46,6 +46,7 @@ from penstock.sql.syntax import (
     Name,
     Statement,
 )
+from penstock.sql.system_streams import system_definition
 from penstock.sql.zone import binding_in
 
 #: The name of a query that has none.
@@ -180,6 +181,8 @@ class _ScriptBinder:
                 definition = bind_assertion_def(statement, self._env(diagnostics))
         diagnostics.stop_if_failed()
         self.catalog = self.catalog.having(definition)
+        if isinstance(definition, ViewDef):
+            self._declare_system(definition.reads)
         self._referring[definition.name.lower()] = clauses
 
     def _refuse_existing(
@@ -222,6 +225,14 @@ class _ScriptBinder:
         whole = tree_span(statement.query) or statement.span
         self.places[name.lower()] = Places(whole, env.places, frozenset(env.own_places), statement.name is not None)
         self._reads[name.lower()] = frozenset(env.reads)
+        self._declare_system(env.reads)
+
+    def _declare_system(self, reads: Iterable[str]) -> None:
+        """Takes what is read of the system's own streams and views into the catalog, as if it were declared."""
+        for name in sorted(reads):
+            definition = system_definition(name)
+            if definition is not None and self.catalog.get(name) is None:
+                self.catalog = self.catalog.having(definition)
 
     def _drop(self, statement: Drop, diagnostics: Diagnostics) -> None:
         key = statement.name.text.lower()

@@ -31,6 +31,11 @@ class Index:
         # Links need not be zeros: those of members are written anew, and there are no others.
         self._fill(2 * count, capacity, rows, np.flatnonzero(self._links[1:]))
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Its buckets, and the bytes that it takes."""
+        return self.mask + 1, self._heads.nbytes + self._links.nbytes
+
     def put(self, rows: Ints, slots: Ints) -> None:
         """Links slots that are not in the index yet; there must be room."""
         hashes = row_hashes(rows, slots, self.columns)

@@ -115,6 +115,10 @@ class IndexedInputs:
         """The indexes that are there from the start, each with its input and columns."""
         return [(key, self._indexes[key]) for key in self._lasting]
 
+    def index_sizes(self) -> list[tuple[IndexColumns, int, int]]:
+        """Of each index its input and columns, its buckets, and its bytes."""
+        return [(key, *index.size) for key, index in self._indexes.items()]
+
     def index_number(self, number: int, variables: tuple[int, ...]) -> int:
         """Which of these finds rows of an input by variables."""
         return self._lasting.index((number, positions(self.inputs[number], variables)))

@@ -30,6 +30,7 @@ from penstock.engines.spark.state_recovery import LiveMachine
 from penstock.engines.spark.work import Work
 from penstock.engines.spark.written import file_name, write_results
 from penstock.errors import PenstockError
+from penstock.plan.settings import Settings
 from penstock.retention.code_owners import sweep
 from penstock.retention.monitors import Violation
 from penstock.synopsis.deltas import Deltas, no_deltas, one_after_the_other
@@ -202,16 +203,21 @@ class CellStep:
         self.clock = fresh if head is None else Clock.restored(head["clock"])
         #: Whether the machine has been given the static tables.
         self._has_tables = head is not None and bool(head["tables"])
+        #: The settings of this start of the query; what an earlier one was given does not count any more.
+        self._settings: Mapping[str, Any] | None = None if head is None else head.get("settings")
 
     def saved(self) -> dict[str, Any]:
         """Returns what the next step needs besides the machine."""
         learnt = self._live.tuners.saved() if self._live.tuners else {}
-        return {"clock": self.clock.saved(), "tables": self._has_tables, **({"learnt": learnt} if learnt else {})}
+        more = {"learnt": learnt, "settings": self._settings}
+        kept = {name: value for name, value in more.items() if value}
+        return {"clock": self.clock.saved(), "tables": self._has_tables, **kept}
 
     def run(self, packets: list[bytes]) -> Iterator[CellRow]:
         schemas = [input_.schema for input_ in self._inputs]
         received = [opened(data, schemas, self._live.dictionary) for data in packets]
         self._read_time(received)
+        self._read_settings(received)
         if self.clock.until > 0 and not self._has_tables:
             tables = self._work.tables.get(self._address, ())
             received += [opened(data, schemas, self._live.dictionary) for data in tables]
@@ -231,6 +237,16 @@ class CellStep:
         self.clock.read([marker for packet in received for marker in packet.segments], self._work.delays)
         if any(packet.kind is PacketKind.CLOSE for packet in received):
             self.clock.close(self._work.horizon, self._work.own)
+
+    def _read_settings(self, received: list[Packet]) -> None:
+        """Takes over the latest settings of this start of the query."""
+        given = [packet for packet in received if packet.kind is PacketKind.SETTINGS]
+        if given:
+            self._settings = max(given, key=lambda packet: packet.sequence).settings
+        if self._settings is not None and self._settings["run"] == self._work.run:
+            self._live.adjust(Settings.of_json(self._settings["settings"]))
+        else:
+            self._settings = None
 
     def _arrivals(self, received: list[Packet]) -> Ints:
         """Returns the instants at which rows of any stream arrived, for RSTREAM.

@@ -1,12 +1,15 @@
 """What Penstock keeps in a checkpoint folder beside Spark's own files: the query's fingerprint, and the control files.
 
 `<checkpoint>/penstock/fingerprint` says which query the checkpoint is of. `<checkpoint>/penstock/control` is a source
-of the query from its first start on: a file that appears there closes time. Paths are Hadoop's, so the folder may be
-anywhere that Spark can write to. `<checkpoint>/penstock/lock` is held by the run that continues from the checkpoint.
+of the query from its first start on: a file that appears there closes time, or has settings for the cells. Paths are
+Hadoop's, so the folder may be anywhere that Spark can write to. `<checkpoint>/penstock/lock` is held by the run that
+continues from the checkpoint.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -93,6 +96,11 @@ class Checkpoint:
         """Writes that no more rows arrive. Writing it again has no effect."""
         if self._read(f"{self._control}/close") is None:
             self._write(f"{self._control}/close", "close\n")
+
+    def adjust(self, sequence: int, run: str, settings: Mapping[str, Any]) -> None:
+        """Writes settings for the cells, of this start of the query."""
+        text = json.dumps({"sequence": sequence, "run": run, "settings": settings})
+        self._write(f"{self._control}/settings-{run}-{sequence:09d}", text + "\n")
 
     def _read(self, path: str) -> str | None:
         at = self._path(path)

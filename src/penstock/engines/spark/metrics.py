@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from functools import partial
+from threading import Lock
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -33,6 +35,8 @@ from penstock.operators.filters.filters import Filters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import ConstraintReport, OnDisk
 from penstock.plan.decisions import decision_of_json
+from penstock.plan.index_report import IndexReport
+from penstock.plan.setting_change import SettingChange
 
 _NOTES = "penstock"
 
@@ -79,15 +83,21 @@ class History:
         self._reports: dict[int, _Report] = {}
         #: The latest of Spark's reports that was read.
         self._read: tuple[str, int, str] | None = None
+        self._lock = Lock()
 
     def collect(self, query: StreamingQuery) -> bool:
         """Takes over what Spark reports, of which it keeps only the latest, and says whether there was anything."""
+        with self._lock:
+            return self._collect(query)
+
+    def _collect(self, query: StreamingQuery) -> bool:
         before = self._read
         for report in self._unread(query):
             seen = report.observedMetrics.get(_NOTES)
             if seen is not None and seen["notes"]:
                 notes = [json.loads(from_cell) for from_cell in seen["notes"]]
-                self._reports[report.batchId] = _Report(_rate(notes, report.batchDuration), notes)
+                done = _epoch(report.timestamp) + report.batchDuration / 1000
+                self._reports[report.batchId] = _Report(_rate(notes, report.batchDuration), notes, done)
         for batch in sorted(self._reports)[:-_MOST_BATCHES]:
             del self._reports[batch]
         return self._read != before
@@ -106,6 +116,10 @@ class History:
             self._read = unread[0][0]
         return [report for _, report in reversed(unread)]
 
+    def latest(self) -> int:
+        """Returns the last micro-batch of which there is a note; -1 before the first."""
+        return max(self._reports, default=-1)
+
     def progress(self) -> QueryProgress | None:
         """Returns how far the query is, or None before the first micro-batch is done."""
         if not self._reports:
@@ -119,17 +133,18 @@ class History:
             for name, progress in from_cell.get("streams", {}).items()
         }
         watermark = max(from_cell["watermark"] for from_cell in report.notes)
-        totals = totals_of((_operator_metrics(batch, line) for line in lines), watermark, streams)
+        totals = totals_of((_operator_metrics(batch, line, report.at) for line in lines), watermark, streams)
         own = {field.name: getattr(totals, field.name) for field in fields(totals)}
         return QueryProgress(batch=batch, rows_per_second=report.rows_per_second, **own)
 
-    def metrics(self) -> list[OperatorMetrics]:
-        """Returns what every operator and stream did in each micro-batch."""
+    def metrics(self, after: int = -1) -> list[OperatorMetrics]:
+        """Returns what every operator and stream did in each micro-batch, or in those after one."""
         lines = []
-        for batch in sorted(self._reports):
-            for from_cell in self._reports[batch].notes:
-                lines += [_operator_metrics(batch, line) for line in from_cell["operators"]]
-                lines += [_stream_metrics(batch, from_cell, name) for name in from_cell.get("streams", {})]
+        for batch in sorted(batch for batch in self._reports if batch > after):
+            report = self._reports[batch]
+            for from_cell in report.notes:
+                lines += [_operator_metrics(batch, line, report.at) for line in from_cell["operators"]]
+                lines += [_stream_metrics(batch, from_cell, name, report.at) for name in from_cell.get("streams", {})]
         return sorted(lines, key=lambda line: (line.step, line.fragment or 0, line.cell or 0))
 
 
@@ -139,16 +154,30 @@ class _Report:
 
     rows_per_second: float
     notes: list[dict[str, Any]]
+    #: When the micro-batch was done, in seconds since 1970.
+    at: float
 
 
-def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
+def _operator_metrics(batch: int, line: Mapping[str, Any], at: float) -> OperatorMetrics:
     reports = tuple(ConstraintReport(**each) for each in line["constraints"])
     on_disk = OnDisk(**line["on_disk"])
     decided = tuple(decision_of_json(each) for each in line["decisions"])
     lists = {name: tuple(line[name]) for name in ("filter_order", "evaluations", "cache_decisions")}
     lists |= {name: tuple(map(tuple, line[name])) for name in ("probes", "matches")}
-    made = {**line, **lists, "step": batch, "constraints": reports, "on_disk": on_disk, "decisions": decided}
+    indexes = tuple(IndexReport(**{**each, "columns": tuple(each["columns"])}) for each in line["indexes"])
+    changes = tuple(SettingChange(**each) for each in line["changes"])
+    values = {"constraints": reports, "on_disk": on_disk, "decisions": decided, "indexes": indexes, "changes": changes}
+    made = {**line, **lists, **values, "step": batch, "at": at}
     return OperatorMetrics(**made)
+
+
+def _epoch(timestamp: str) -> float:
+    """Returns the seconds since 1970 of a time as Spark reports it.
+
+    >>> _epoch("1970-01-01T00:01:00.500Z")
+    60.5
+    """
+    return datetime.fromisoformat(timestamp).timestamp()
 
 
 def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:
@@ -165,8 +194,8 @@ def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:
     return 1000 * (now - before) / max(1, milliseconds)
 
 
-def _stream_metrics(batch: int, from_cell: Mapping[str, Any], name: str) -> OperatorMetrics:
+def _stream_metrics(batch: int, from_cell: Mapping[str, Any], name: str, at: float) -> OperatorMetrics:
     """Returns what a stream did in a batch; notes count since the first start."""
     query = from_cell["operators"][0]["query"] if from_cell["operators"] else ""
-    made = partial(OperatorMetrics, batch, from_cell["watermark"], query)
+    made = partial(OperatorMetrics, batch, from_cell["watermark"], query, at=at)
     return source_metrics(made, name, Progress(**from_cell["streams"][name]), Progress(**from_cell["before"][name]))

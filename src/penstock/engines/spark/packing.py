@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from enum import Enum
 from typing import Any
@@ -39,6 +39,8 @@ class PacketKind(Enum):
     INSTANTS = "instants"
     #: No more rows arrive.
     CLOSE = "close"
+    #: Settings for all cells from this micro-batch on.
+    SETTINGS = "settings"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -64,6 +66,8 @@ class Packet:
     sequence: int = 0
     segments: tuple[tuple[Segment, Progress], ...] = ()
     deltas: Deltas | None = None
+    #: Settings, and which start of the query they are of.
+    settings: Mapping[str, Any] | None = None
 
 
 def rows_packets(
@@ -99,6 +103,10 @@ def close_packet() -> bytes:
     return _packed({"kind": PacketKind.CLOSE.value}, [])
 
 
+def settings_packet(sequence: int, settings: Mapping[str, Any]) -> bytes:
+    return _packed({"kind": PacketKind.SETTINGS.value, "sequence": sequence, "settings": settings}, [])
+
+
 def opened(data: bytes, schemas: list[Schema], dictionary: Dictionary) -> Packet:
     """Returns the packet; its rows have codes of this dictionary. `schemas` are those of the inputs."""
     (length,) = struct.unpack_from("<q", data)
@@ -115,6 +123,8 @@ def opened(data: bytes, schemas: list[Schema], dictionary: Dictionary) -> Packet
             return Packet(kind, segment=Segment(*header["origin"]), deltas=deltas)
         case PacketKind.MARKER:
             return Packet(kind, segments=tuple((Segment(*s[:3]), Progress(*s[3:])) for s in header["segments"]))
+        case PacketKind.SETTINGS:
+            return Packet(kind, sequence=header["sequence"], settings=header["settings"])
     return Packet(kind)
 
 

@@ -6,7 +6,7 @@ micro-batch, so an instant that closes is closed on all levels at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
-from penstock.engines.metrics import OperatorMetrics
+from penstock.engines.metrics import CONTROLS, OperatorMetrics
 from penstock.engines.not_null import without_nulls
 from penstock.engines.spark.callbacks import Callbacks
 from penstock.engines.spark.cell import CellProcessor
@@ -42,9 +42,14 @@ from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
+from penstock.plan.setting_change import SettingChange
+from penstock.plan.settings import Settings
 
 #: A query that cannot start because the machine is busy is started so many times.
 _MOST_STARTS = 6
+
+#: What is to be done where a setting would say how much is read.
+_READ_LIMITS = "on Spark the options of a source say how much a micro-batch reads, as maxFilesPerTrigger does"
 
 #: Streams by their declared names.
 Frames = Mapping[str, DataFrame | ListedFiles]
@@ -163,6 +168,10 @@ class RunningQuery:
         self._id: str | None = None
         self._full_path = checkpoint.full_path
         self._history = History()
+        #: What can be changed while it runs, how often it was, and what was changed before which micro-batch.
+        self.settings = Settings(forgetting=work.plan.forgetting, adaptive=work.plan.adaptive)
+        self._adjusted = 0
+        self._changes: list[tuple[int, tuple[SettingChange, ...]]] = []
         self._callbacks = Callbacks()
         self._doubts = UnitDoubts(work.streams, warn)
 
@@ -236,10 +245,39 @@ class RunningQuery:
         self._collect_if_alive()
         return self._history.progress()
 
-    def metrics(self) -> list[OperatorMetrics]:
-        """Returns what every operator did in each completed micro-batch, by fragment and cell."""
+    def metrics(self, after: int = -1) -> list[OperatorMetrics]:
+        """Returns what every operator did in each completed micro-batch, or in those after one, by fragment and cell.
+
+        A setting that was changed is told with the first micro-batch that was not complete then.
+        """
         self._collect_if_alive()
-        return self._history.metrics()
+        lines = self._history.metrics(after)
+        for batch, changes in self._changes:
+            same = [line for line in lines if line.step == batch]
+            if same:
+                made = OperatorMetrics(batch, same[-1].watermark, self._work.name, CONTROLS, changes=changes)
+                lines.insert(lines.index(same[-1]) + 1, made)
+        return lines
+
+    def adjust(self, settings: Settings, changes: Sequence[SettingChange] = ()) -> None:
+        """Gives the cells settings for the micro-batches that begin from now on. They do not outlive this start.
+
+        Filters of a stream are evaluated before there are cells, and keep theirs.
+        """
+        self.settings = settings
+        self._changes.append((self._history.latest() + 1, tuple(changes)))
+        self._adjusted += 1
+        with explained(()):
+            self._checkpoint.adjust(self._adjusted, self._work.run, settings.as_json())
+
+    @property
+    def not_adjustable(self) -> Mapping[str, str]:
+        """Returns the settings that it has no use for, each with what to do instead."""
+        return dict.fromkeys(("step_rows", "step_rows_most", "read_limit", "memory"), _READ_LIMITS)
+
+    def filter_orders(self) -> dict[str, tuple[tuple[str, ...], tuple[int, ...]]]:
+        """Returns no orders: each cell and each task has its own, and none can be pinned."""
+        return {}
 
     def _collect(self) -> None:
         if self._query is not None and self._history.collect(self._query):

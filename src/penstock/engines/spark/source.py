@@ -8,6 +8,7 @@ arrive side by side.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -30,7 +31,14 @@ from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.learnt import learnt_of, leave
 from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import source_note
-from penstock.engines.spark.packing import Segment, close_packet, instants_packet, marker_packet, rows_packets
+from penstock.engines.spark.packing import (
+    Segment,
+    close_packet,
+    instants_packet,
+    marker_packet,
+    rows_packets,
+    settings_packet,
+)
 from penstock.engines.spark.reports import local_path
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work
@@ -64,7 +72,7 @@ def packed_files(files: ListedFiles, stream: StreamDef, work: Work) -> DataFrame
 
 
 def packed_control(frame: DataFrame, work: Work) -> DataFrame:
-    """Packs the rows of a control source, each of which closes time."""
+    """Packs the rows of a control source, each of which closes time or has settings."""
     return frame.mapInArrow(_PackControl(work), PACKETS)
 
 
@@ -133,9 +141,19 @@ class _PackControl:
     work: Work
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if sum(batch.num_rows for batch in batches):
-            everywhere = range(len(self.work.addresses.cells))
-            yield from _as_batches(self.work, [(address, close_packet()) for address in everywhere])
+        everywhere = range(len(self.work.addresses.cells))
+        for batch in batches:
+            for text in batch.column(0).to_pylist():
+                packet = _control_packet(text)
+                yield from _as_batches(self.work, [(address, packet) for address in everywhere])
+
+
+def _control_packet(text: str) -> bytes:
+    """Returns the packet of a line of a control file (`Checkpoint`)."""
+    if text == "close":
+        return close_packet()
+    given = json.loads(text)
+    return settings_packet(given["sequence"], given)
 
 
 def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

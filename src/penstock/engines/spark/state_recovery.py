@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from penstock.adaptive.tuners import Tuners, tuners_of
+from penstock.adaptive.tuners import Tuners, retuned, tuners_of
 from penstock.engines.spark.packing import read_values, values_text
 from penstock.engines.spark.state_directory import StateDirectory, discard
 from penstock.engines.spark.work import Work
 from penstock.operators.machine import Machine
+from penstock.plan.settings import Settings
 from penstock.synopsis.dictionary import Dictionary, Page
 from penstock.synopsis.memory import Memory
 
@@ -47,6 +48,13 @@ class LiveMachine:
     token: str | None
     #: What its filters have learnt; None where nothing adapts.
     tuners: Tuners | None = None
+
+    def adjust(self, settings: Settings) -> None:
+        """Takes settings over before a step. The orders of filters are those of the cell."""
+        self.machine.adjust(settings)
+        if self.tuners is None or self.tuners.settings != settings.adaptive:
+            self.tuners = retuned(self.tuners, settings.adaptive, {})
+            self.machine.retune(self.tuners)
 
     def changes(self) -> Iterator[tuple[str, bytes]]:
         """Yields the pages that Spark's state must take over. The folder gets the values of the dictionary, too."""

@@ -83,8 +83,8 @@ def _operator(build: Builder, relation: PipelinedFilters) -> tuple[PipelinedFilt
     operator = PipelinedFiltersOperator(build.scope("filters"), len(relation.schema), lookups, counts, name)
     build.pipelined_filters.append(operator)
     gauge.filters.append(operator)
-    if build.tuning is not None and len(lookups) > 1:
-        operator.tune(build.tuning.tuner(name, operator.texts), build.tuning.probability, build.tuning.budget)
+    if build.tuning is not None:
+        operator.retune(build.tuning)
     build.purges_within_step = True
     return operator, nodes
 

@@ -51,6 +51,7 @@ from penstock.operators.joins.stateless_input import StatelessInput, joined, mat
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.plan.caches import cached_inputs
 from penstock.plan.explain import operand_name
+from penstock.plan.index_report import IndexReport
 from penstock.plan.path_counting import is_indexed
 from penstock.plan.probe_paths import keys_of, paths_of
 from penstock.retention.admission import Admission
@@ -427,6 +428,7 @@ def _core(
     )
     build.joins.append(core)
     build.gauges.top.probing = core.probe_counts
+    build.gauges.top.indexes = partial(_index_reports, [part.schema for part in parts], core)
     if build.tuning is not None and len(parts) > 2:  # of two inputs each has but one to probe
         core.tuner = build.tuning.join_tuner(build.gauges.top.name, tuple(map(operand_name, join.operands)))
         core.tuner.adopt(core)
@@ -437,6 +439,14 @@ def _core(
             build.gauges.top.caching = core.cache_use
             build.gauges.top.cache_decisions = core.cache_tuner.report
     return core
+
+
+def _index_reports(schemas: Sequence[Schema], core: JoinCore) -> tuple[IndexReport, ...]:
+    """What the indexes of a join take."""
+    return tuple(
+        IndexReport(number, tuple(schemas[number][column].name for column in columns), buckets, size)
+        for (number, columns), buckets, size in core.index_sizes()
+    )
 
 
 def _column_sum(parts: Sequence[StoredRelation], join: PhysicalJoin, aggregation: Aggregation) -> ColumnSum:

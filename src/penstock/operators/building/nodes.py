@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter_ns
 from typing import TypeVar
 
 from penstock.algebra.relations import Schema
@@ -42,25 +43,29 @@ class StoredRelation:
 
 
 def measured(node: Callable[[Step], Out], gauge: Gauge) -> Callable[[Step], Out]:
-    """The node, whose rows its gauge counts."""
+    """The node, whose rows its gauge counts, and whose time it measures."""
 
     def asked(step: Step) -> Out:
+        began = perf_counter_ns()
         out = node(step)
-        gauge.stepped(step.inputs, len(out))
+        gauge.stepped(step.inputs, len(out), perf_counter_ns() - began)
         return out
 
     return asked
 
 
 def measured_blocks(node: BlockNode, gauge: Gauge) -> BlockNode:
-    """The node, whose rows its gauge counts, in all blocks of a step."""
+    """The node, whose rows its gauge counts, in all blocks of a step, and whose time it measures between them."""
 
     def asked(step: Step) -> Blocks:
-        count = 0
+        count = took = 0
+        began = perf_counter_ns()
         for block in node(step):
             count += len(block)
+            took += perf_counter_ns() - began
             yield block
-        gauge.stepped(step.inputs, count)
+            began = perf_counter_ns()
+        gauge.stepped(step.inputs, count, took + perf_counter_ns() - began)
 
     return asked
 

@@ -114,6 +114,12 @@ class FilterChain:
         #: By position, the rates at which rows passed when they were last profiled.
         self._rates: list[float] | None = None
 
+    def sample(self, probability: float, budget: float) -> None:
+        """Samples such a part of the rows from now on, at such a part of the time."""
+        self._probability, self._budget, self._sampler = probability, budget, Sampler(probability)
+        self._at_once = AT_ONCE if probability > 0 else 0
+        self._spent = self._spent_on_profiles = 0.0
+
     def has_news(self) -> bool:
         """Returns whether rows were sampled since the last profile, or passed otherwise than it says."""
         return self._rates is None or bool(self._samples) or are_news(self._rates, self._entered, self._passed)

@@ -21,7 +21,7 @@ from penstock.operators.filters.columns import Columns
 from penstock.operators.filters.conjuncts import Conjuncts
 from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
 from penstock.operators.filters.fused import FusedFilter
-from penstock.operators.filters.profile import MOST_FILTERS, OrderedFilters
+from penstock.operators.filters.profile import MOST_FILTERS, FilterOrder, OrderedFilters
 from penstock.operators.functions.failures import Tally
 from penstock.operators.functions.outcome_cache import MOST_COLUMNS, OutcomeCache
 from penstock.operators.joins.join_tuner import CacheTuner, JoinTuner
@@ -77,6 +77,17 @@ class MeasuredFilters(Protocol):
     def tuner(self) -> FilterTuner | None:
         """Returns what orders them."""
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Returns the filters as they are written."""
+
+    @property
+    def order(self) -> FilterOrder:
+        """Returns the order in which they are evaluated; empty where there is no choice."""
+
+    def retune(self, tuning: Tuning) -> None:
+        """Lets another tuner order them from now on."""
+
     def evaluations(self) -> dict[str, int]:
         """Returns on how many rows each filter was evaluated, in the current order, since the start."""
 
@@ -115,6 +126,18 @@ class Filters:
             self.tuner = tuning.tuner(name, self.texts) if tuning else None
             if self.tuner is not None:
                 self.tuner.adopt(self.chain)
+
+    @property
+    def order(self) -> FilterOrder:
+        """Returns the order in which they are evaluated; empty where there is no choice."""
+        return () if self.chain is None else self.chain.order
+
+    def retune(self, tuning: Tuning) -> None:
+        """Lets another tuner order them from now on."""
+        if self.chain is not None:
+            self.chain.sample(tuning.probability, tuning.budget)
+            self.tuner = tuning.tuner(self.name, self.texts)
+            self.tuner.adopt(self.chain)
 
     def evaluations(self) -> dict[str, int]:
         """Returns on how many rows each filter was evaluated that is ordered, in the current order, since the start."""

@@ -16,7 +16,7 @@ import numpy as np
 from penstock.kernels import filters as kernel
 from penstock.kernels.pointers import address
 from penstock.operators.filters.filter_chain import AT_ONCE, BUDGET, CHUNK, SMALL_CHUNK
-from penstock.operators.filters.filters import FilterTuner
+from penstock.operators.filters.filters import FilterTuner, Tuning
 from penstock.operators.filters.profile import (
     PROFILE_ALL,
     FilterOrder,
@@ -103,6 +103,11 @@ class PipelinedFiltersOperator:
         self.tuner, self._probability, self._sampler = tuner, probability, Sampler(probability)
         self._budget, self._at_once = budget, 0
         tuner.adopt(self)
+
+    def retune(self, tuning: Tuning) -> None:
+        """Lets another tuner order the filters from now on."""
+        if len(self._lookups) > 1:
+            self.tune(tuning.tuner(self.name, self.texts), tuning.probability, tuning.budget)
 
     def use(self, order: FilterOrder, wanted: ProfileRequest | None = None) -> None:
         """Evaluates the filters in this order from now on. What was measured under another one is forgotten."""

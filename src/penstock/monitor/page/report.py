@@ -1,0 +1,93 @@
+"""A report: the page of a run that is over, as one file that opens from disk and asks nobody for anything."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from penstock.engines.drafts import existing
+from penstock.errors import PenstockError
+from penstock.monitor.page.assets import inlined_page
+from penstock.monitor.page.plan_document import SCHEMA, plan_path
+from penstock.monitor.page.recorder import Recorder
+
+#: The first frames of a replay are short: short runs are replayed, too.
+_SECONDS = 0.02
+
+_HINT = "give the file that penstock run --metrics writes"
+
+
+def write_report(recorder: Recorder, path: str, *, overwrite: bool = False) -> None:
+    """Writes the page of a run."""
+    if Path(path).exists() and not overwrite:
+        raise existing(path)
+    try:
+        Path(path).write_text(inlined_page(recorder.document()), encoding="utf-8")
+    except OSError as error:
+        said = os.strerror(error.errno) if error.errno else str(error)
+        raise PenstockError(f"{path}: {said}", "choose a path that can be written") from error
+
+
+def write_plan(plan: Mapping[str, Any], metrics: str) -> None:
+    """Writes the plan of a run beside its file of metrics; a pipe or a terminal has no such place."""
+    if Path(metrics).is_file():
+        Path(plan_path(metrics)).write_text(json.dumps(plan), encoding="utf-8")
+
+
+def recorded(metrics: str) -> Recorder:
+    """Returns a run that is over, of its file of metrics and the plan beside it."""
+    plan = _plan(metrics)
+    lines = _lines(metrics)
+    first = next(lines, None)
+    if first is None:
+        raise PenstockError(f"{metrics} has no metrics", "the run was stopped before its first step")
+    begun = first[0].get("at") or 0.0
+    recorder = Recorder(plan, is_live=False, begun=begun, seconds=_SECONDS)
+    recorder.take(first)
+    for step in lines:
+        recorder.take(step)
+    recorder.end()
+    return recorder
+
+
+def _plan(metrics: str) -> dict[str, Any]:
+    try:
+        plan = json.loads(Path(plan_path(metrics)).read_text(encoding="utf-8"))
+    except OSError as error:
+        said = os.strerror(error.errno) if error.errno else str(error)
+        hint = "penstock run --metrics writes it beside the metrics: move both together"
+        raise PenstockError(f"{plan_path(metrics)}: {said}", hint) from error
+    except ValueError as error:
+        raise PenstockError(f"{plan_path(metrics)} is not a plan", _HINT) from error
+    if not isinstance(plan, dict) or plan.get("schema") != SCHEMA or not isinstance(plan.get("nodes"), list):
+        raise PenstockError(f"{plan_path(metrics)} is not a plan of this version", "run the query again")
+    return plan
+
+
+def _lines(metrics: str) -> Iterator[list[dict[str, Any]]]:
+    """Yields the lines of a file of metrics step by step."""
+    try:
+        with Path(metrics).open(encoding="utf-8") as file:
+            parsed = (_line(metrics, text) for text in file if text.strip())
+            for _, step in groupby(parsed, key=lambda line: (line["query"], line["step"])):
+                yield list(step)
+    except OSError as error:
+        said = os.strerror(error.errno) if error.errno else str(error)
+        raise PenstockError(f"{metrics}: {said}", _HINT) from error
+
+
+def _line(metrics: str, text: str) -> dict[str, Any]:
+    try:
+        line = json.loads(text)
+        if (
+            isinstance(line, dict)
+            and {"query", "step", "operator", "watermark", "rows_in", "state_rows"} <= line.keys()
+        ):
+            return line
+    except ValueError:
+        pass
+    raise PenstockError(f"{metrics} is not a file of metrics", _HINT)

@@ -1,0 +1,86 @@
+"""Who reads `sysstream` in a run: queries that are given what every step publishes, a few times a second.
+
+Nothing is published, and nothing is computed for it, while nobody reads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from penstock.algebra.relations import Query
+from penstock.engines.metrics import OperatorMetrics
+from penstock.engines.watching import Watch
+from penstock.monitor.bounds import LiveBound
+from penstock.monitor.sysstream import Property, properties
+
+#: Microseconds between two publications at least: both to make one and to step the queries that read it have a cost.
+_PAUSE = 200_000
+#: A publication and what its readers make of it take such a part of the time at most, unless that is seldom.
+_SHARE = 0.02
+_LONGEST_PAUSE = 2_000_000
+
+
+def wall_clock() -> int:
+    """Returns the present, in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+class SysStream:
+    """Publishes the properties of the entities of a run to the queries that read them."""
+
+    def __init__(self, watches: Sequence[Watch] = (), clock: Callable[[], int] = wall_clock) -> None:
+        self.watches = list(watches)
+        self._clock = clock
+        self._bounds: dict[str, Sequence[LiveBound]] = {}
+        #: What was published and not read yet.
+        self._rows: list[Property] = []
+        self._latest = self._published = self._stepped = 0
+        self._pause = _PAUSE
+
+    @property
+    def is_due(self) -> bool:
+        """Returns whether somebody reads it, and the last publication is not too recent."""
+        return bool(self.watches) and self._now() - self._published >= self._pause
+
+    def prove(self, bounds: Mapping[str, Sequence[LiveBound]]) -> None:
+        """Adds what was proved of the state of queries, to be published beside it."""
+        self._bounds |= bounds
+
+    def take(self, lines: Iterable[OperatorMetrics]) -> None:
+        """Publishes what the metrics of steps say, at the present instant."""
+        if self.watches:
+            self._published = self._now()
+            self._rows += properties(lines, self._now(), self._bounds)
+
+    def beat(self) -> None:
+        """Publishes that a run waits for input, so that its readers see time pass."""
+        if self.is_due:
+            self._published = self._now()
+            self._rows.append(Property(self._now(), "", "run", "run", None, "idle", 1.0))
+
+    def changes(self, *, is_last: bool = False) -> Iterator[tuple[Query, Any]]:
+        """Yields the changes of the queries that read, if something was published; at the end of a run all of them."""
+        began = self._now()
+        is_due = self._rows and self._published - self._stepped >= self._pause
+        if not self.watches or not (is_due or is_last):
+            return
+        now = self._latest = began + 1
+        self._stepped = self._published
+        rows, self._rows = self._rows, []
+        for watch in self.watches:
+            watch.push(rows)
+            for block in watch.changes(now):
+                yield watch.query, block
+        took = self._now() - began
+        self._pause = min(max(_PAUSE, round(took / _SHARE)), _LONGEST_PAUSE)
+
+    def close(self) -> None:
+        for watch in self.watches:
+            watch.close()
+
+    def _now(self) -> int:
+        """Returns the present; the wall clock may be set back, and time does not go back here."""
+        self._latest = max(self._latest, self._clock())
+        return self._latest
