@@ -18,11 +18,12 @@ from penstock.algebra.relations import Schema
 from penstock.algebra.user_functions import calls_user
 from penstock.operators.filters.columns import Columns
 from penstock.operators.filters.conjuncts import Conjuncts
-from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
+from penstock.operators.filters.filter_chain import FilterChain
 from penstock.operators.filters.fused import FusedFilter
 from penstock.operators.filters.profile import MOST_FILTERS, OrderedFilters
+from penstock.operators.filters.undecided import Filter, Outcome
 from penstock.operators.functions.failures import Tally
-from penstock.operators.scalars import compile_conjunct, compile_filter
+from penstock.operators.scalars import compile_conjuncts, compile_filter
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
@@ -90,13 +91,14 @@ class Filters:
         groups += filter(None, [found.dear[len(alone) :]])
         #: The filters that are ordered, as they are written.
         self.texts = tuple(expression_text(conjunction(group)) for group in groups)
-        self._filters = [_filter(group, schema, tally) for group in groups]
+        self._filters = [_filter(group, schema) for group in groups]
+        self._tally = tally or Tally()
         self.chain: FilterChain | None = None
         self.name = name
         self.tuner: FilterTuner | None = None
         if len(groups) > 1:
             sampling = (tuning.probability, tuning.budget) if tuning else (0.0, 0.0)
-            self.chain = FilterChain(self._filters, *sampling)
+            self.chain = FilterChain(self._filters, *sampling, tally=self._tally)
             self.tuner = tuning.tuner(name, self.texts) if tuning else None
             if self.tuner is not None:
                 self.tuner.adopt(self.chain)
@@ -117,19 +119,16 @@ class Filters:
             return np.zeros(len(columns), np.bool_)
         if self.chain is not None:
             return self.chain.passing(columns, dictionary, rows, self.tuner.between if self.tuner else None)
-        true = _true(self._filters[0](columns, rows, dictionary))
+        outcome = self._filters[0](columns, rows, dictionary)
+        # No other filter can drop the rows on which it fails.
+        for error in outcome.errors.values():
+            raise error()
+        self._tally.add(outcome.nulled)
         if rows is None:
-            return true
+            return outcome.true
         passes = np.zeros(len(columns), np.bool_)
-        passes[rows[true]] = True
+        passes[rows[outcome.true]] = True
         return passes
-
-
-def _true(outcome: Outcome) -> Bools:
-    """Returns where a filter is true, if no other one can drop the rows on which it fails."""
-    for error in outcome.errors.values():
-        raise error()
-    return outcome.true
 
 
 def _block(exprs: Sequence[Expr], schema: Schema) -> Filter:
@@ -138,15 +137,14 @@ def _block(exprs: Sequence[Expr], schema: Schema) -> Filter:
     return lambda columns, rows, dictionary: Outcome(holds(columns, dictionary, rows))
 
 
-def _filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None) -> Filter:
+def _filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
     """Returns the filter of conjuncts, of which a user function may fail."""
     if not any(map(calls_user, exprs)):
         return _block(exprs, schema)
-    conjunct = compile_conjunct(conjunction(tuple(exprs)), schema, tally)
+    conjuncts = compile_conjuncts(exprs, schema)
 
     def evaluate(columns: Columns, rows: Ints | None, dictionary: Dictionary) -> Outcome:
-        true, failures = conjunct(columns, dictionary, rows)
-        failed = np.flatnonzero(failures.mask) if failures.all else ()
-        return Outcome(true, {int(row): failures.all[failures.of_row[row]].error for row in failed})
+        true, failures, nulled = conjuncts(columns, dictionary, rows)
+        return Outcome(true, failures.errors() if failures else {}, nulled)
 
     return evaluate

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.user_functions import UserFunction
-from penstock.operators.functions.calls import RAISED, Answers, Invoke
+from penstock.operators.functions.calls import Answers, Invoke
 from penstock.operators.functions.failures import Failure, Misfit
 from penstock.operators.functions.values import reader
 from penstock.operators.scalars.integers import narrowed
@@ -41,7 +41,9 @@ def of_arrays(function: UserFunction) -> Invoke:
             some = [array.slice(start, end - start) for array in arrays]
             try:
                 pieces.append(_checked(function.handle.function(*some), end - start, function.returns))
-            except RAISED as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 if end - start > 1 and not isinstance(error, Misfit):
                     middle = (start + end) // 2
                     pending += [(middle, end), (start, middle)]
