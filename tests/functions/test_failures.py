@@ -95,6 +95,28 @@ def test_whatever_a_function_raises_is_reported_with_its_arguments(
     assert refusal(session, "SELECT bad(a) AS b FROM s").startswith(f"bad(1) raised {type(cause).__name__}: odd")
 
 
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def endless(a: Any) -> Any:
+    return endless(a)
+
+
+def test_an_exception_without_words_and_an_endless_recursion_are_reported_briefly(session: penstock.Session) -> None:
+    def mute(a: Any) -> Any:
+        raise Mute
+
+    session.function("mute", mute, arguments=["BIGINT"], returns="BIGINT")
+    assert refusal(session, "SELECT mute(a) AS b FROM s").startswith("mute(1) raised Mute\n")
+    session.function("endless", endless, arguments=["BIGINT"], returns="BIGINT")
+    lines = refusal(session, "SELECT endless(a) AS b FROM s").splitlines()
+    assert lines[0].startswith("endless(1) raised RecursionError")
+    assert len(lines) < 30
+    assert any(line.endswith("more calls ...") for line in lines)
+
+
 def test_ctrl_c_in_a_function_ends_the_program(session: penstock.Session) -> None:
     def slow(a: Any) -> Any:
         raise KeyboardInterrupt

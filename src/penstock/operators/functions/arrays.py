@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.user_functions import UserFunction
+from penstock.masking import shortened
 from penstock.operators.functions.calls import Answers, Invoke
 from penstock.operators.functions.failures import Failure, Misfit
 from penstock.operators.functions.values import reader
@@ -65,6 +66,10 @@ def _checked(result: Any, count: int, type_: Type) -> pa.Array:
         raise Misfit(f"gave {len(result)} results for {count} rows")
     if result.type != arrow_type(type_):
         raise Misfit(f"gave an array of {result.type}, not of {arrow_type(type_)}")
+    try:
+        result.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise Misfit(f"gave an array that is not valid: {shortened(str(error), most=300)}") from error
     return result
 
 

@@ -25,6 +25,8 @@ Mask = NDArray[np.bool_]
 
 #: Where the files of this library are.
 _OURS = str(Path(__file__).parents[2])
+#: Frames of a deep traceback that are shown of each end.
+SHOWN = 5
 
 
 class Misfit(Exception):
@@ -44,7 +46,7 @@ class Failure:
         called = f"{self.function.name}({shown})"
         if isinstance(self.cause, Misfit):
             return PenstockError(f"{called} {self.cause}", f"it is declared {_declared(self.function)}")
-        said = shortened(str(self.cause), most=300)
+        said = shortened(_said(self.cause), most=300)
         what = f"{type(self.cause).__name__}: {said}" if said else type(self.cause).__name__
         message = "\n".join([f"{called} raised {what}", *_user_frames(self.cause)])
         return PenstockError(message, "catch it in the function, or declare on_error='null' to get NULL instead")
@@ -54,14 +56,27 @@ def _declared(function: UserFunction) -> str:
     return f"{function.signature} returns {function.returns}"
 
 
+def _said(cause: BaseException) -> str:
+    """The message of an exception, whose own code may fail."""
+    try:
+        return str(cause)
+    except Exception:
+        return ""
+
+
 def _user_frames(cause: BaseException) -> list[str]:
-    """The lines of a traceback that are not of this library, the outermost first."""
+    """The lines of a traceback that are not of this library, the outermost first; of a deep one both ends."""
     frames = [frame for frame in traceback.extract_tb(cause.__traceback__) if not frame.filename.startswith(_OURS)]
-    lines = []
-    for frame in frames:
-        lines.append(f"  {frame.filename}:{frame.lineno}, in {frame.name}")
-        lines += [f"    {frame.line}"] if frame.line else []
-    return lines
+    if len(frames) <= 2 * SHOWN:
+        return [line for frame in frames for line in _frame(frame)]
+    left_out = f"  ... {len(frames) - 2 * SHOWN} more calls ..."
+    ends = [[line for frame in end for line in _frame(frame)] for end in (frames[:SHOWN], frames[-SHOWN:])]
+    return [*ends[0], left_out, *ends[1]]
+
+
+def _frame(frame: traceback.FrameSummary) -> list[str]:
+    where = f"  {frame.filename}:{frame.lineno}, in {frame.name}"
+    return [where, f"    {shortened(frame.line, most=200)}"] if frame.line else [where]
 
 
 class Failures(NamedTuple):
