@@ -58,10 +58,14 @@ class ArrowColumns:
 
     def column(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
         nulls = self.nulls(position)
-        if is_interned(self._types[position]):
+        array, type_ = self._arrays[position], self._types[position]
+        if is_interned(type_):
             codes = self._transient_codes(self._transient, position, some, self._encoded)
+        elif some is not None and nulls is None and type_.kind in _WORDS:
+            # They are read where they lie, and numpy picks some in less time than Arrow does.
+            codes = encode_column(array, type_, self._strings)[0][some]
         else:
-            codes, _ = encode_column(_taken(self._arrays[position], some), self._types[position], self._strings)
+            codes, _ = encode_column(_taken(array, some), type_, self._strings)
         return codes, nulls if nulls is None or some is None else nulls[some]
 
     def arguments(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
@@ -79,7 +83,6 @@ class ArrowColumns:
                 self._lasting[position] = encode_column(array, type_, self._dictionary)
             return self._lasting[position]
         if type_.kind in _WORDS and not array.null_count:
-            # They are read where they lie, and numpy picks some in less time than Arrow does.
             return encode_column(array, type_, self._dictionary)[0][some], None
         return encode_column(array.take(pa.array(some)), type_, self._dictionary)
 
@@ -120,7 +123,7 @@ class ArrowColumns:
         """Returns whether strings repeat, among the first."""
         if position not in self._repeats:
             first = self._arrays[position].slice(0, SAMPLE).to_pylist()
-            self._repeats[position] = len(set(first)) < SAMPLE
+            self._repeats[position] = len(set(first)) < len(first)
         return self._repeats[position]
 
     def _encoded(self, position: int, rows: Ints) -> Ints:
@@ -148,5 +151,8 @@ class ArrowColumns:
 
 def _taken(array: pa.Array, some: Ints | None) -> pa.Array:
     """Returns the values of some rows, in the order in which they are asked for: sampled rows come last."""
-    is_all = some is None or (len(some) == len(array) and bool((some[1:] > some[:-1]).all()))
-    return array if is_all else array.take(pa.array(some))
+    if some is None:
+        return array
+    if len(some) and some[-1] - some[0] == len(some) - 1 and bool((some[1:] > some[:-1]).all()):
+        return array.slice(int(some[0]), len(some))
+    return array.take(pa.array(some))

