@@ -28,6 +28,7 @@ from penstock.operators.filters.profile import (
     FilterOrder,
     FilterProfile,
     Ghosts,
+    PassCounts,
     ProfileRequest,
     are_news,
     rates_of,
@@ -46,7 +47,7 @@ SMALL_CHUNK = 1 << 10
 CHEAP = 400
 MOST_SAMPLES = 64
 #: Rows that are profiled at once when nothing is known of them.
-AT_ONCE = 128
+AT_ONCE = 256
 #: Calls on fewer rows say little about the time for a row. The lower quartile of the last calls sees no disturbances.
 TIMED_ROWS = 64
 TIMED_CALLS = 16
@@ -95,13 +96,20 @@ class FilterChain:
 
     def _begin(self) -> None:
         self._entered, self._passed = [0] * len(self._filters), [0] * len(self._filters)
+        #: Of chunks since the last profile that were no news.
+        self._quiet = PassCounts(len(self._filters))
         self._samples: list[Ints] = []
         #: By position, the rates at which rows passed when they were last profiled.
         self._rates: list[float] | None = None
 
     def has_news(self) -> bool:
         """Returns whether rows were sampled since the last profile, or passed otherwise than it says."""
-        return self._rates is None or bool(self._samples) or are_news(self._rates, self._entered, self._passed)
+        if self._rates is None or self._samples or are_news(self._rates, self._entered, self._passed):
+            return True
+        # Each chunk is judged by itself: among all rows since the last profile a change would show late.
+        self._quiet.add(self._entered, self._passed)
+        self._entered, self._passed = [0] * len(self._filters), [0] * len(self._filters)
+        return False
 
     def profile(self) -> FilterProfile:
         """Returns what was measured since the last call."""
@@ -109,7 +117,7 @@ class FilterChain:
         if self._samples:
             samples = np.concatenate(self._samples)
             self._costs = tuple(map(_lower_quartile, self._times))
-        found = FilterProfile(self.order, self._entered, self._passed, samples, self._costs)
+        found = FilterProfile(self.order, self._entered, self._passed, samples, self._costs, self._quiet)
         self._begin()
         self._rates = rates_of(found)
         return found
@@ -149,7 +157,11 @@ class FilterChain:
             passes[found] = True
             start = stop
             if between is not None:
+                began, rates = self._clock(), self._rates
                 between(self)
+                if self._rates is not rates:
+                    # The tuner has asked for a profile: what it makes of it is a part of what profiles cost.
+                    self._spent_on_profiles += self._clock() - began
         return passes
 
     def _stop(self, start: int, end: int) -> int:
