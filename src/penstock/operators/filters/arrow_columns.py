@@ -6,11 +6,13 @@ machine's dictionary learns the strings of rows that pass, if they are among the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
 from penstock.kernels.fused_filter import BYTES, DOUBLES, HALVES, WORDS
 from penstock.operators.filters.columns import InPlace
@@ -47,8 +49,6 @@ class ArrowColumns:
         self._lasting: dict[int, tuple[Ints, Nulls]] = {}
         #: Codes of the strings that were asked for.
         self._transient: dict[int, Ints] = {}
-        #: The same of columns whose strings hardly repeat, where strings that are alike need not have one code.
-        self._numbered: dict[int, Ints] = {}
         self._repeats: dict[int, bool] = {}
         #: Booleans as bytes.
         self._bytes: dict[int, Bools] = {}
@@ -60,7 +60,7 @@ class ArrowColumns:
         nulls = self.nulls(position)
         array, type_ = self._arrays[position], self._types[position]
         if is_interned(type_):
-            codes = self._transient_codes(self._transient, position, some, self._encoded)
+            codes = self._transient_codes(position, some)
         elif some is not None and nulls is None and type_.kind in _WORDS:
             # They are read where they lie, and numpy picks some in less time than Arrow does.
             codes = encode_column(array, type_, self._strings)[0][some]
@@ -68,12 +68,13 @@ class ArrowColumns:
             codes, _ = encode_column(_taken(array, some), type_, self._strings)
         return codes, nulls if nulls is None or some is None else nulls[some]
 
-    def arguments(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
+    def arguments(self, position: int, some: Ints | None = None) -> tuple[NDArray[Any], Nulls]:
         if position in self._transient or self._is_repeating(position):
             return self.column(position, some)
+        # They are made anew for each filter that asks: to keep those of a batch takes longer than to make a few again.
         nulls = self.nulls(position)
-        codes = self._transient_codes(self._numbered, position, some, self._numbers)
-        return codes, nulls if nulls is None or some is None else nulls[some]
+        strings = _taken(self._arrays[position], some).to_numpy(zero_copy_only=False)
+        return strings, nulls if nulls is None or some is None else nulls[some]
 
     def lasting(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
         """Returns codes that outlive the batch, of all rows or of some, by number."""
@@ -126,26 +127,17 @@ class ArrowColumns:
             self._repeats[position] = len(set(first)) < len(first)
         return self._repeats[position]
 
-    def _encoded(self, position: int, rows: Ints) -> Ints:
-        return encode_column(_taken(self._arrays[position], rows), self._types[position], self._strings)[0]
-
-    def _numbers(self, position: int, rows: Ints) -> Ints:
-        values = _taken(self._arrays[position], rows).to_numpy(zero_copy_only=False)
-        return self._strings.number(values.tolist())
-
-    def _transient_codes(
-        self, known: dict[int, Ints], position: int, some: Ints | None, give: Callable[[int, Ints], Ints]
-    ) -> Ints:
+    def _transient_codes(self, position: int, some: Ints | None) -> Ints:
         """Returns codes of strings, of which those that are not known yet are given."""
-        if position not in known:
-            known[position] = np.full(len(self), _UNREAD, np.int64)
-        codes = known[position]
+        if position not in self._transient:
+            self._transient[position] = np.full(len(self), _UNREAD, np.int64)
+        codes = self._transient[position]
         asked = codes if some is None else codes[some]
         unread = asked == _UNREAD
         if not unread.any():
             return asked
         rows = np.flatnonzero(unread) if some is None else some[unread]
-        codes[rows] = give(position, rows)
+        codes[rows] = encode_column(_taken(self._arrays[position], rows), self._types[position], self._strings)[0]
         return codes if some is None else codes[some]
 
 

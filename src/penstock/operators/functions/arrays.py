@@ -19,7 +19,7 @@ from penstock.operators.functions.calls import Answers, Invoke
 from penstock.operators.functions.failures import Failure, Misfit
 from penstock.operators.functions.values import reader
 from penstock.operators.scalars.integers import narrowed
-from penstock.operators.scalars.vectors import Batch, Vector, distinct
+from penstock.operators.scalars.vectors import Batch, Vector, distinct, is_of_objects
 from penstock.synopsis.codes import arrow_type, decode_column, double_codes, encode_column, is_interned
 from penstock.synopsis.dictionary import Dictionary
 from penstock.types import Kind, Type
@@ -82,7 +82,9 @@ def _array(batch: Batch, arg: Vector, type_: Type) -> pa.Array:
 
 
 def _array_of_values(batch: Batch, arg: Vector, type_: Type) -> pa.Array:
-    """Each distinct value goes to Arrow once, and Arrow repeats it."""
+    """Each distinct value goes to Arrow once, and Arrow repeats it. Strings that hardly repeat go as they are."""
+    if is_of_objects(arg.data, type_):
+        return pa.array(arg.data, arrow_type(type_), mask=arg.nulls)
     live = slice(None) if arg.nulls is None else ~arg.nulls
     (some,), positions = distinct([arg.data[live]])
     read = reader(type_)

@@ -16,7 +16,7 @@ import numpy as np
 from penstock.algebra.user_functions import OnError, OnNull, UserFunction
 from penstock.operators.functions.failures import Failure, Misfit
 from penstock.operators.functions.values import plain_types, reader, writer
-from penstock.operators.scalars.vectors import Batch, Data, Mask, Vector, VectorRule, distinct, either
+from penstock.operators.scalars.vectors import Batch, Data, Mask, Vector, VectorRule, distinct, either, is_of_objects
 from penstock.synopsis.codes import double_codes
 from penstock.synopsis.memory import Ints
 from penstock.types import Kind, Type
@@ -77,7 +77,7 @@ def of_values(function: UserFunction) -> Invoke:
     write, plain, call = writer(function.returns), plain_types(function.returns), function.handle.function
 
     def invoke(batch: Batch, args: Sequence[Vector], count: int) -> Answers:
-        some, places = _combinations(args, count)
+        some, places = _combinations(args, function.arguments, count)
         values = [_values(batch, arg, type_) for arg, type_ in zip(some, function.arguments, strict=True)]
         columns, are_read = _read_columns(values, readers)
         calls = len(columns[0]) if columns else 1
@@ -180,11 +180,13 @@ def _values(batch: Batch, arg: Vector, type_: Type) -> list[Any]:
     return [None if null else next(there) for null in arg.nulls.tolist()]
 
 
-def _combinations(args: Sequence[Vector], count: int) -> tuple[Sequence[Vector], Ints | None]:
+def _combinations(args: Sequence[Vector], types: Sequence[Type], count: int) -> tuple[Sequence[Vector], Ints | None]:
     """The distinct combinations of arguments, and the number of each row's; None if all rows are taken as they are."""
     columns = [column for arg in args for column in (arg.data, arg.nulls) if column is not None]
     if not columns:
         return args, np.zeros(count, np.int64)
+    if any(is_of_objects(arg.data, type_) for arg, type_ in zip(args, types, strict=True)):
+        return args, None  # strings that hardly repeat
     first = [column[:SAMPLE].tolist() for column in columns]
     if len(set(first[0] if len(first) == 1 else zip(*first, strict=True))) == min(count, SAMPLE):
         return args, None
@@ -200,6 +202,8 @@ def _of_rows(arg: Vector, rows: Ints | None, length: int, type_: Type) -> Vector
         data = double_codes(data).view(np.float64)
     if nulls is None or not nulls.any():
         return Vector(data)
+    if is_of_objects(data, type_):
+        return Vector(data, nulls)
     return Vector(np.where(nulls, np.zeros(1, data.dtype), data), nulls)
 
 
