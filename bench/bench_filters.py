@@ -311,6 +311,7 @@ def spark(path: Path, tests: Sequence[str], order: Sequence[str], kind: str) -> 
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 
     def function(pattern: str) -> Any:
