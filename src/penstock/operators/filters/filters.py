@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from penstock.algebra.expressions import Expr, conjunction
+from penstock.algebra.expressions import columns as columns_of
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import Schema
 from penstock.algebra.user_functions import calls_user
@@ -23,6 +24,8 @@ from penstock.operators.filters.fused import FusedFilter
 from penstock.operators.filters.profile import MOST_FILTERS, OrderedFilters
 from penstock.operators.filters.undecided import Filter, Outcome
 from penstock.operators.functions.failures import Tally
+from penstock.operators.functions.outcome_cache import MOST_COLUMNS, OutcomeCache
+from penstock.operators.joins.join_tuner import CacheTuner, JoinTuner
 from penstock.operators.scalars import compile_conjuncts, compile_filter
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
@@ -50,8 +53,18 @@ class Tuning(Protocol):
     def budget(self) -> float:
         """Returns the part of the time of filters that profiles may take."""
 
+    @property
+    def outcome_memory(self) -> int:
+        """Returns the bytes that a join's conjunct may take to remember its outcomes; 0 is not to."""
+
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         """Returns the tuner of the filters of this name, given as they are written."""
+
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
+        """Returns the tuner of the join of this name, of inputs that are called so."""
+
+    def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
+        """Returns the tuner of that join's subresult caches; None if it has none."""
 
 
 class MeasuredFilters(Protocol):
@@ -82,7 +95,9 @@ class Filters:
         tuning: Tuning | None = None,
         name: str = "filters",
         tally: Tally | None = None,
+        outcome_memory: int = 0,
     ) -> None:
+        """`outcome_memory`: the bytes that each conjunct which calls functions may take to remember its outcomes."""
         found = Conjuncts.of(exprs, schema)
         self._cheap = FusedFilter(found.cheap, schema) if found.cheap else None
         # Those that find no place in a profile tuple are one filter.
@@ -91,7 +106,7 @@ class Filters:
         groups += filter(None, [found.dear[len(alone) :]])
         #: The filters that are ordered, as they are written.
         self.texts = tuple(expression_text(conjunction(group)) for group in groups)
-        self._filters = [_filter(group, schema) for group in groups]
+        self._filters = [_filter(group, schema, outcome_memory) for group in groups]
         self._tally = tally or Tally()
         self.chain: FilterChain | None = None
         self.name = name
@@ -137,7 +152,7 @@ def _block(exprs: Sequence[Expr], schema: Schema) -> Filter:
     return lambda columns, rows, dictionary: Outcome(holds(columns, dictionary, rows))
 
 
-def _filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
+def _filter(exprs: Sequence[Expr], schema: Schema, memory: int) -> Filter:
     """Returns the filter of conjuncts, of which a user function may fail."""
     if not any(map(calls_user, exprs)):
         return _block(exprs, schema)
@@ -147,4 +162,5 @@ def _filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
         true, failures, nulled = conjuncts(columns, dictionary, rows)
         return Outcome(true, failures.errors() if failures else {}, nulled)
 
-    return evaluate
+    read = [place for place, column in enumerate(schema) if any(column in columns_of(expr) for expr in exprs)]
+    return OutcomeCache(evaluate, read, memory) if memory and len(read) <= MOST_COLUMNS else evaluate
