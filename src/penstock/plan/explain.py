@@ -256,6 +256,7 @@ def _operator_text(relation: Relation) -> str:
         case Scan(stream, spec, where, outputs):
             kept = ", ".join(expression_text(output.expr) for output in outputs)
             condition = f" where {' AND '.join(map(expression_text, where))}" if where else ""
+            condition += f", one key in {relation.sample.one_in}" if relation.sample else ""
             return (
                 f"{_aliased(stream.name, stream.occurrence)} {window_text(spec)}{condition}, keeps {kept or 'nothing'}"
             )

@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
-from penstock.algebra.physical import Keep, Received, Scan
+from penstock.algebra.link_monitor import LinkMonitor
+from penstock.algebra.physical import Keep, Received, Scan, physical
 from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import (
@@ -42,7 +44,8 @@ from penstock.closing.purging import with_purging
 from penstock.closing.row_endings import with_row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
-from penstock.elimination.rules import eliminated
+from penstock.elimination.counting import counts_of
+from penstock.elimination.running import running
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
@@ -112,12 +115,12 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
 
 
 def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) -> Plan:
-    query, _ = eliminated(query, catalog)
+    query = running(query, catalog).query
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = physical_plan(query.relation, wanted)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
-    if cells == 1:
+    if cells == 1 and not any(isinstance(node, LinkMonitor) for node in walk_relations(relation)):
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
         whole = _guarded(Fragment(0, relation, routes, ()), ruled)
         return Plan(query, (whole,), kind, once, forgetting)
@@ -179,6 +182,8 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
 
 def physical_plan(relation: Relation, wanted: Wanted) -> Relation:
     """The relation as it runs, before it is cut into fragments."""
+    if counts_of(relation) is not None:
+        return physical(relation)
     for each in PASSES:
         relation = each(relation, wanted)
     return relation
@@ -293,6 +298,10 @@ class _Cutter:
                 return _Piece(relation.with_inputs((placed.relation,)), placed.routes, placed.shares, seen)
             case GroupEnding():
                 return self._ending(relation)
+            case BucketCounts():
+                return self._bucket_counts(relation)
+            case LinkMonitor():
+                return self._link_monitor(relation)
             case Distinct():
                 placed = self.partitioned(self.piece(relation.input), relation.schema)
                 return _Piece(Distinct(placed.relation), placed.routes, placed.shares, placed.seen)
@@ -303,6 +312,20 @@ class _Cutter:
                 seen = _seen(relation, _columns(relation.schema))
                 return _Piece(relation.with_inputs(inputs), routes, sides[0].shares, seen)
         raise AssertionError(f"cannot cut {relation}")
+
+    def _link_monitor(self, relation: LinkMonitor) -> _Piece:
+        """Rows that match meet in one cell. A fragment of its own reads no more of a stream than the sample."""
+        sides = [self._place(self.piece(side), side.schema[: relation.matched]) for side in relation.inputs]
+        routes = tuple(route for side in sides for route in side.routes)
+        return _Piece(relation.with_inputs(tuple(side.relation for side in sides)), routes, sides[0].shares)
+
+    def _bucket_counts(self, relation: BucketCounts) -> _Piece:
+        """Counters are partitioned by the keys beside the bucket; without such keys one cell has them all."""
+        sides = [self._place(self.piece(side), side.schema) for side in relation.inputs]
+        routes = tuple(route for side in sides for route in side.routes)
+        keys = [key for number, key in enumerate(relation.keys) if number != relation.place]
+        whole = relation.with_inputs(tuple(side.relation for side in sides))
+        return _Piece(whole, routes, sides[0].shares, _seen(whole, _columns(keys)))
 
     def _ending(self, relation: GroupEnding) -> _Piece:
         """Punctuations go where the groups are that they close; to all cells, where they say too little for that."""

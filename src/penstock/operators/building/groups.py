@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
 from penstock.closing.group_closers import EndingValues, GroupEnding, WithFirstRow
@@ -28,6 +30,7 @@ from penstock.operators.groups.aggregate import (
     InputShape,
     own_keys,
 )
+from penstock.operators.groups.bucket_counts import BucketCountsOperator
 from penstock.operators.groups.counting import FUNCTIONS, CountingOperator
 from penstock.operators.groups.ending import Joined
 from penstock.operators.groups.panes import PartialAggregates
@@ -35,6 +38,7 @@ from penstock.operators.joins.bucket_totals import Summed
 from penstock.operators.projection import Projection, projection
 from penstock.plan.panes import Panes
 from penstock.retention.code_owners import RowCodeOwner
+from penstock.retention.link_monitor import LinkMonitorOperator
 from penstock.synopsis.deltas import Deltas, row_width
 from penstock.synopsis.memory import Ints
 from penstock.types import Type
@@ -247,6 +251,25 @@ def _partial_aggregate(
 def _holds(build: Builder, operator: AggregateOperator | PartialAggregates) -> None:
     build.code_owners.append(operator)
     build.gauges.top.counts.append(operator.state_rows)
+
+
+def build_bucket_counts(build: Builder, node: BucketCounts) -> BlockNode:
+    """Streams that are counted apart, by bucket of time."""
+    inputs = [build.rows(below) for below in node.inputs]
+    operator = BucketCountsOperator(build.scope("buckets"), node)
+    keys = tuple(key for number, key in enumerate(node.keys) if number != node.place)
+    build.code_owners.append(RowCodeOwner(operator.store.held_column, keys))
+    build.gauges.top.counts.append(operator.state_rows)
+    return lambda step: operator.step([rows(step) for rows in inputs], step.until)
+
+
+def build_link_monitor(build: Builder, node: LinkMonitor) -> BlockNode:
+    """What watches two streams that are not joined."""
+    parents, children = (build.rows(below) for below in node.inputs)
+    operator = LinkMonitorOperator(build.scope("monitor"), node, build.dictionary)
+    build.gauges.top.counts.append(operator.state_rows)
+    build.gauges.top.monitors.append(operator.reports)
+    return in_one_block(lambda step: operator.step(parents(step), children(step)))
 
 
 def build_counting(build: Builder, function: int, sides: tuple[Relation, ...]) -> tuple[CountingOperator, BlockNode]:
