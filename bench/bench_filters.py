@@ -1,17 +1,21 @@
 """Filters: comparisons on columns, and Python functions in the best, the worst and an adaptive order, beside peers.
 
-Three parts, each side by side in one run, in CPU time of the process that does the work, medians of several runs after
-one to warm up:
+Parts, each side by side in one run, in CPU time of the process that does the work, medians of several runs after one to
+warm up:
 
-- eight comparisons of integers, in correlated pairs, from an Arrow table and from a Parquet file: DuckDB and polars on
-  one thread, and bytewax, whose filters see one row after the other (on fewer rows, and with its rows ready in memory);
-- four comparisons and four Python functions, regular expressions over a string of 256 bytes, in several written orders:
-  adaptive beside not, and DuckDB, polars and bytewax with the same functions;
-- where nothing can be gained: adaptive beside not.
+- `columns`: eight comparisons of integers, in correlated pairs, over all rows and over `[NOW]`, from an Arrow table and
+  from a Parquet file: DuckDB and polars on one thread, and bytewax, whose filters see one row after the other (on fewer
+  rows, and with its rows ready in memory);
+- `functions`: four comparisons and four Python functions, regular expressions over a string of 256 bytes, in the best,
+  the worst and another written order: adaptive beside not, and DuckDB, polars, bytewax and Spark (scalar and pandas)
+  with the same functions in the same orders. Where nothing reorders functions, what a peer takes depends on the order;
+- `neutral`: where nothing can be gained, adaptive beside not;
+- `memory`: the most memory of a process, over a file and over one five times as long.
 
-`ROWS` and `FUNCTION_ROWS` in the environment set the sizes (5000000 and 500000 are those of the figures that we quote),
-`RUNS` how often, and `ONLY` picks parts, as in `ONLY=columns,neutral`. Peers are installed on first use into
-`.venv-peers`, in environments of their own. `SPARK=1` adds Spark with the same functions, scalar and pandas.
+At the end each ratio stands beside what we aim at. `ROWS` and `FUNCTION_ROWS` in the environment set the sizes (5000000
+and 500000 are those of the figures that we quote), `RUNS` how often, and `ONLY` picks parts, as in
+`ONLY=columns,neutral`. Peers are installed on first use into `.venv-peers`, in environments of their own. `SPARK=0`
+leaves Spark out.
 """
 
 from __future__ import annotations
@@ -19,13 +23,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +65,28 @@ DDL = (
 )
 
 
+#: Written orders of the functions: the best, the worst, and another.
+ORDERS = {"best": ("f4", "f3", "f2", "f1"), "worst": ("f1", "f2", "f3", "f4"), "mixed": ("f2", "f4", "f1", "f3")}
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How a figure stands to what we aim at: at least, or at most."""
+
+    what: str
+    found: float
+    least: float | None = None
+    most: float | None = None
+
+    def line(self) -> str:
+        target = f"at least {self.least}" if self.least is not None else f"at most {self.most}"
+        holds = self.found >= self.least if self.least is not None else self.found <= (self.most or 0)
+        return f"  {self.what:66} {self.found:8.3f}  {target:14} {'holds' if holds else 'does not hold'}"
+
+
+RATIOS: list[Ratio] = []
+
+
 def main() -> None:
     if sys.argv[1:2] == ["--memory"]:
         show_memory(Path(sys.argv[2]))
@@ -69,6 +96,9 @@ def main() -> None:
         parts = {"columns": on_columns, "functions": with_functions, "neutral": neutral, "memory": memory}
         for part in ONLY:
             parts[part](Path(name))
+    print("ratios, and what we aim at")
+    for ratio in RATIOS:
+        print(ratio.line())
 
 
 def on_columns(folder: Path) -> None:
@@ -79,27 +109,33 @@ def on_columns(folder: Path) -> None:
     connection = one_thread()
     connection.register("arrow_rows", rows)
 
-    def duck(source: str) -> None:
-        connection.sql(f"SELECT ts, v FROM {source} WHERE {where}").to_arrow_table()
+    def duck(source: str) -> int:
+        return connection.sql(f"SELECT ts, v FROM {source} WHERE {where}").to_arrow_table().num_rows
 
-    query = f"SELECT ISTREAM v FROM s WHERE {where};"
-    works = {
-        "penstock, Arrow table": lambda: penstock(query, rows),
-        "duckdb, Arrow table": lambda: duck("arrow_rows"),
-        "penstock, Parquet": lambda: penstock(query, path),
-        "duckdb, Parquet": lambda: duck(f"'{path}'"),
-    }
+    works: dict[str, Callable[[], int]] = {}
+    for form in ("s", "s [NOW]"):
+        query = f"SELECT ISTREAM v FROM {form} WHERE {where};"
+        works[f"penstock, FROM {form}, Arrow table"] = partial(penstock, query, rows)
+        works[f"penstock, FROM {form}, Parquet"] = partial(penstock, query, path)
+    works |= {"duckdb, Arrow table": lambda: duck("arrow_rows"), "duckdb, Parquet": lambda: duck(f"'{path}'")}
     times = dict(zip(works, measure(*works.values()), strict=True))
     print(f"eight comparisons, correlated pairs, {ROWS:,} rows")
     for name, seconds in times.items():
-        print(f"  {name:24} {seconds / ROWS * 1e9:7.1f} ns per row")
-    for source in ("Arrow table", "Parquet"):
-        print(f"  penstock / duckdb, {source}: {times[f'duckdb, {source}'] / times[f'penstock, {source}']:.2f}")
-    show_peer("polars, Parquet", POLARS.run(*arguments(path, RUNS)), ROWS, times["penstock, Parquet"] / ROWS)
-    few = folder / "few.parquet"
-    pq.write_table(rows.slice(0, min(ROWS, 100_000)), few)
+        print(f"  {name:40} {seconds / ROWS * 1e9:8.1f} ns per row")
+    for name, seconds in times.items():
+        if name.startswith("penstock"):
+            source = name.rpartition(", ")[2]
+            RATIOS.append(Ratio(f"{name}: speed over duckdb's", times[f"duckdb, {source}"] / seconds, least=1))
     count = min(ROWS, 100_000)
-    show_peer("bytewax, rows in memory", BYTEWAX.run(*arguments(few, 1)), count, times["penstock, Arrow table"] / ROWS)
+    few = folder / "few.parquet"
+    pq.write_table(rows.slice(0, count), few)
+    polars = show_peer("polars, Parquet", POLARS.run(*arguments(path, RUNS)), ROWS)
+    bytewax = show_peer("bytewax, rows in memory", BYTEWAX.run(*arguments(few, 1)), count)
+    for form in ("s", "s [NOW]"):
+        ours = times[f"penstock, FROM {form}, Parquet"] / ROWS
+        note_peer(f"penstock, FROM {form}, Parquet: speed over polars's", polars, ours, least=1)
+        ours = times[f"penstock, FROM {form}, Arrow table"] / ROWS
+        note_peer(f"penstock, FROM {form}, Arrow table: speed over bytewax's", bytewax, ours, least=4)
 
 
 def with_functions(folder: Path) -> None:
@@ -108,28 +144,48 @@ def with_functions(folder: Path) -> None:
     pq.write_table(rows, path)
     conditions = [(name, 900) for name in COLUMNS[:4]]
     tests = [f"{name} < {bound}" for name, bound in conditions]
-    orders = [["f4", "f3", "f2", "f1"], ["f1", "f2", "f3", "f4"], ["f2", "f4", "f1", "f3"]]
-    queries = [written(tests, order) for order in orders]
     session, handed = session_of(rows), Handed("s", rows)
-    works = [lambda query=query: session_run(session, handed, query, OFF) for query in queries]
-    works += [lambda query=query: session_run(session, handed, query, FULL) for query in queries]
-    times = measure(*works)
-    fixed, adaptive = times[: len(orders)], times[len(orders) :]
+    kinds = [(written(tests, order), setting) for setting in (OFF, FULL) for order in ORDERS.values()]
+    times = measure(*(partial(session_run, session, handed, *kind) for kind in kinds))
+    fixed = dict(zip(ORDERS, times[: len(ORDERS)], strict=True))
+    adaptive = dict(zip(ORDERS, times[len(ORDERS) :], strict=True))
+    best = min(fixed.values())
     print(f"four comparisons and four Python functions, {FUNCTION_ROWS:,} rows")
-    for order, as_written, adapted in zip(orders, fixed, adaptive, strict=True):
+    for name, order in ORDERS.items():
         print(
-            f"  written {' '.join(order)}: {as_written / FUNCTION_ROWS * 1e9:6.0f} ns per row as written, "
-            f"adaptive {adapted / FUNCTION_ROWS * 1e9:6.0f}, {fixed[0] / adapted:.2f} of the best order's speed"
+            f"  written {name:5} ({' '.join(order)}): {fixed[name] / FUNCTION_ROWS * 1e9:6.0f} ns per row as written, "
+            f"adaptive {adaptive[name] / FUNCTION_ROWS * 1e9:6.0f}"
         )
-    ours = statistics.median(adaptive) / FUNCTION_ROWS
-    (seconds,) = measure(lambda: duck_functions(path, tests, orders[1]), runs=1)
-    show_peer("duckdb, Python functions", {"seconds": seconds}, FUNCTION_ROWS, ours)
-    patterns = [PATTERNS[name][0] for name in orders[1]]
-    for name, peer in (("polars, map_elements", POLARS), ("bytewax", BYTEWAX)):
-        show_peer(name, peer.run(*arguments(path, 1, conditions, patterns)), FUNCTION_ROWS, ours)
-    if os.environ.get("SPARK"):
-        for kind in ("scalar", "pandas"):
-            show_peer(f"spark, {kind}", {"seconds": spark(path, tests, orders[1], kind)}, FUNCTION_ROWS, ours)
+        RATIOS.append(
+            Ratio(f"functions written {name}: speed over the best order's", best / adaptive[name], least=0.95)
+        )
+    for name, order in ORDERS.items():
+        peers_with_functions(path, tests, conditions, name, order, adaptive[name] / FUNCTION_ROWS)
+
+
+def peers_with_functions(
+    path: Path,
+    tests: Sequence[str],
+    conditions: Sequence[tuple[str, int]],
+    name: str,
+    order: Sequence[str],
+    ours: float,
+) -> None:
+    """Peers with the functions in one written order; `ours` is our time for a row of that query, in seconds."""
+    (seconds,) = measure(lambda: duck_functions(path, tests, order), runs=1)
+    patterns = [PATTERNS[each][0] for each in order]
+    given = arguments(path, 1, conditions, patterns)
+    found: dict[str, Any] = {
+        "duckdb": {"seconds": seconds},
+        "polars map_elements": POLARS.run(*given),
+        "bytewax": BYTEWAX.run(*given),
+    }
+    if os.environ.get("SPARK", "1") != "0" and name == "worst":
+        found |= {f"spark {kind}": {"seconds": spark(path, tests, order, kind)} for kind in ("scalar", "pandas")}
+    for peer, figures in found.items():
+        theirs = show_peer(f"{peer}, written {name}", figures, FUNCTION_ROWS)
+        least = 3 if peer.startswith("spark") else 2
+        note_peer(f"functions written {name}: speed over that of {peer}", theirs, ours, least)
 
 
 def neutral(folder: Path) -> None:
@@ -138,32 +194,38 @@ def neutral(folder: Path) -> None:
     session, handed = session_of(rows), Handed("s", rows)
     cases = {
         "one function": written([], ["f2"]),
+        "two cheap functions": "SELECT ISTREAM v FROM s WHERE even(a0) AND odd(v);",
         "equal functions": "SELECT ISTREAM v FROM s WHERE f2(text) AND g2(text) AND h2(text);",
         "cheap filters only": "SELECT ISTREAM v FROM s WHERE a0 < 500 AND a1 < 500 AND a2 < 500;",
     }
-    print(f"where nothing can be gained, {FUNCTION_ROWS:,} rows: adaptive / not")
+    print(f"where nothing can be gained, {FUNCTION_ROWS:,} rows: see the ratios")
     for name, query in cases.items():
         off, full = measure(
             lambda query=query: session_run(session, handed, query, OFF),
             lambda query=query: session_run(session, handed, query, FULL),
         )
-        print(f"  {name:20} {full / off:.3f}")
+        RATIOS.append(Ratio(f"{name}: time over that of off", full / off, most=1.02))
 
 
 def memory(folder: Path) -> None:
     """The most memory of a process, over a file and over one five times as long."""
     print("most memory of a process that reads a Parquet file")
+    most = []
     for count in (ROWS // 5, ROWS):
         path = folder / f"{count}.parquet"
         pq.write_table(numbers(count), path, row_group_size=1 << 17)
         command = [sys.executable, __file__, "--memory", str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-        print(f"  {count:>10,} rows: {int(done.stdout) / 1e6:.0f} MB")
+        most.append(int(done.stdout.splitlines()[-1]))
+        print(f"  {count:>10,} rows: {most[-1] / 1e6:.0f} MB")
+    RATIOS.append(Ratio("memory for five times as many rows over that for one", most[1] / most[0], most=1.1))
 
 
 def show_memory(path: Path) -> None:
     penstock("SELECT ISTREAM v FROM s WHERE " + " AND ".join(f"{name} < 500" for name in COLUMNS) + ";", path)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    # Not of getrusage, where a process begins with what its parent had.
+    (peak,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    print(int(peak.split()[1]) * 1024)
 
 
 def numbers(count: int) -> pa.Table:
@@ -201,6 +263,8 @@ def session_of(rows: pa.Table) -> Session:
     session.stream("s", rows, timestamp="ts")
     for name, (pattern, _) in PATTERNS.items():
         session.function(name, matcher(pattern), arguments=["STRING"], returns="BOOLEAN")
+    session.function("even", lambda number: number % 2 == 0, arguments=["BIGINT"], returns="BOOLEAN")
+    session.function("odd", lambda number: number % 3 > 0, arguments=["BIGINT"], returns="BOOLEAN")
     for name in ("g2", "h2"):
         session.function(name, matcher(PATTERNS["f2"][0]), arguments=["STRING"], returns="BOOLEAN")
     return session
@@ -211,19 +275,21 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     return lambda text: search(text) is not None
 
 
-def penstock(query: str, source: pa.Table | Path) -> None:
+def penstock(query: str, source: pa.Table | Path) -> int:
     using = f" USING parquet OPTIONS (path '{source}');" if isinstance(source, Path) else ";"
     ddl = DDL.replace(", text STRING", "")
     script = bind_text(ddl + using + query).checked()
     handed = {} if isinstance(source, Path) else {"s": Handed("s", source)}
-    for _ in open_run(script.queries, script.catalog, handed).results():
-        pass
+    return rows_of(open_run(script.queries, script.catalog, handed))
 
 
-def session_run(session: Session, handed: Handed, query: str, adaptive: Adaptive) -> None:
+def session_run(session: Session, handed: Handed, query: str, adaptive: Adaptive) -> int:
     script = bind_text(query, catalog=session.catalog).checked()
-    for _ in open_run(script.queries, script.catalog, {"s": handed}, adaptive=adaptive).results():
-        pass
+    return rows_of(open_run(script.queries, script.catalog, {"s": handed}, adaptive=adaptive))
+
+
+def rows_of(run: Any) -> int:
+    return sum(each.rows.num_rows for each in run.results() if each is not None)
 
 
 def one_thread() -> Any:
@@ -232,12 +298,12 @@ def one_thread() -> Any:
     return connection
 
 
-def duck_functions(path: Path, tests: Sequence[str], order: Sequence[str]) -> None:
+def duck_functions(path: Path, tests: Sequence[str], order: Sequence[str]) -> int:
     connection = one_thread()
     for name in order:
         connection.create_function(name, matcher(PATTERNS[name][0]), ["VARCHAR"], "BOOLEAN")
     where = " AND ".join([*tests, *(f"{name}(text)" for name in order)])
-    connection.sql(f"SELECT ts, v FROM '{path}' WHERE {where}").to_arrow_table()
+    return int(connection.sql(f"SELECT ts, v FROM '{path}' WHERE {where}").to_arrow_table().num_rows)
 
 
 def spark(path: Path, tests: Sequence[str], order: Sequence[str], kind: str) -> float:
@@ -245,6 +311,7 @@ def spark(path: Path, tests: Sequence[str], order: Sequence[str], kind: str) -> 
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 
     def function(pattern: str) -> Any:
@@ -279,24 +346,34 @@ def arguments(
     return [json.dumps(each) for each in (str(path), runs, list(conditions), list(patterns))]
 
 
-def show_peer(name: str, found: Any, rows: int, ours: float) -> None:
-    """`ours` is our time for a row, in seconds."""
+def show_peer(name: str, found: Any, rows: int) -> float | None:
+    """Prints what a peer took for a row, and returns it in seconds; None if it did not run."""
     if isinstance(found, str):
-        print(f"  {name:24} {found}")
-    else:
-        theirs = found["seconds"] / rows
-        print(f"  {name:24} {theirs * 1e9:7.1f} ns per row; penstock / {name.partition(',')[0]}: {theirs / ours:.2f}")
+        print(f"  {name:40} {found}")
+        return None
+    print(f"  {name:40} {found['seconds'] / rows * 1e9:8.1f} ns per row")
+    return float(found["seconds"]) / rows
 
 
-def measure(*works: Callable[[], None], runs: int = RUNS) -> list[float]:
-    """The median CPU times, in seconds, of several runs in turn, after one of each to warm up."""
+def note_peer(what: str, theirs: float | None, ours: float, least: float) -> None:
+    if theirs is not None:
+        RATIOS.append(Ratio(what, theirs / ours, least=least))
+
+
+def measure(*works: Callable[[], int], runs: int = RUNS) -> list[float]:
+    """The median CPU times, in seconds, of several runs in turn, after one of each to warm up.
+
+    All have to find as many rows.
+    """
     times: list[list[float]] = [[] for _ in works]
     for run in range(runs + 1):
+        counts = set()
         for work, of_work in zip(works, times, strict=True):
             start = time.process_time()
-            work()
+            counts.add(work())
             if run:
                 of_work.append(time.process_time() - start)
+        assert len(counts) == 1, counts
     return [statistics.median(of_work) for of_work in times]
 
 

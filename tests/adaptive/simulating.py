@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from penstock.adaptive.filters.filter_tuner import FilterTuner
 from penstock.adaptive.tuners import Tuners
 from penstock.operators.filters.columns import Columns, InPlace
-from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
+from penstock.operators.filters.filter_chain import FilterChain
 from penstock.operators.filters.profile import FilterOrder
+from penstock.operators.filters.undecided import Filter, Outcome
 from penstock.plan.adaptivity import Adaptive
 from penstock.synopsis.codes import Nulls
 from penstock.synopsis.dictionary import Dictionary, Interned

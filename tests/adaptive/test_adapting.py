@@ -20,8 +20,11 @@ def rates_of(rng: np.random.Generator) -> list[float]:
     return [float(rate) for rate in rng.uniform(0.2, 0.8, EIGHT)]
 
 
-def test_on_average_a_greedy_comes_to_97_percent_of_the_optimum_and_soon_after_a_permutation() -> None:
-    """Thesis 4.7.2, n = 8, correlation factor 2; after a permutation of the rates 10,000 rows are enough."""
+def test_a_greedy_comes_to_97_percent_of_the_optimum_and_within_10_000_rows_of_a_permutation() -> None:
+    """Thesis 4.7.2, n = 8, correlation factor 2.
+
+    These are means. A window of 500 profile tuples is a sample: one run in twenty comes to less than 0.97.
+    """
     settled, changed = [], []
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -31,9 +34,24 @@ def test_on_average_a_greedy_comes_to_97_percent_of_the_optimum_and_soon_after_a
         settled.append(fraction(simulation, correlated(rng, 20_000, rates, 2), costs))
         simulation.run(correlated(rng, 10_000, rates[::-1], 2))
         changed.append(fraction(simulation, correlated(rng, 20_000, rates[::-1], 2), costs))
-    assert sum(settled) / len(settled) >= 0.97, settled
-    assert sum(changed) / len(changed) >= 0.94, changed
-    assert min(settled + changed) >= 0.88, (settled, changed)
+    assert sum(settled) / len(settled) >= 0.98, settled
+    assert sum(changed) / len(changed) >= 0.97, changed
+    assert min(settled) >= 0.93, settled
+    assert min(changed) >= 0.92, changed
+
+
+def test_a_change_that_a_window_is_too_small_to_show_is_seen_within_two_chunks() -> None:
+    """The first filter lets a tenth more rows pass, which is less than 5 standard errors of 400 profile tuples."""
+    rng = np.random.default_rng(4)
+    before, after = [0.76, 0.7, 0.3, 0.2], [0.66, 0.75, 0.3, 0.2]
+    simulation = Simulation([MICROSECOND] * 4, Adaptive())
+    simulation.run(correlated(rng, 100_000, before, 1))
+    assert simulation.tuner is not None
+    simulation.run(correlated(rng, 8 * 1024, after, 1))
+    latest = simulation.tuner.log.latest
+    assert latest is not None
+    assert latest.at > 100_000
+    assert simulation.chain.order[:2] == (1, 0)
 
 
 def fraction(simulation: Simulation, words: Ints, costs: list[int]) -> float:

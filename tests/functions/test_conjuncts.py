@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +20,15 @@ from penstock.errors import PenstockError
 from penstock.functions import declare
 from penstock.operators.filters.columns import RowColumns
 from penstock.operators.functions.outcomes import Outcome
-from penstock.operators.scalars import compile_conjunct
+from penstock.operators.scalars import compile_conjuncts
+from penstock.plan.adaptivity import Adaptive
 from penstock.sql import bind_text
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import assemble
 from penstock.synopsis.dictionary import Dictionary
 from penstock.types import BIGINT
 from tests.engines.comparing import batch, logged
+from tests.functions.running import session_over
 
 DDL = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts;"
 
@@ -109,12 +112,47 @@ def test_one_conjunct_has_three_outcomes_and_what_it_takes_to_raise_an_error_lat
     script = bind_text(f"{DDL} SELECT a FROM s WHERE f(a)", catalog=catalog_of("f")).checked()
     (predicate,) = conjuncts(script.queries[0].relation.inputs[0].predicates[0])  # type: ignore[attr-defined]
     rows = assemble([encode_column(pa.array([6, 5, 4, None, 4]), BIGINT, dictionary)], 5)
-    got: Outcome = compile_conjunct(predicate, (column,))(RowColumns(rows, 1), dictionary, None)
+    got: Outcome = compile_conjuncts([predicate], (column,))(RowColumns(rows, 1), dictionary, None)
+    assert got.failures is not None
     assert got.true.tolist() == [True, False, False, True, False]
     assert got.failures.mask.tolist() == [False, False, True, False, True]
     assert got.open.tolist() == [True, False, True, True, True]
-    got.failures.raise_first(np.array([True, True, False, True, False]))
+    got.failures.where(np.array([True, True, False, True, False])).raise_first()
     with pytest.raises(PenstockError, match=r"f\(4\) raised ValueError: 4"):
         got.failures.raise_first()
-    with pytest.raises(PenstockError, match=r"f\(4\) raised ValueError: 4"):
-        got.failures.take(np.array([0, 4])).raise_first(np.array([True, True]))
+    assert list(got.failures.errors()) == [2, 4]
+
+
+@pytest.mark.parametrize("written", list(permutations(["f(a)", "g(a)", "h(a)"])), ids=" ".join)
+@pytest.mark.parametrize("strategy", ["random", "auto", None])
+def test_failed_calls_that_give_null_are_counted_on_the_same_rows_in_every_order(
+    written: tuple[str, ...], strategy: str | None
+) -> None:
+    """They count on rows that no other conjunct drops: a NULL after a failure drops a row for no other reason."""
+    values = [None, 1, 2, 3, 4, 5, 6] * 40
+    session = session_over(s={"a": values})
+    for name in "fgh":
+        python = CONJUNCTS[f"{name}(a)"]
+        session.function(name, python, arguments=["BIGINT"], returns="BOOLEAN", on_error="null")
+    query = session.query(f"SELECT a FROM s WHERE {' AND '.join(written)} AND (a > 1 OR a IS NULL)")
+    settings = Adaptive(mode="off") if strategy is None else Adaptive(strategy=strategy)
+    with patch("penstock.operators.filters.filter_chain.CHUNK", 50):
+        kept = pa.concat_tables(query.run(adaptive=settings)).column("a").to_pylist()
+    errors = 0
+    for a in values:
+        outcomes = [outcome(CONJUNCTS[each], a) for each in written]
+        if a != 1 and all(each is True or each == "fails" for each in outcomes):
+            errors += outcomes.count("fails")
+    assert errors > 0
+    assert sum(line["function_errors"] for line in query.metrics()) == errors
+    assert kept == [6] * 40
+
+
+def test_with_more_conjuncts_than_a_profile_tuple_holds_failures_count_on_the_same_rows() -> None:
+    session = session_over(s={"a": [1, 2, 3]})
+    session.function("ratio", lambda a, b: a / (a - b), arguments=["BIGINT"] * 2, returns="DOUBLE")
+    others = [f"ratio(a, {n}) <> 0" for n in range(10, 80)]
+    dropped = session.query(f"SELECT a FROM s WHERE {' AND '.join(others)} AND ratio(a, 2) > 1 AND ratio(a, 7) > -0.3")
+    assert dropped.to_arrow().column("a").to_pylist() == []
+    with pytest.raises(PenstockError, match=r"ratio\(2, 2\) raised ZeroDivisionError"):
+        session.query(f"SELECT a FROM s WHERE {' AND '.join(others)} AND ratio(a, 2) > 1").to_arrow()

@@ -62,6 +62,71 @@ def test_an_exit_in_a_function_does_not_end_the_program_in_silence(session: pens
     assert "leave(1) raised SystemExit" in refusal(session, "SELECT leave(a) AS b FROM s")
 
 
+def ended(a: Any) -> Any:
+    if a == 2:
+        next(iter([]))
+    return a
+
+
+def test_a_stop_iteration_is_an_error_like_others(session: penstock.Session) -> None:
+    session.function("ended", ended, arguments=["BIGINT"], returns="BIGINT")
+    first, *frames, _ = refusal(session, "SELECT ended(a) AS b FROM s").splitlines()
+    assert first == "ended(2) raised StopIteration"
+    assert frames[1:] == ["    next(iter([]))"]
+    session.function("ended", ended, arguments=["BIGINT"], returns="BIGINT", on_error="null")
+    assert values(session, "SELECT ended(a) AS b FROM s") == [1, None, 3, None]
+
+
+class Odd(BaseException):
+    """Neither an Exception nor a wish to end the program."""
+
+
+@pytest.mark.parametrize(
+    "cause", [Odd("odd"), GeneratorExit("odd"), RecursionError("odd"), MemoryError("odd"), StopIteration("odd")]
+)
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_whatever_a_function_raises_is_reported_with_its_arguments(
+    session: penstock.Session, cause: BaseException, vectorized: bool
+) -> None:
+    def bad(a: Any) -> Any:
+        raise cause
+
+    session.function("bad", bad, arguments=["BIGINT"], returns="BIGINT", vectorized=vectorized)
+    assert refusal(session, "SELECT bad(a) AS b FROM s").startswith(f"bad(1) raised {type(cause).__name__}: odd")
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def endless(a: Any) -> Any:
+    return endless(a)
+
+
+def test_an_exception_without_words_and_an_endless_recursion_are_reported_briefly(session: penstock.Session) -> None:
+    def mute(a: Any) -> Any:
+        raise Mute
+
+    session.function("mute", mute, arguments=["BIGINT"], returns="BIGINT")
+    assert refusal(session, "SELECT mute(a) AS b FROM s").startswith("mute(1) raised Mute\n")
+    session.function("endless", endless, arguments=["BIGINT"], returns="BIGINT")
+    lines = refusal(session, "SELECT endless(a) AS b FROM s").splitlines()
+    assert lines[0].startswith("endless(1) raised RecursionError")
+    assert len(lines) < 30
+    assert any(line.endswith("more calls ...") for line in lines)
+
+
+def test_ctrl_c_in_a_function_ends_the_program(session: penstock.Session) -> None:
+    def slow(a: Any) -> Any:
+        raise KeyboardInterrupt
+
+    for vectorized in (False, True):
+        session.function("slow", slow, arguments=["BIGINT"], returns="BIGINT", vectorized=vectorized, on_error="null")
+        with pytest.raises(KeyboardInterrupt):
+            session.query("SELECT slow(a) AS b FROM s").to_arrow()
+
+
 def test_null_on_error(session: penstock.Session) -> None:
     session.function("picky", picky, arguments=["BIGINT"], returns="BIGINT", on_error="null")
     assert values(session, "SELECT picky(a) AS b FROM s") == [2, 4, None, None]

@@ -103,11 +103,13 @@ def test_a_timestamp_may_come_back_in_any_time_zone() -> None:
     assert values(session, "SELECT moved(a) AS b FROM s") == [NOON]
 
 
-WRONG: list[tuple[str, Any, str]] = [
+WRONG: list[Any] = [
     ("BIGINT", 1.0, "gave a float, not an int"),
     ("BIGINT", True, "gave a bool, not an int"),
     ("BIGINT", np.int64(1), "gave an int64, not an int"),
     ("BIGINT", 2**63, "gave 9223372036854775808, which does not fit BIGINT"),
+    pytest.param("BIGINT", 1 << 16609, "gave an int of 16610 bits, which does not fit BIGINT", id="a long int"),
+    ("BIGINT", type("", (), {})(), "not an int"),
     ("INT", 2**31, "gave 2147483648, which does not fit INT"),
     ("DOUBLE", 1, "gave an int, not a float"),
     ("BOOLEAN", 1, "gave an int, not a bool"),
@@ -151,6 +153,19 @@ def test_a_vectorized_result_has_the_length_and_the_type_that_is_declared(
     session = over("BIGINT", [7, 8, 9])
     session.function("wrong", result, arguments=["BIGINT"], returns="BIGINT", vectorized=True)
     assert message in refusal(session, "SELECT wrong(a) AS b FROM s")
+
+
+INVALID: list[tuple[str, Callable[[pa.Array], pa.Array]]] = [
+    ("STRING", lambda a: pa.StringArray.from_buffers(1, pa.py_buffer(np.int32([0, 1])), pa.py_buffer(b"\xff"))),
+    ("DECIMAL(4, 2)", lambda a: pa.Array.from_buffers(pa.decimal128(4, 2), 1, [None, pa.py_buffer(b"\x7f" * 16)])),
+]
+
+
+@pytest.mark.parametrize(("type_", "result"), INVALID)
+def test_an_array_that_is_not_valid_is_an_error(type_: str, result: Callable[[pa.Array], pa.Array]) -> None:
+    session = over("BIGINT", [7])
+    session.function("wrong", result, arguments=["BIGINT"], returns=type_, vectorized=True)
+    assert "wrong(7) gave an array that is not valid" in refusal(session, "SELECT wrong(a) AS b FROM s")
 
 
 def test_a_vectorized_result_may_be_chunked() -> None:

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.operators.filters.columns import Columns
-from penstock.operators.filters.filter_chain import AT_ONCE, Filter, FilterChain, Outcome
+from penstock.operators.filters.filter_chain import AT_ONCE, FilterChain
 from penstock.operators.filters.profile import Ghosts, ProfileRequest
 from penstock.operators.filters.sampler import CLUMP, Sampler
+from penstock.operators.filters.undecided import Filter, Outcome
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 from tests.adaptive.simulating import Tuples

@@ -8,9 +8,8 @@ import numpy as np
 
 from penstock.errors import PenstockError
 from penstock.operators.filters.columns import Columns, RowColumns
-from penstock.operators.filters.filter_chain import Outcome
+from penstock.operators.filters.undecided import Outcome
 from penstock.operators.functions import outcome_cache
-from penstock.operators.functions.failures import Tally
 from penstock.operators.functions.outcome_cache import OutcomeCache
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
@@ -24,16 +23,17 @@ class Sum:
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, ...]] = []
-        self.tally = Tally()
 
     def __call__(self, columns: Columns, rows: Ints | None, dictionary: Dictionary) -> Outcome:
         (left, nulls), (right, _) = (columns.column(place, rows) for place in range(2))
         self.asked += list(zip(left.tolist(), right.tolist(), strict=True))
-        self.tally.count += int(np.count_nonzero(left == 98))
+        nulled = (left == 98).astype(np.int64)
         is_null = np.zeros(len(left), np.bool_) if nulls is None else nulls
         true = ((left + right) % 2 == 0) & ~is_null & (left != 98)
         failed = np.flatnonzero(left == 99)
-        return Outcome(true, {int(row): lambda: PenstockError("fails") for row in failed})
+        return Outcome(
+            true, {int(row): lambda: PenstockError("fails") for row in failed}, nulled if nulled.any() else None
+        )
 
 
 def asked(
@@ -46,7 +46,7 @@ def asked(
 
 def test_what_is_known_is_not_asked_again() -> None:
     given, words = Sum(), Dictionary()
-    cache = OutcomeCache(given, (0, 1), ROOMY, given.tally)
+    cache = OutcomeCache(given, (0, 1), ROOMY)
     assert asked(cache, [(1, 1), (1, 2), (1, 1)], words).true.tolist() == [True, False, True]
     assert asked(cache, [(1, 2), (1, 1), (3, 4)], words, some=True).true.tolist() == [False, True, False]
     assert given.asked == [(1, 1), (1, 2), (1, 1), (3, 4)]
@@ -55,25 +55,26 @@ def test_what_is_known_is_not_asked_again() -> None:
 
 def test_null_is_no_value() -> None:
     given, words = Sum(), Dictionary()
-    cache = OutcomeCache(given, (0, 1), ROOMY, given.tally)
+    cache = OutcomeCache(given, (0, 1), ROOMY)
     for _ in range(2):
         assert asked(cache, [(0, 0), (None, 0)], words).true.tolist() == [True, False]
 
 
 def test_failures_are_not_kept_and_belong_to_their_rows() -> None:
     given, words = Sum(), Dictionary()
-    cache = OutcomeCache(given, (0, 1), ROOMY, given.tally)
+    cache = OutcomeCache(given, (0, 1), ROOMY)
     asked(cache, [(2, 2)], words)
     for _ in range(2):
         assert set(asked(cache, [(2, 2), (99, 1), (2, 4)], words).errors) == {1}
-    asked(cache, [(98, 1)], words)
-    asked(cache, [(98, 1)], words)
-    assert given.tally.count == 2
+    for _ in range(2):
+        nulled = asked(cache, [(2, 2), (98, 1)], words).nulled
+        assert nulled is not None
+        assert nulled.tolist() == [0, 1]
 
 
 def test_codes_that_may_stand_for_other_values_are_forgotten() -> None:
     given, words = Sum(), Dictionary()
-    cache = OutcomeCache(given, (0, 1), ROOMY, given.tally)
+    cache = OutcomeCache(given, (0, 1), ROOMY)
     asked(cache, [(1, 1)], words)
     words.sweep(words.marks())
     asked(cache, [(1, 1)], words)
@@ -84,7 +85,7 @@ def test_codes_that_may_stand_for_other_values_are_forgotten() -> None:
 def test_a_table_that_is_too_small_changes_no_outcome() -> None:
     random = Random(0)
     given, words = Sum(), Dictionary()
-    cache = OutcomeCache(given, (0, 1), TINY, given.tally)
+    cache = OutcomeCache(given, (0, 1), TINY)
     for _ in range(50):
         pairs: list[tuple[int | None, int]] = [(random.randrange(9), random.randrange(9)) for _ in range(20)]
         expected = [(left or 0) % 2 == right % 2 for left, right in pairs]
@@ -94,7 +95,7 @@ def test_a_table_that_is_too_small_changes_no_outcome() -> None:
 def test_it_rests_while_it_does_not_pay() -> None:
     given, words = Sum(), Dictionary()
     ticks = iter(range(10**6))
-    cache = OutcomeCache(given, (0, 1), ROOMY, given.tally, clock=lambda: next(ticks))
+    cache = OutcomeCache(given, (0, 1), ROOMY, clock=lambda: next(ticks))
     pairs: list[tuple[int | None, int]] = []
     for call in range(outcome_cache.CALLS):
         pairs = [(call, number) for number in range(outcome_cache.RECKONED // outcome_cache.CALLS + 1)]

@@ -160,7 +160,8 @@ def _check_parameters(declaration: Declaration, python: Callable[..., Any]) -> N
     """Refuses code that cannot be called with the declared arguments."""
     if not callable(python):
         raise PenstockError(f"{declaration.name}: {python!r} cannot be called", "give a function")
-    if inspect.iscoroutinefunction(python) or inspect.isgeneratorfunction(python):
+    codes = (python, type(python).__call__)
+    if any(map(inspect.iscoroutinefunction, codes)) or any(map(inspect.isgeneratorfunction, codes)):
         message = f"{declaration.name} does not return its result: it is a generator or a coroutine"
         raise PenstockError(message, "write def with return")
     try:

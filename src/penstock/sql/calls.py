@@ -25,6 +25,9 @@ AGGREGATES = {function.value: function for function in AggregateFunction}
 
 _NO_CHANCE = "choose rows by their values, such as id % 10 = 0"
 
+#: The hint where a function is not known, and no name is near.
+_UNDECLARED = "a Python function is declared by session.function, or in a file that --functions names"
+
 
 def check_function(tree: exp.Anonymous, context: Context) -> None:
     """Refuses a function that there is not."""
@@ -84,7 +87,8 @@ def _unknown_function(tree: exp.Anonymous, name: str, context: Context) -> NoRet
         context.fail(f"{name} stands right after the outermost SELECT, around the whole list", hint, tree)
     own = [function.name for function in context.callables.functions.values()]
     known = [*FUNCTIONS, *_FUNCTION_ALIASES, *_SPECIAL_FUNCTIONS, *AGGREGATES, *own]
-    context.fail(f"there is no function {tree.name}", did_you_mean(name, known, at_least=0.75), tree)
+    hint = did_you_mean(name, known, at_least=0.75) or _UNDECLARED
+    context.fail(f"there is no function {tree.name}", hint, tree)
 
 
 def call(name: str, args: tuple[Expr, ...], place: Tree, context: Context) -> Expr:

@@ -6,7 +6,7 @@ until a sweep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -35,12 +35,6 @@ class TransientCodes:
 
     def encode(self, values: Iterable[Interned]) -> Ints:
         return np.array([self.code(value) for value in values], np.int64)
-
-    def number(self, values: Sequence[Interned]) -> Ints:
-        """Returns new codes. Values that are alike get different ones, so only `values` may be asked about them."""
-        first = len(self._values)
-        self._values.extend(values)
-        return ~np.arange(first, len(self._values))
 
     def values(self, codes: Ints) -> list[Interned]:
         held, transient = self._dictionary.value, self._values

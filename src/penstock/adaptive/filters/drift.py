@@ -1,8 +1,9 @@
-"""The drift test: rows pass each position of an order at another rate than the profile window says.
+"""The drift test: rows pass each position of an order at another rate than the profile window says, or than before.
 
 How many rows a position lets through is exact and costs nothing, so a change shows within a chunk, long before the
-window has seen enough of it. The test is about the latest chunk, and about a decayed sum of late ones, for small
-changes.
+window has seen enough of it. The latest chunk, and a decayed sum of late ones, for small changes, are compared with the
+window; and, since that has few rows, the latest chunk with all that came under the same order. What came before is so
+exact that a burst looks like a change: it has to show in two chunks, one after the other.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from math import sqrt
 
 from penstock.adaptive.filters.profile_window import ProfileWindow
-from penstock.operators.filters.profile import FilterOrder
+from penstock.operators.filters.profile import FilterOrder, FilterProfile, PassCounts
 
 #: A change is as many standard errors, and as much of the rows.
 SIGMAS = 5.0
@@ -30,28 +31,50 @@ Counts = Sequence[float]
 
 
 class DriftTest:
-    """Compares exact rates with those of a window."""
+    """Compares exact rates with those of a window, and with those of before."""
 
     def __init__(self, filters: int) -> None:
-        self._entered, self._passed = [0.0] * filters, [0.0] * filters
+        self._late = [0.0] * filters, [0.0] * filters
+        #: The order of the latest rows, and what came under it before them.
+        self._order: FilterOrder = ()
+        self._before = PassCounts(filters)
+        self._was_otherwise = False
         #: Whether the latest rates may turn out to be others.
         self.is_suspicious = True
 
     def clear(self) -> None:
-        self.is_suspicious = True
-        self._entered, self._passed = [0.0] * len(self._entered), [0.0] * len(self._passed)
+        filters = len(self._before.entered)
+        self.is_suspicious, self._was_otherwise = True, False
+        self._late = [0.0] * filters, [0.0] * filters
+        self._before = PassCounts(filters)
 
-    def drifted(self, order: FilterOrder, entered: Counts, passed: Counts, window: ProfileWindow) -> bool:
-        """Returns whether the rates of a chunk, or of the late ones, differ from those of the window."""
-        self._entered = [DECAY * late + now for late, now in zip(self._entered, entered, strict=True)]
-        self._passed = [DECAY * late + now for late, now in zip(self._passed, passed, strict=True)]
-        self.is_suspicious = True
+    def drifted(self, profile: FilterProfile, window: ProfileWindow) -> bool:
+        """Returns whether the rates of a chunk, or of the late ones, differ from those of the window or of before."""
+        entered, passed = profile.entered, profile.passed
+        late = [
+            [DECAY * then + now for then, now in zip(*pair, strict=True)]
+            for pair in zip(self._late, (entered, passed), strict=True)
+        ]
+        self._late = late[0], late[1]
+        is_otherwise = self._is_otherwise(profile)
         if window.rows < FEW:
+            self.is_suspicious = True
             return False
-        expected = window.entered(order)
-        gaps = _gaps(entered, passed, expected) + _gaps(self._entered, self._passed, expected)
-        self.is_suspicious = _is_wide(gaps, SUSPECT)
-        return self.is_suspicious and _is_wide(gaps, SIGMAS)
+        expected = window.entered(profile.order)
+        gaps = _gaps(entered, passed, expected) + _gaps(*self._late, expected)
+        is_again, self._was_otherwise = is_otherwise and self._was_otherwise, is_otherwise
+        self.is_suspicious = is_otherwise or _is_wide(gaps, SUSPECT)
+        return is_again or (self.is_suspicious and _is_wide(gaps, SIGMAS))
+
+    def _is_otherwise(self, profile: FilterProfile) -> bool:
+        """Returns whether the rates of a chunk differ from those of before. It belongs to those of before then."""
+        if profile.order != self._order:
+            self._order, self._before = profile.order, PassCounts(len(profile.order))
+        before = self._before
+        before.add(profile.quiet.entered, profile.quiet.passed)
+        found = _is_wide(_gaps(profile.entered, profile.passed, [before.entered[0], *before.passed]), SIGMAS)
+        before.add(profile.entered, profile.passed)
+        return found
 
 
 def _is_wide(gaps: list[tuple[float, float]], errors: float) -> bool:
@@ -66,7 +89,7 @@ def agree(entered: Counts, passed: Counts, expected: list[int]) -> bool:
     return len(gaps) >= enough and all(gap <= 2 * LEAST and gap <= ALIKE * error for gap, error in gaps)
 
 
-def _gaps(entered: Counts, passed: Counts, expected: list[int]) -> list[tuple[float, float]]:
+def _gaps(entered: Counts, passed: Counts, expected: Sequence[int]) -> list[tuple[float, float]]:
     """Returns by how much rates differ, and the standard error of that, at the positions to which enough rows came."""
     found = []
     for position, (rows, through) in enumerate(zip(entered, passed, strict=True)):

@@ -45,8 +45,8 @@ class FilterProfiler:
 
     def observe(self, profile: FilterProfile) -> Observed | None:
         """Takes a profile, and returns the statistics if they may ask for another choice."""
-        self.rows += profile.entered[0]
-        if self._drift.drifted(profile.order, profile.entered, profile.passed, self.window):
+        self.rows += profile.entered[0] + profile.quiet.entered[0]
+        if self._drift.drifted(profile, self.window):
             return Observed(self.rows, self._statistics(profile), (profile.entered, profile.passed))
         if not len(profile.samples):
             return None

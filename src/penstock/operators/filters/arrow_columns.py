@@ -6,11 +6,13 @@ machine's dictionary learns the strings of rows that pass, if they are among the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
 from penstock.kernels import sampling
 from penstock.kernels.fused_filter import BYTES, DOUBLES, HALVES, WORDS
@@ -48,8 +50,6 @@ class ArrowColumns:
         self._lasting: dict[int, tuple[Ints, Nulls]] = {}
         #: Codes of the strings that were asked for.
         self._transient: dict[int, Ints] = {}
-        #: The same of columns whose strings hardly repeat, where strings that are alike need not have one code.
-        self._numbered: dict[int, Ints] = {}
         self._repeats: dict[int, bool] = {}
         #: Booleans as bytes.
         self._bytes: dict[int, Bools] = {}
@@ -59,18 +59,23 @@ class ArrowColumns:
 
     def column(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
         nulls = self.nulls(position)
-        if is_interned(self._types[position]):
-            codes = self._transient_codes(self._transient, position, some, self._encoded)
+        array, type_ = self._arrays[position], self._types[position]
+        if is_interned(type_):
+            codes = self._transient_codes(position, some)
+        elif some is not None and nulls is None and type_.kind in _WORDS:
+            # They are read where they lie, and numpy picks some in less time than Arrow does.
+            codes = encode_column(array, type_, self._strings)[0][some]
         else:
-            codes, _ = encode_column(_taken(self._arrays[position], some), self._types[position], self._strings)
+            codes, _ = encode_column(_taken(array, some), type_, self._strings)
         return codes, nulls if nulls is None or some is None else nulls[some]
 
-    def arguments(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
+    def arguments(self, position: int, some: Ints | None = None) -> tuple[NDArray[Any], Nulls]:
         if position in self._transient or self._is_repeating(position):
             return self.column(position, some)
+        # They are made anew for each filter that asks: to keep those of a batch takes longer than to make a few again.
         nulls = self.nulls(position)
-        codes = self._transient_codes(self._numbered, position, some, self._numbers)
-        return codes, nulls if nulls is None or some is None else nulls[some]
+        strings = _taken(self._arrays[position], some).to_numpy(zero_copy_only=False)
+        return strings, nulls if nulls is None or some is None else nulls[some]
 
     def sampled(self, positions: Sequence[int], one_in: int) -> Bools:
         """Which rows have one of the keys in a sample; no code is made of a value."""
@@ -95,7 +100,6 @@ class ArrowColumns:
                 self._lasting[position] = encode_column(array, type_, self._dictionary)
             return self._lasting[position]
         if type_.kind in _WORDS and not array.null_count:
-            # They are read where they lie, and numpy picks some in less time than Arrow does.
             return encode_column(array, type_, self._dictionary)[0][some], None
         return encode_column(array.take(pa.array(some)), type_, self._dictionary)
 
@@ -136,33 +140,27 @@ class ArrowColumns:
         """Returns whether strings repeat, among the first."""
         if position not in self._repeats:
             first = self._arrays[position].slice(0, SAMPLE).to_pylist()
-            self._repeats[position] = len(set(first)) < SAMPLE
+            self._repeats[position] = len(set(first)) < len(first)
         return self._repeats[position]
 
-    def _encoded(self, position: int, rows: Ints) -> Ints:
-        return encode_column(_taken(self._arrays[position], rows), self._types[position], self._strings)[0]
-
-    def _numbers(self, position: int, rows: Ints) -> Ints:
-        values = _taken(self._arrays[position], rows).to_numpy(zero_copy_only=False)
-        return self._strings.number(values.tolist())
-
-    def _transient_codes(
-        self, known: dict[int, Ints], position: int, some: Ints | None, give: Callable[[int, Ints], Ints]
-    ) -> Ints:
+    def _transient_codes(self, position: int, some: Ints | None) -> Ints:
         """Returns codes of strings, of which those that are not known yet are given."""
-        if position not in known:
-            known[position] = np.full(len(self), _UNREAD, np.int64)
-        codes = known[position]
+        if position not in self._transient:
+            self._transient[position] = np.full(len(self), _UNREAD, np.int64)
+        codes = self._transient[position]
         asked = codes if some is None else codes[some]
         unread = asked == _UNREAD
         if not unread.any():
             return asked
         rows = np.flatnonzero(unread) if some is None else some[unread]
-        codes[rows] = give(position, rows)
+        codes[rows] = encode_column(_taken(self._arrays[position], rows), self._types[position], self._strings)[0]
         return codes if some is None else codes[some]
 
 
 def _taken(array: pa.Array, some: Ints | None) -> pa.Array:
     """Returns the values of some rows, in the order in which they are asked for: sampled rows come last."""
-    is_all = some is None or (len(some) == len(array) and bool((some[1:] > some[:-1]).all()))
-    return array if is_all else array.take(pa.array(some))
+    if some is None:
+        return array
+    if len(some) and some[-1] - some[0] == len(some) - 1 and bool((some[1:] > some[:-1]).all()):
+        return array.slice(int(some[0]), len(some))
+    return array.take(pa.array(some))

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.kernels.fused_filter import DOUBLES, WORDS
 from penstock.synopsis.codes import Nulls
@@ -44,8 +45,8 @@ class Columns(Protocol):
         Those of strings are codes of `strings`.
         """
 
-    def arguments(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
-        """Returns a column of strings for who only reads its values: codes of strings that are alike may differ."""
+    def arguments(self, position: int, some: Ints | None = None) -> tuple[NDArray[Any], Nulls]:
+        """Returns a column of strings for who only reads its values: codes, or strings as objects if they differ."""
 
     def strings(self, dictionary: Dictionary) -> TransientCodes:
         """Returns the codes of the columns' strings, which also take those that expressions compute."""
@@ -75,7 +76,7 @@ class RowColumns:
         nulls = is_null(self._rows[some], position, self._columns) if self._is_nullable(position) else None
         return self._rows[some, position], nulls
 
-    def arguments(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
+    def arguments(self, position: int, some: Ints | None = None) -> tuple[NDArray[Any], Nulls]:
         return self.column(position, some)
 
     def strings(self, dictionary: Dictionary) -> TransientCodes:

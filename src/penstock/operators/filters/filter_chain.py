@@ -8,15 +8,14 @@ when they have been dropped, as *ghosts*, so that each filter is called once per
              │ survivors │ ss │  │      │ sg │       │   │ gg │      s: sampled and alive, g: ghost
              └───────────┴────┘  └──────┴────┘       └───┴────┘
 
-A row passes if no filter is false or NULL on it. A filter may fail on a row: its error counts only if all other filters
-pass the row, so it is kept until they have been evaluated, and the result does not depend on the order.
+A row passes if no filter is false or NULL on it. A filter may fail on a row: that counts only if no other filter drops
+the row, so the row stays until they have been evaluated (`undecided`), and the result does not depend on the order.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from math import inf, nan
 from time import perf_counter_ns
 
@@ -29,11 +28,14 @@ from penstock.operators.filters.profile import (
     FilterOrder,
     FilterProfile,
     Ghosts,
+    PassCounts,
     ProfileRequest,
     are_news,
     rates_of,
 )
 from penstock.operators.filters.sampler import Sampler
+from penstock.operators.filters.undecided import Filter, Outcome, Undecided
+from penstock.operators.functions.failures import Tally
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
@@ -45,7 +47,7 @@ SMALL_CHUNK = 1 << 10
 CHEAP = 400
 MOST_SAMPLES = 64
 #: Rows that are profiled at once when nothing is known of them.
-AT_ONCE = 128
+AT_ONCE = 256
 #: Calls on fewer rows say little about the time for a row. The lower quartile of the last calls sees no disturbances.
 TIMED_ROWS = 64
 TIMED_CALLS = 16
@@ -53,24 +55,6 @@ TIMED_CALLS = 16
 BUDGET = 0.03
 
 _NONE = np.zeros(0, np.int64)
-
-
-Error = Callable[[], Exception]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a filter says of rows."""
-
-    true: Bools
-    #: What makes the error of each row on which it failed, by the row's place among those that were given. What `true`
-    #: says of these rows does not count.
-    errors: Mapping[int, Error] = field(default_factory=dict)
-
-
-#: A filter: what it says of some rows of a batch, by number; None means all.
-Filter = Callable[[Columns, Ints | None, Dictionary], Outcome]
-
 
 #: What is called between two chunks, and may give the chain another order.
 Between = Callable[["FilterChain"], None]
@@ -85,6 +69,7 @@ class FilterChain:
         probability: float = 0.01,
         budget: float = BUDGET,
         *,
+        tally: Tally | None = None,
         clock: Callable[[], int] = perf_counter_ns,
         chunk: int | None = None,
     ) -> None:
@@ -94,6 +79,7 @@ class FilterChain:
         #: By filter, the rows that it was evaluated on since the start.
         self.evaluations = np.zeros(len(filters), np.int64)
         self._chunk, self._clock, self._budget = chunk or CHUNK, clock, budget
+        self._tally = tally or Tally()
         self._probability = probability
         self._sampler = Sampler(probability)
         self._wanted = PROFILE_ALL
@@ -110,6 +96,8 @@ class FilterChain:
 
     def _begin(self) -> None:
         self._entered, self._passed = [0] * len(self._filters), [0] * len(self._filters)
+        #: Of chunks since the last profile that were no news.
+        self._quiet = PassCounts(len(self._filters))
         self._samples: list[Ints] = []
         #: By position, the rates at which rows passed when they were last profiled.
         self._rates: list[float] | None = None
@@ -122,7 +110,12 @@ class FilterChain:
 
     def has_news(self) -> bool:
         """Returns whether rows were sampled since the last profile, or passed otherwise than it says."""
-        return self._rates is None or bool(self._samples) or are_news(self._rates, self._entered, self._passed)
+        if self._rates is None or self._samples or are_news(self._rates, self._entered, self._passed):
+            return True
+        # Each chunk is judged by itself: among all rows since the last profile a change would show late.
+        self._quiet.add(self._entered, self._passed)
+        self._entered, self._passed = [0] * len(self._filters), [0] * len(self._filters)
+        return False
 
     def profile(self) -> FilterProfile:
         """Returns what was measured since the last call."""
@@ -130,7 +123,7 @@ class FilterChain:
         if self._samples:
             samples = np.concatenate(self._samples)
             self._costs = tuple(map(_lower_quartile, self._times))
-        found = FilterProfile(self.order, self._entered, self._passed, samples, self._costs)
+        found = FilterProfile(self.order, self._entered, self._passed, samples, self._costs, self._quiet)
         self._begin()
         self._rates = rates_of(found)
         return found
@@ -170,7 +163,11 @@ class FilterChain:
             passes[found] = True
             start = stop
             if between is not None:
+                began, rates = self._clock(), self._rates
                 between(self)
+                if self._rates is not rates:
+                    # The tuner has asked for a profile: what it makes of it is a part of what profiles cost.
+                    self._spent_on_profiles += self._clock() - began
         return passes
 
     def _stop(self, start: int, end: int) -> int:
@@ -196,25 +193,22 @@ class FilterChain:
 
     def _survivors(self, columns: Columns, rows: Ints | None, count: int, dictionary: Dictionary) -> Ints:
         """Returns the rows of a chunk that pass, where none is profiled."""
-        failed: dict[int, tuple[int, Error]] = {}
+        undecided = Undecided()
         for position, number in enumerate(self.order):
             if not count:
                 break
             outcome = self._call(number, columns, rows, count, dictionary)
-            true = outcome.true
-            if outcome.errors:
-                numbers = np.arange(count) if rows is None else rows
-                true = _noted(outcome, number, numbers, failed)
+            true = undecided.noted(outcome, number, rows) if outcome.has_failed else outcome.true
             self._entered[position] += count
             rows = np.flatnonzero(true) if rows is None else rows[true]
             count = len(rows)
             self._passed[position] += count
         assert rows is not None or not count
-        return _checked(_NONE if rows is None else rows, failed)
+        return undecided.decided(_NONE if rows is None else rows, self._tally)
 
     def _with_ghosts(self, columns: Columns, alive: Ints, sampled: Ints, dictionary: Dictionary) -> Ints:
         """Returns the rows of a chunk that pass, and notes which filters drop each of the sampled ones."""
-        failed: dict[int, tuple[int, Error]] = {}
+        undecided = Undecided()
         words = np.zeros(len(sampled), np.int64)
         #: Of each sampled row the position at which it was dropped.
         dropped_at = np.full(len(sampled), len(self.order))
@@ -229,14 +223,14 @@ class FilterChain:
             outcome = self._call(number, columns, rows, len(rows), dictionary)
             if not self._is_at_once:
                 self._spent_on_profiles += (self._spent - spent) * (len(tested) - living) / len(rows)
-            true = _noted(outcome, number, rows, failed) if outcome.errors else outcome.true
+            true = undecided.noted(outcome, number, rows) if outcome.has_failed else outcome.true
             self._entered[position] += len(alive) + living
             alive, drops = alive[true[: len(alive)]], tested[~true[len(alive) :]]
             words[drops] |= 1 << number
             dropped_at[drops] = np.minimum(dropped_at[drops], position)
             self._passed[position] += len(alive) + int(np.count_nonzero(dropped_at == len(self.order)))
         self._samples.append(words)
-        return _checked(np.concatenate([alive, sampled[words == 0]]), failed)
+        return undecided.decided(np.concatenate([alive, sampled[words == 0]]), self._tally)
 
     def _is_wanted(self, dropped_at: Ints, position: int) -> Bools:
         """Returns which ghosts are to be evaluated by the filter at a position."""
@@ -266,28 +260,6 @@ class FilterChain:
             return np.arange(some) * count // some
         is_within_budget = self._spent_on_profiles <= self._budget * self._wanted.share * self._spent
         return self._sampler.rows(count, MOST_SAMPLES if is_within_budget else 0)
-
-
-def _noted(outcome: Outcome, number: int, rows: Ints, failed: dict[int, tuple[int, Error]]) -> Bools:
-    """Returns what a filter says, with the rows on which it failed as if they passed; they are noted.
-
-    If several filters fail on a row, the error of the one that is written first counts.
-    """
-    true = outcome.true.copy()
-    for place, error in outcome.errors.items():
-        true[place] = True
-        row = int(rows[place])
-        failed[row] = min(failed.get(row, (number, error)), (number, error), key=lambda each: each[0])
-    return true
-
-
-def _checked(rows: Ints, failed: Mapping[int, tuple[int, Error]]) -> Ints:
-    """Returns the rows that pass. An error on one of them is raised: no other filter drops the row."""
-    if failed:
-        counting = sorted(failed.keys() & set(rows.tolist()))
-        if counting:
-            raise failed[counting[0]][1]()
-    return rows
 
 
 def _lower_quartile(times: deque[float]) -> float:

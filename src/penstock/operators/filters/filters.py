@@ -19,13 +19,14 @@ from penstock.algebra.relations import Schema
 from penstock.algebra.user_functions import calls_user
 from penstock.operators.filters.columns import Columns
 from penstock.operators.filters.conjuncts import Conjuncts
-from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
+from penstock.operators.filters.filter_chain import FilterChain
 from penstock.operators.filters.fused import FusedFilter
 from penstock.operators.filters.profile import MOST_FILTERS, FilterOrder, OrderedFilters
+from penstock.operators.filters.undecided import Filter, Outcome
 from penstock.operators.functions.failures import Tally
 from penstock.operators.functions.outcome_cache import MOST_COLUMNS, OutcomeCache
 from penstock.operators.joins.join_tuner import CacheTuner, JoinTuner
-from penstock.operators.scalars import compile_conjunct, compile_filter
+from penstock.operators.scalars import compile_conjuncts, compile_filter
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
@@ -116,13 +117,14 @@ class Filters:
         groups += filter(None, [found.dear[len(alone) :]])
         #: The filters that are ordered, as they are written.
         self.texts = tuple(expression_text(conjunction(group)) for group in groups)
-        self._filters = [_filter(group, schema, tally, outcome_memory) for group in groups]
+        self._filters = [_filter(group, schema, outcome_memory) for group in groups]
+        self._tally = tally or Tally()
         self.chain: FilterChain | None = None
         self.name = name
         self.tuner: FilterTuner | None = None
         if len(groups) > 1:
             sampling = (tuning.probability, tuning.budget) if tuning else (0.0, 0.0)
-            self.chain = FilterChain(self._filters, *sampling)
+            self.chain = FilterChain(self._filters, *sampling, tally=self._tally)
             self.tuner = tuning.tuner(name, self.texts) if tuning else None
             if self.tuner is not None:
                 self.tuner.adopt(self.chain)
@@ -155,19 +157,16 @@ class Filters:
             return np.zeros(len(columns), np.bool_)
         if self.chain is not None:
             return self.chain.passing(columns, dictionary, rows, self.tuner.between if self.tuner else None)
-        true = _true(self._filters[0](columns, rows, dictionary))
+        outcome = self._filters[0](columns, rows, dictionary)
+        # No other filter can drop the rows on which it fails.
+        for error in outcome.errors.values():
+            raise error()
+        self._tally.add(outcome.nulled)
         if rows is None:
-            return true
+            return outcome.true
         passes = np.zeros(len(columns), np.bool_)
-        passes[rows[true]] = True
+        passes[rows[outcome.true]] = True
         return passes
-
-
-def _true(outcome: Outcome) -> Bools:
-    """Returns where a filter is true, if no other one can drop the rows on which it fails."""
-    for error in outcome.errors.values():
-        raise error()
-    return outcome.true
 
 
 def _block(exprs: Sequence[Expr], schema: Schema) -> Filter:
@@ -176,16 +175,15 @@ def _block(exprs: Sequence[Expr], schema: Schema) -> Filter:
     return lambda columns, rows, dictionary: Outcome(holds(columns, dictionary, rows))
 
 
-def _filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None, memory: int) -> Filter:
+def _filter(exprs: Sequence[Expr], schema: Schema, memory: int) -> Filter:
     """Returns the filter of conjuncts, of which a user function may fail."""
     if not any(map(calls_user, exprs)):
         return _block(exprs, schema)
-    conjunct = compile_conjunct(conjunction(tuple(exprs)), schema, tally)
+    conjuncts = compile_conjuncts(exprs, schema)
 
     def evaluate(columns: Columns, rows: Ints | None, dictionary: Dictionary) -> Outcome:
-        true, failures = conjunct(columns, dictionary, rows)
-        failed = np.flatnonzero(failures.mask) if failures.all else ()
-        return Outcome(true, {int(row): failures.all[failures.of_row[row]].error for row in failed})
+        true, failures, nulled = conjuncts(columns, dictionary, rows)
+        return Outcome(true, failures.errors() if failures else {}, nulled)
 
     read = [place for place, column in enumerate(schema) if any(column in columns_of(expr) for expr in exprs)]
-    return OutcomeCache(evaluate, read, memory, tally) if memory and len(read) <= MOST_COLUMNS else evaluate
+    return OutcomeCache(evaluate, read, memory) if memory and len(read) <= MOST_COLUMNS else evaluate

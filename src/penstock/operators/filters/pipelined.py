@@ -22,6 +22,7 @@ from penstock.operators.filters.profile import (
     FilterOrder,
     FilterProfile,
     Ghosts,
+    PassCounts,
     ProfileRequest,
     are_news,
     rates_of,
@@ -79,6 +80,7 @@ class PipelinedFiltersOperator:
 
     def _begin(self) -> None:
         self._entered, self._passed = (np.zeros(len(self._lookups), np.int64) for _ in range(2))
+        self._quiet = PassCounts(len(self._lookups))
         self._samples: list[Ints] = []
         self._rates: list[float] | None = None
 
@@ -124,17 +126,18 @@ class PipelinedFiltersOperator:
 
     def has_news(self) -> bool:
         """Returns whether rows were sampled since the last profile, or passed otherwise than it says."""
-        return (
-            self._rates is None
-            or bool(self._samples)
-            or are_news(self._rates, self._entered.tolist(), self._passed.tolist())
-        )
+        entered, passed = self._entered.tolist(), self._passed.tolist()
+        if self._rates is None or self._samples or are_news(self._rates, entered, passed):
+            return True
+        self._quiet.add(entered, passed)
+        self._entered[:] = self._passed[:] = 0
+        return False
 
     def profile(self) -> FilterProfile:
         """Returns what was measured since the last call."""
         samples = np.concatenate([np.zeros(0, np.int64), *self._samples])
         unknown = (nan,) * len(self._lookups)
-        found = FilterProfile(self.order, self._entered.tolist(), self._passed.tolist(), samples, unknown)
+        found = FilterProfile(self.order, self._entered.tolist(), self._passed.tolist(), samples, unknown, self._quiet)
         self._begin()
         self._rates = rates_of(found)
         return found

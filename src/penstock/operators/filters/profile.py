@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import sqrt
+from operator import add
 from typing import Protocol
 
 from penstock.synopsis.memory import Ints
@@ -21,19 +22,35 @@ FilterOrder = tuple[int, ...]
 MOST_FILTERS = 63
 
 
+class PassCounts:
+    """By position of an order, how many rows came to a filter, and how many it let through."""
+
+    __slots__ = ("entered", "passed")
+
+    def __init__(self, filters: int) -> None:
+        self.entered, self.passed = [0] * filters, [0] * filters
+
+    def add(self, entered: Iterable[int], passed: Iterable[int]) -> None:
+        self.entered = list(map(add, self.entered, entered))
+        self.passed = list(map(add, self.passed, passed))
+
+
 @dataclass(frozen=True, slots=True)
 class FilterProfile:
     """What filters measured since the last profile."""
 
     #: The order in which they were evaluated.
     order: FilterOrder
-    #: By position in the order, how many rows came to a filter, and how many it let through: exact, and free.
+    #: By position in the order, how many rows of the latest chunk came to a filter, and how many it let through: exact,
+    #: and free.
     entered: Sequence[int]
     passed: Sequence[int]
     #: Profile tuples: of each sampled row which filters drop it, whatever the order.
     samples: Ints
     #: By filter, the nanoseconds that it takes for a row; NaN where that is not known.
     costs: Sequence[float]
+    #: The same counts of the chunks before, in which rows passed as the last profile says.
+    quiet: PassCounts
 
 
 class Ghosts(Enum):

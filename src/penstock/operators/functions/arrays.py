@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.algebra.user_functions import UserFunction
-from penstock.operators.functions.calls import RAISED, Answers, Invoke
+from penstock.masking import shortened
+from penstock.operators.functions.calls import Answers, Invoke
 from penstock.operators.functions.failures import Failure, Misfit
 from penstock.operators.functions.values import reader
 from penstock.operators.scalars.integers import narrowed
-from penstock.operators.scalars.vectors import Batch, Vector, distinct
+from penstock.operators.scalars.vectors import Batch, Vector, distinct, is_of_objects
 from penstock.synopsis.codes import arrow_type, decode_column, double_codes, encode_column, is_interned
 from penstock.synopsis.dictionary import Dictionary
 from penstock.types import Kind, Type
@@ -41,7 +42,9 @@ def of_arrays(function: UserFunction) -> Invoke:
             some = [array.slice(start, end - start) for array in arrays]
             try:
                 pieces.append(_checked(function.handle.function(*some), end - start, function.returns))
-            except RAISED as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 if end - start > 1 and not isinstance(error, Misfit):
                     middle = (start + end) // 2
                     pending += [(middle, end), (start, middle)]
@@ -63,6 +66,10 @@ def _checked(result: Any, count: int, type_: Type) -> pa.Array:
         raise Misfit(f"gave {len(result)} results for {count} rows")
     if result.type != arrow_type(type_):
         raise Misfit(f"gave an array of {result.type}, not of {arrow_type(type_)}")
+    try:
+        result.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise Misfit(f"gave an array that is not valid: {shortened(str(error), most=300)}") from error
     return result
 
 
@@ -75,7 +82,9 @@ def _array(batch: Batch, arg: Vector, type_: Type) -> pa.Array:
 
 
 def _array_of_values(batch: Batch, arg: Vector, type_: Type) -> pa.Array:
-    """Each distinct value goes to Arrow once, and Arrow repeats it."""
+    """Each distinct value goes to Arrow once, and Arrow repeats it. Strings that hardly repeat go as they are."""
+    if is_of_objects(arg.data, type_):
+        return pa.array(arg.data, arrow_type(type_), mask=arg.nulls)
     live = slice(None) if arg.nulls is None else ~arg.nulls
     (some,), positions = distinct([arg.data[live]])
     read = reader(type_)

@@ -16,15 +16,13 @@ import numpy as np
 from penstock.algebra.user_functions import OnError, OnNull, UserFunction
 from penstock.operators.functions.failures import Failure, Misfit
 from penstock.operators.functions.values import plain_types, reader, writer
-from penstock.operators.scalars.vectors import Batch, Mask, Vector, VectorRule, distinct
+from penstock.operators.scalars.vectors import Batch, Data, Mask, Vector, VectorRule, distinct, either, is_of_objects
 from penstock.synopsis.codes import double_codes
 from penstock.synopsis.memory import Ints
 from penstock.types import Kind, Type
 
 #: So many rows tell whether arguments repeat.
 SAMPLE = 256
-#: A program may exit in a function; that ends the call, not the query without a word.
-RAISED = (Exception, SystemExit)
 
 
 class Answers(NamedTuple):
@@ -43,21 +41,34 @@ def rule_of(function: UserFunction, invoke: Invoke) -> VectorRule:
     """The rule of a call, which is NULL on rows on which it was not called or failed."""
 
     def rule(batch: Batch, args: Sequence[Vector]) -> Vector:
-        wanted = batch.calls.wanted()
         is_constant = all(len(arg.data) == 1 for arg in args)
-        asked = wanted[wanted.argmax() :][:1] if is_constant and len(wanted) else wanted
-        if function.on_null is OnNull.SKIP:
-            asked = asked & ~_any_null(args)
-        rows = np.flatnonzero(asked)
-        if not len(rows):
+        length = min(1, len(batch)) if is_constant else len(batch)
+        asked = _asked(function, batch, args, length)
+        rows = None if asked is None or asked.all() else np.flatnonzero(asked)
+        count = length if rows is None else len(rows)
+        if not count:
             return batch.vector([None], function.returns)
-        given = [_of_rows(arg, rows, len(asked), type_) for arg, type_ in zip(args, function.arguments, strict=True)]
+        given = [_of_rows(arg, rows, length, type_) for arg, type_ in zip(args, function.arguments, strict=True)]
         with np.errstate(divide="warn", over="warn", invalid="warn"):
-            answers = invoke(batch, given, len(rows))
-        _note(batch, function, np.flatnonzero(wanted) if is_constant else rows, answers)
-        return _spread(answers.results, rows, len(asked))
+            answers = invoke(batch, given, count)
+        if answers.failures:
+            wanted = batch.calls.wanted() if is_constant else asked
+            _note(batch, function, np.arange(len(batch)) if wanted is None else np.flatnonzero(wanted), answers)
+        return _spread(answers.results, rows, length)
 
     return rule
+
+
+def _asked(function: UserFunction, batch: Batch, args: Sequence[Vector], length: int) -> Mask | None:
+    """The rows on which a function is called; None means all. If its arguments are constants, one stands for all."""
+    wanted = batch.calls.wanted()
+    if wanted is not None and length != len(batch):
+        wanted = np.array([wanted.any()])
+    nulls = either(*(arg.nulls for arg in args)) if function.on_null is OnNull.SKIP else None
+    if nulls is None:
+        return wanted
+    known: Mask = np.broadcast_to(~nulls, (length,))
+    return known if wanted is None else wanted & known
 
 
 def of_values(function: UserFunction) -> Invoke:
@@ -66,7 +77,7 @@ def of_values(function: UserFunction) -> Invoke:
     write, plain, call = writer(function.returns), plain_types(function.returns), function.handle.function
 
     def invoke(batch: Batch, args: Sequence[Vector], count: int) -> Answers:
-        some, places = _combinations(args, count)
+        some, places = _combinations(args, function.arguments, count)
         values = [_values(batch, arg, type_) for arg, type_ in zip(some, function.arguments, strict=True)]
         columns, are_read = _read_columns(values, readers)
         calls = len(columns[0]) if columns else 1
@@ -121,9 +132,11 @@ def _results(
         try:
             results.extend(calls)
             if len(results) < count:
-                # That is how a loop sees it if a function raises it.
-                raise StopIteration
-        except RAISED as error:
+                # A loop takes StopIteration for its end, and keeps nothing of it: the row is asked once more.
+                results.append(call(*(column[len(results)] for column in columns)))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             errors[len(results)] = error
             results.append(None)
     return results, errors
@@ -135,7 +148,9 @@ def _written(results: Sequence[Any], write: Callable[[Any], Any], errors: dict[i
     for place, result in enumerate(results):
         try:
             written.append(None if result is None else write(result))
-        except RAISED as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             errors[place] = error
             written.append(None)
     return written
@@ -165,52 +180,54 @@ def _values(batch: Batch, arg: Vector, type_: Type) -> list[Any]:
     return [None if null else next(there) for null in arg.nulls.tolist()]
 
 
-def _combinations(args: Sequence[Vector], count: int) -> tuple[Sequence[Vector], Ints | None]:
+def _combinations(args: Sequence[Vector], types: Sequence[Type], count: int) -> tuple[Sequence[Vector], Ints | None]:
     """The distinct combinations of arguments, and the number of each row's; None if all rows are taken as they are."""
     columns = [column for arg in args for column in (arg.data, arg.nulls) if column is not None]
     if not columns:
         return args, np.zeros(count, np.int64)
-    if count > SAMPLE and len(set(zip(*(column[:SAMPLE].tolist() for column in columns), strict=True))) == SAMPLE:
+    if any(is_of_objects(arg.data, type_) for arg, type_ in zip(args, types, strict=True)):
+        return args, None  # strings that hardly repeat
+    first = [column[:SAMPLE].tolist() for column in columns]
+    if len(set(first[0] if len(first) == 1 else zip(*first, strict=True))) == min(count, SAMPLE):
         return args, None
     found, places = distinct(columns)
     parts = iter(found)
     return [Vector(next(parts), None if arg.nulls is None else next(parts)) for arg in args], places
 
 
-def _any_null(args: Sequence[Vector]) -> Mask:
-    null = np.zeros(1, np.bool_)
-    for arg in args:
-        null = null if arg.nulls is None else null | arg.nulls
-    return null
-
-
-def _of_rows(arg: Vector, rows: Ints, length: int, type_: Type) -> Vector:
-    """A vector of some rows, with nothing where it is NULL, and of zeros just one."""
-    data = np.broadcast_to(arg.data, (length,))[rows]
-    nulls = None if arg.nulls is None else np.broadcast_to(arg.nulls, (length,))[rows]
+def _of_rows(arg: Vector, rows: Ints | None, length: int, type_: Type) -> Vector:
+    """A vector of some rows, or of all, with nothing where it is NULL, and of zeros just one."""
+    data, nulls = _picked(arg.data, rows, length), None if arg.nulls is None else _picked(arg.nulls, rows, length)
     if type_.kind is Kind.DOUBLE:
         data = double_codes(data).view(np.float64)
     if nulls is None or not nulls.any():
         return Vector(data)
+    if is_of_objects(data, type_):
+        return Vector(data, nulls)
     return Vector(np.where(nulls, np.zeros(1, data.dtype), data), nulls)
 
 
+def _picked(data: Data, rows: Ints | None, length: int) -> Data:
+    whole = data if len(data) == length else np.broadcast_to(data, (length,))
+    return whole if rows is None else whole[rows]
+
+
 def _note(batch: Batch, function: UserFunction, rows: Ints, answers: Answers) -> None:
-    """Counts the rows that are NULL because a call failed, and notes those that fail the query."""
-    if not answers.failures:
-        return
+    """Notes the rows that are NULL because a call failed, and those that fail the query."""
     numbers = np.broadcast_to(answers.numbers, rows.shape)
     nulled = function.on_error is OnError.NULL
     tolerated = np.array([nulled and not isinstance(failure.cause, Misfit) for failure in answers.failures])
-    fails = (numbers >= 0) & ~tolerated[numbers]
-    batch.calls.tally.count += int(np.count_nonzero((numbers >= 0) & tolerated[numbers]))
+    failed = numbers >= 0
+    fails, is_null = failed & ~tolerated[numbers], failed & tolerated[numbers]
+    if is_null.any():
+        batch.calls.note_nulled(rows[is_null])
     if fails.any():
         batch.calls.note(rows[fails], numbers[fails], answers.failures)
 
 
-def _spread(found: Vector, rows: Ints, length: int) -> Vector:
+def _spread(found: Vector, rows: Ints | None, length: int) -> Vector:
     """A vector of all rows, NULL where there is no result."""
-    if len(rows) == length:
+    if rows is None:
         return found
     data = np.zeros(length, found.data.dtype)
     nulls = np.ones(length, np.bool_)

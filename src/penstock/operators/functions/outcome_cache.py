@@ -17,8 +17,7 @@ import numpy as np
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.outcome_lines import NOT_TRUE, TRUE, UNKNOWN, WAYS, keep_outcomes, known_outcomes
 from penstock.operators.filters.columns import Columns
-from penstock.operators.filters.filter_chain import Error, Filter, Outcome
-from penstock.operators.functions.failures import Tally
+from penstock.operators.filters.undecided import Error, Filter, Outcome
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
 
@@ -38,12 +37,10 @@ class OutcomeCache:
         evaluate: Filter,
         positions: Sequence[int],
         memory: int,
-        tally: Tally | None,
         clock: Callable[[], int] = perf_counter_ns,
     ) -> None:
-        """`memory` are the bytes of its table. `tally` counts failures that are NULL, which have to be counted anew."""
+        """`memory` are the bytes of its table."""
         self._evaluate, self._positions, self._clock = evaluate, tuple(positions), clock
-        self._tally = tally or Tally()
         width = len(self._positions) + 2
         lines = 1 << max(0, (memory // (8 * width)).bit_length() - 1)
         self._lines = np.zeros((max(WAYS, lines), width), np.int64)
@@ -73,18 +70,21 @@ class OutcomeCache:
         unknown = np.flatnonzero(found == UNKNOWN)
         spent, took = self._clock() - begin, 0
         errors: dict[int, Error] = {}
+        nulled: Ints | None = None
         true = found == TRUE
         if len(unknown):
             begin = self._clock()
-            counted = self._tally.count
             outcome = self._evaluate(columns, unknown if rows is None else rows[unknown], dictionary)
             took = self._clock() - begin
             true[unknown] = outcome.true
             errors = {int(unknown[place]): error for place, error in outcome.errors.items()}
-            if not errors and self._tally.count == counted:
+            if outcome.nulled is not None:
+                nulled = np.zeros(len(keys), np.int64)
+                nulled[unknown] = outcome.nulled
+            if not outcome.has_failed:
                 keep_outcomes(keys, hashes, self._lines, unknown, np.where(outcome.true, TRUE, NOT_TRUE))
         self._reckon(len(keys), len(unknown), spent, took)
-        return Outcome(true, errors)
+        return Outcome(true, errors, nulled)
 
     def _renew(self, dictionary: Dictionary) -> None:
         """Empties the table if codes may stand for other values by now."""

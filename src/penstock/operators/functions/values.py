@@ -78,7 +78,8 @@ def _write_integer(lowest: int, highest: int, name: str) -> Callable[[Any], int]
         if type(value) is not int:
             raise _wrong(value, "an int")
         if not lowest <= value <= highest:
-            raise Misfit(f"gave {value}, which does not fit {name}")
+            shown = value if value.bit_length() < 256 else f"an int of {value.bit_length()} bits"
+            raise Misfit(f"gave {shown}, which does not fit {name}")
         return value
 
     return write
@@ -152,7 +153,7 @@ def _wrong(value: Any, wanted: str) -> Misfit:
 
 
 def _article(name: str) -> str:
-    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+    return f"an {name}" if name.lower().startswith(tuple("aeiou")) else f"a {name}"
 
 
 _PLAIN: dict[Kind, type] = {Kind.BOOLEAN: bool, Kind.BINARY: bytes}

@@ -55,7 +55,7 @@ class Scalar(Protocol):
 
 Predicate = Callable[[Ints, Dictionary], NDArray[np.bool_]]
 Filter = Callable[[Columns, Dictionary, Ints | None], NDArray[np.bool_]]
-Conjunct = Callable[[Columns, Dictionary, Ints | None], "outcomes.Outcome"]
+Conjuncts = Callable[[Columns, Dictionary, Ints | None], "outcomes.Outcome"]
 
 
 def compile_scalar(expr: Expr, schema: Schema, tally: Tally | None = None) -> Scalar:
@@ -67,26 +67,28 @@ def compile_scalar(expr: Expr, schema: Schema, tally: Tally | None = None) -> Sc
 
     def scalar(rows: Ints, dictionary: Dictionary, wanted: NDArray[np.bool_] | None = None) -> tuple[Ints, Nulls]:
         batch = Batch(RowColumns(rows, len(schema)), dictionary)
-        batch.calls.tally = tally
         with np.errstate(all="ignore"), nullcontext() if wanted is None else batch.calls.only(wanted):
             vector = evaluate(batch)
             if (failures := batch.calls.failures()) is not None:
                 failures.raise_first()
+            tally.add(batch.calls.nulled())
             return batch.codes(vector, expr.type)
 
     return scalar
 
 
-def compile_predicate(exprs: Sequence[Expr], schema: Schema, tally: Tally | None = None) -> Predicate:
+def compile_predicate(exprs: Sequence[Expr], schema: Schema) -> Predicate:
     """What tells, for rows of a schema, where all of some predicates are true: neither false nor NULL."""
-    holds = compile_filter(exprs, schema, tally)
+    holds = compile_filter(exprs, schema)
     return lambda rows, dictionary: holds(RowColumns(rows, len(schema)), dictionary, None)
 
 
-def compile_filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None = None) -> Filter:
-    """What tells, for all rows of columns or for some by number, where all of some predicates are true."""
-    if any(map(calls_user, exprs)):
-        return _compile_calling(exprs, schema, tally or Tally())
+def compile_filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
+    """What tells, for all rows of columns or for some by number, where all of some predicates are true.
+
+    None of them calls a user function.
+    """
+    assert not any(map(calls_user, exprs))
     evaluate = _compile(conjunction(tuple(exprs)), schema)
 
     def holds(columns: Columns, dictionary: Dictionary, some: Ints | None) -> NDArray[np.bool_]:
@@ -98,31 +100,17 @@ def compile_filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None = 
     return holds
 
 
-def _compile_calling(exprs: Sequence[Expr], schema: Schema, tally: Tally) -> Filter:
-    """The same for predicates of which some call user functions: those are called on rows that others leave."""
+def compile_conjuncts(exprs: Sequence[Expr], schema: Schema) -> Conjuncts:
+    """What gives, for all rows of columns or for some, the outcome of conjuncts: where all are true, or one failed."""
     plain = conjunction(tuple(expr for expr in exprs if not calls_user(expr)))
     conjuncts = [_compile(expr, schema) for expr in (plain, *filter(calls_user, exprs)) if expr != TRUE]
 
-    def holds(columns: Columns, dictionary: Dictionary, some: Ints | None) -> NDArray[np.bool_]:
+    def outcome(columns: Columns, dictionary: Dictionary, some: Ints | None) -> outcomes.Outcome:
         batch = Batch(columns, dictionary, some)
-        batch.calls.tally = tally
         with np.errstate(all="ignore"):
-            return outcomes.all_true(conjuncts, batch)
+            return outcomes.outcome_of(conjuncts, batch)
 
-    return holds
-
-
-def compile_conjunct(expr: Expr, schema: Schema, tally: Tally | None = None) -> Conjunct:
-    """What gives, for all rows of columns or for some, the outcome of one conjunct: where it is true, or failed."""
-    evaluate, tally = _compile(expr, schema), tally or Tally()
-
-    def conjunct(columns: Columns, dictionary: Dictionary, some: Ints | None) -> outcomes.Outcome:
-        batch = Batch(columns, dictionary, some)
-        batch.calls.tally = tally
-        with np.errstate(all="ignore"):
-            return outcomes.outcome(evaluate, batch, np.ones(len(batch), np.bool_))
-
-    return conjunct
+    return outcome
 
 
 def _compile(expr: Expr, schema: Schema) -> Evaluate:
