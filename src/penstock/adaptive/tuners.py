@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from penstock.adaptive.caches.cache_tuner import CacheTuner
 from penstock.adaptive.filters.filter_tuner import FilterTuner
 from penstock.adaptive.filters.random_orders import RandomTuner
 from penstock.adaptive.filters.remembered import restored, saved
@@ -17,6 +18,9 @@ from penstock.adaptive.joins.remembered import restored_join, saved_join
 from penstock.plan.adaptivity import Adaptive, Strategy
 
 JoinTuner = AdaptiveJoinTuner | RandomJoinTuner
+
+#: Bytes that a join's conjunct may take to remember its outcomes, unless a budget is set.
+OUTCOMES = 1 << 22
 
 
 class Tuners:
@@ -41,6 +45,11 @@ class Tuners:
     def budget(self) -> float:
         return self.settings.profiling_budget
 
+    @property
+    def outcome_memory(self) -> int:
+        given = self.settings.cache_memory
+        return (OUTCOMES if given is None else given) if self.settings.caches else 0
+
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
         """Returns the tuner of the filters of this name: the one that there is, if they are the same."""
         found = self._tuners.get(name)
@@ -58,6 +67,11 @@ class Tuners:
             found = RandomJoinTuner(inputs) if is_random else self._known_join_tuner(name, inputs)
             self._join_tuners[name] = found
         return found
+
+    def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
+        """Returns a tuner of a join's caches. It begins anew with each join, as caches do."""
+        tunes = self.settings.caches and self.settings.strategy != Strategy.RANDOM.value
+        return CacheTuner(self.settings, name, inputs) if tunes else None
 
     def _known_join_tuner(self, name: str, inputs: tuple[str, ...]) -> AdaptiveJoinTuner:
         known = self._known.pop(name, None)
@@ -107,11 +121,18 @@ class TunersWithin:
     def budget(self) -> float:
         return self._tuners.budget
 
+    @property
+    def outcome_memory(self) -> int:
+        return self._tuners.outcome_memory
+
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner | RandomTuner:
         return self._tuners.tuner(f"{self._place} {name}", filters)
 
     def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
         return self._tuners.join_tuner(f"{self._place} {name}", inputs)
+
+    def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
+        return self._tuners.cache_tuner(f"{self._place} {name}", inputs)
 
 
 def tuners_of(settings: Adaptive) -> Tuners | None:

@@ -44,7 +44,7 @@ class OperatorMetrics:
     #: Rows that were rejected after their punctuation, since the start.
     violations: int = 0
     #: Rows that it has dropped since the start at the wait timeout, without their punctuation.
-    given_up: int = 0
+    timed_out_rows: int = 0
     #: Rows of the step on which a user function failed that is declared on_error='null'.
     function_errors: int = 0
     #: What its monitors report about constraints.
@@ -62,6 +62,13 @@ class OperatorMetrics:
     #: Of a join by input and depth of its probe path: combinations that probed there in this step, and their matches.
     probes: ByDepth = ()
     matches: ByDepth = ()
+    #: Of a join how often its subresult caches were looked up in this step, and hit, and the bytes that they take.
+    #: These are no part of `state_bytes`: caches are not persisted, and can be dropped at any time.
+    cache_lookups: int = 0
+    cache_hits: int = 0
+    cache_bytes: int = 0
+    #: The decisions on caches that are new.
+    cache_decisions: tuple[dict[str, Any], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -96,7 +103,7 @@ class QueryTotals:
     #: What monitors report about constraints.
     constraints: tuple[ConstraintReport, ...] = ()
     #: Rows that were dropped at the wait timeout, without their punctuation.
-    given_up: int = 0
+    timed_out_rows: int = 0
     #: What is put on disk.
     on_disk: OnDisk = NOTHING_ON_DISK
 
@@ -114,7 +121,7 @@ def totals_of(metrics: Iterable[OperatorMetrics], watermark: int, streams: Mappi
         streams=streams,
         violations=sum(line.violations for line in lines),
         constraints=tuple(constraints_of(lines)),
-        given_up=sum(line.given_up for line in lines),
+        timed_out_rows=sum(line.timed_out_rows for line in lines),
         on_disk=sum((line.on_disk for line in lines), NOTHING_ON_DISK),
     )
 
@@ -156,7 +163,7 @@ def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
     """Yields what the operators of a machine did in its last step; `made` fills in the step and the query."""
     for gauge in machine.gauges:
-        probed = gauge.probe_counts()
+        probed, cached = gauge.probe_counts(), gauge.cache_use()
         place = f"fragment {machine.fragment.number} cell {cell}"
         measured = filter_metrics(gauge.filters, place)
         if isinstance(gauge.join_tuner, AdaptiveJoinTuner):
@@ -171,7 +178,7 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             gauge.state_rows(),
             machine.state_bytes(gauge),
             violations=gauge.violations(),
-            given_up=gauge.given_up_rows(),
+            timed_out_rows=gauge.timed_out_rows(),
             function_errors=gauge.function_errors.count,
             constraints=tuple(gauge.reports()),
             on_disk=gauge.spilled(),
@@ -180,6 +187,10 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             **measured,
             probes=probed.probes,
             matches=probed.matches,
+            cache_lookups=cached.lookups,
+            cache_hits=cached.hits,
+            cache_bytes=cached.nbytes,
+            cache_decisions=tuple({**each, "place": f"{place} {gauge.name}"} for each in gauge.cache_decisions()),
         )
 
 

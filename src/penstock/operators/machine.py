@@ -119,6 +119,8 @@ class Machine:
         for join in self.joins:
             if join.tuner is not None:
                 join.tuner.between(join)
+            if join.cache_tuner is not None:
+                join.cache_tuner.between(join)
 
     @property
     def joins(self) -> Sequence[JoinCore]:
@@ -144,9 +146,9 @@ class Machine:
         """Rows that were rejected after a punctuation of their values, since the start."""
         return sum(gauge.violations() for gauge in self.gauges)
 
-    def given_up(self) -> int:
+    def timed_out_rows(self) -> int:
         """Rows that were dropped because they waited too long for a punctuation, since the start."""
-        return sum(gauge.given_up_rows() for gauge in self.gauges)
+        return sum(gauge.timed_out_rows() for gauge in self.gauges)
 
     def on_disk(self) -> OnDisk:
         """What it has put on disk."""

@@ -25,6 +25,7 @@ from penstock.closing.group_closers import Closers, GroupEnding, GroupInTime, Wi
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByNo
+from penstock.plan.caches import MOST_MEMORY, candidates_of
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.probe_paths import BLOCK, Stage, paths_of
@@ -212,6 +213,11 @@ def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
         yield f"keeps nothing of {operand_name(join.operands[join.stateless])}"
     if join.counted:
         yield f"counts rows of {' and '.join(operand_name(join.operands[number]) for number in join.counted)}"
+    if found := candidates_of(join):
+        segments = dict.fromkeys(
+            " with ".join(operand_name(join.operands[m]) for m in cache.members) for cache in found
+        )
+        yield f"may cache {' and '.join(segments)} in at most {MOST_MEMORY >> 20} MiB"
 
 
 def _retention_text(join: PhysicalJoin, number: int) -> str:
@@ -250,6 +256,7 @@ def _operator_text(relation: Relation) -> str:
         case Scan(stream, spec, where, outputs):
             kept = ", ".join(expression_text(output.expr) for output in outputs)
             condition = f" where {' AND '.join(map(expression_text, where))}" if where else ""
+            condition += f", one key in {relation.sample.one_in}" if relation.sample else ""
             return (
                 f"{_aliased(stream.name, stream.occurrence)} {window_text(spec)}{condition}, keeps {kept or 'nothing'}"
             )
@@ -262,7 +269,8 @@ def _operator_text(relation: Relation) -> str:
         case Table():
             return f"table {_leaf_name(relation)}"
         case GroupEnding():
-            done = "gives groups when they close" if relation.emits else "forgets groups that end"
+            entries = "partitions" if isinstance(relation.input, Scan) else "groups"
+            done = "gives groups when they close" if relation.emits else f"forgets {entries} that end"
             parts = [f"{done} {_ending_text(relation)}"] if relation.closes_groups else []
             for values in relation.values:
                 column = values.groups.schema[-1].name
@@ -281,10 +289,10 @@ def _ending_text(ending: GroupEnding) -> str:
 
 def _closers_text(closers: Closers, *, by_join: bool = False) -> str:
     """What closes groups or rows."""
-    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in closers)
-    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in closers)
-    told += ["by the join"] * by_join
-    return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in closers.evidence)])
+    ways = ["by time"] * any(isinstance(closer, GroupInTime) for closer in closers)
+    ways += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in closers)
+    ways += ["by the join"] * by_join
+    return " and ".join([*ways, *(f"by {_leaf_name(scan)}" for scan in closers.evidence)])
 
 
 def _noes(join: PhysicalJoin) -> Iterator[str]:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.closing.join_variables import join_variables
-from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.physical_join import COMBINATIONS, PhysicalJoin
 from penstock.closing.rules import ByKey
 
-#: So many combinations of a join are there at once: its results leave it in blocks.
-BLOCK = 1 << 16
+#: The size of a block.
+BLOCK = COMBINATIONS
 
 
 class ProbeKind(Enum):

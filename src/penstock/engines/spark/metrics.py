@@ -145,7 +145,7 @@ def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
     reports = tuple(ConstraintReport(**each) for each in line["constraints"])
     on_disk = OnDisk(**line["on_disk"])
     decided = tuple(decision_of_json(each) for each in line["decisions"])
-    lists = {name: tuple(line[name]) for name in ("filter_order", "evaluations")}
+    lists = {name: tuple(line[name]) for name in ("filter_order", "evaluations", "cache_decisions")}
     lists |= {name: tuple(map(tuple, line[name])) for name in ("probes", "matches")}
     made = {**line, **lists, "step": batch, "constraints": reports, "on_disk": on_disk, "decisions": decided}
     return OperatorMetrics(**made)

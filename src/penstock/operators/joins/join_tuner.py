@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from penstock.operators.joins.mjoin import JoinCore
@@ -16,3 +16,10 @@ class JoinTuner(Protocol):
 
     def between(self, join: JoinCore) -> None:
         """Is called between two parts of a step."""
+
+
+class CacheTuner(JoinTuner, Protocol):
+    """Replaces the subresult caches of a join as rows come."""
+
+    def report(self) -> tuple[dict[str, Any], ...]:
+        """Returns the decisions that are new since the last call, as JSON."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from time import thread_time_ns
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kernels.cached_mjoin import combine_cached
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
@@ -34,8 +36,10 @@ from penstock.kernels.mjoin import (
 from penstock.kernels.path_counting import ENTRIES, KEY, SUM_WIDTH, AllEvents, Memo, Sums, count_along
 from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, whole_instants
+from penstock.operators.joins.join_caches import JoinCaches
 from penstock.operators.joins.join_sampler import JoinSampler, SetSamples
-from penstock.operators.joins.join_tuner import JoinTuner
+from penstock.operators.joins.join_tuner import CacheTuner, JoinTuner
+from penstock.plan.caches import NO_CACHES, Cache, CacheChoice, CacheCounts, CacheUse, candidates, globally_consistent
 from penstock.plan.join_choice import JoinChoice
 from penstock.plan.probe_paths import BLOCK, Key, Paths, Probe, ProbeCounts, located, paths_in_order
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
@@ -173,6 +177,7 @@ class JoinCore(IndexedInputs):
         counted: Sequence[int] = (),
         sums: Sequence[ColumnSum] = (),
         keys: Sequence[Key] = (),
+        cached: Sequence[int] = (),
     ) -> None:
         """`paths` are used as long as the state has no others, and nothing is chosen. `keys` are those of inputs.
 
@@ -180,6 +185,9 @@ class JoinCore(IndexedInputs):
 
         `counted`: inputs whose rows are only counted; nothing of them is shown or tested, but `sums` of their columns
         lie behind the columns of each row.
+
+        `cached`: inputs whose rows may be in subresult caches. Each row of theirs comes and goes by an event, or is
+        forgotten.
         """
         #: The probes of the paths that it began with. Where something else finds rows, too, their indexes last.
         self.first_probes = probes = located(paths, [source.variables for source in inputs])
@@ -203,6 +211,14 @@ class JoinCore(IndexedInputs):
         self.event_count = 0
         self._tally = StageCounts(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
         self._keys = tuple(keys)
+        self._cached = frozenset() if counted else frozenset(cached)
+        self._caches: JoinCaches | None = None
+        #: How caches were used that are replaced.
+        self._cache_use = CacheUse()
+        #: What replaces its caches between two parts of a step; None leaves them as they are.
+        self.cache_tuner: CacheTuner | None = None
+        #: Nanoseconds of this thread that probing took since the join was built.
+        self.probing_time = 0
         #: How many events are to be sampled in the next part.
         self.wanted_samples = 0
         self._sampler: JoinSampler | None = None
@@ -257,6 +273,44 @@ class JoinCore(IndexedInputs):
         self.probes = located(choice.paths, [source.variables for source in self.inputs])
         self.keep_indexes(_probed(self.probes))
         self._lay_out_paths()
+        if self._caches is not None:
+            self.use_caches(self._caches.choice.kept_by(self.cache_candidates()))
+
+    def cache_candidates(self) -> tuple[Cache, ...]:
+        """The subresult caches that the paths in use allow."""
+        uncached = set(range(len(self.inputs))) - self._cached
+        given = (self.choice.orders, [source.variables for source in self.inputs], uncached)
+        return *candidates(*given), *globally_consistent(*given)
+
+    @property
+    def cache_choice(self) -> CacheChoice:
+        return NO_CACHES if self._caches is None else self._caches.choice
+
+    def use_caches(self, choice: CacheChoice) -> None:
+        """Looks up these caches from the next part of a step on. What is used as before stays filled."""
+        assert {*choice.used, *choice.profiled} <= {*self.cache_candidates()}, "a cache must keep the prefix invariant"
+        self._cache_use = self.cache_use()
+        is_empty = not choice.used and not choice.profiled
+        self._caches = None if is_empty else JoinCaches(self.inputs, self.probes, choice, self._caches)
+
+    def cache_counts(self) -> dict[Cache, CacheCounts]:
+        """How its caches were used since they were chosen."""
+        return {} if self._caches is None else self._caches.counts()
+
+    def cache_use(self) -> CacheUse:
+        """How its caches were used since the join was built, and the memory that they take."""
+        before, caches = self._cache_use, self._caches
+        if caches is None:
+            return CacheUse(before.lookups, before.hits)
+        own = [counts for cache, counts in caches.counts().items() if cache in caches.choice.used]
+        lookups, hits = sum(each.lookups for each in own), sum(each.hits for each in own)
+        return CacheUse(before.lookups + lookups, before.hits + hits, caches.nbytes)
+
+    def bring_back(self, number: int, slots: Ints) -> None:
+        super().bring_back(number, slots)
+        if self._caches is not None:
+            # These rows come without an event, so what is cached may lack them.
+            self._caches.clear()
 
     def enter(self, number: int, events: Events, brings: Some = _ALL) -> Events:
         """Puts the rows of an input that come into its indexes. Gives its events that are of the join.
@@ -306,7 +360,12 @@ class JoinCore(IndexedInputs):
                 rows = np.concatenate((rows, partials), axis=1) if self._sums_width else rows
                 yield Combinations(slots, by, rows, order, together, weights)
         else:
-            for slots, by in self._combined(probing, count, decided):
+            if self._caches is None:
+                blocks = self._combined(probing, count, decided)
+            else:
+                self._caches.begin(events, brings)
+                blocks = self._combined_cached(self._caches, probing, count)
+            for slots, by in blocks:
                 found, rows = self._matching(slots, by, tables[0])
                 yield Combinations(*found, rows, order, together, None)
         self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], visibility)
@@ -329,12 +388,26 @@ class JoinCore(IndexedInputs):
         size = BLOCK if decided is None else FEW
         while True:
             slots, by = (part[:size] for part in self._room)
+            begin = thread_time_ns()
             count = combine(*probing, skipped, progress, slots, by)
+            self.probing_time += thread_time_ns() - begin
             yield slots[:count], by[:count]
             if progress.registers[0] == events:
                 return
             if decided is not None:
                 size = max(FEW, size // 4) if decided[slots[:, 0]].any() else min(BLOCK, 2 * size)
+
+    def _combined_cached(self, caches: JoinCaches, probing: Probing, events: int) -> Iterator[tuple[Ints, Ints]]:
+        """The blocks of `_combined`, found with the help of caches."""
+        progress, places = self._begun(), caches.places(len(self.inputs) - 1)
+        slots, by = self._room
+        while True:
+            begin = thread_time_ns()
+            count = combine_cached(*probing, caches.arrays, caches.step, progress, places, slots, by)
+            self.probing_time += thread_time_ns() - begin
+            yield slots[:count], by[:count]
+            if progress.registers[0] == events:
+                return
 
     def _counted_along(
         self, probing: Probing, count: int, events: AllEvents
