@@ -249,14 +249,24 @@ class JoinCore(IndexedInputs):
         """Works by this choice from the next part of a step on. Indexes that are missing are built, others dropped."""
         if choice == self.choice:
             return
-        # The choice is part of the state: whoever goes on from it need not learn it again.
-        self._memory.array("orders", len(self.inputs), len(self.inputs))[: len(self.inputs), 1:] = choice.orders
+        if len(self.inputs) > 2:
+            self._persisted_orders()[:] = choice.orders
         self._adopt(choice)
 
     def _remembered(self) -> JoinChoice | None:
         """The choice that was in use when the state was persisted; None if it was the one it began with."""
-        orders = self._memory.array("orders", 0, len(self.inputs))
-        return self.in_order(orders[: len(self.inputs), 1:].tolist()) if len(orders) else None
+        if len(self.inputs) <= 2:  # Each has but one other to probe.
+            return None
+        orders = self._persisted_orders()
+        return self.in_order(orders.tolist()) if orders.any() else None
+
+    def _persisted_orders(self) -> Ints:
+        """By input, the order of its path, once another one was chosen than it began with.
+
+        The choice is part of the state: whoever goes on from it need not learn it again.
+        """
+        count = len(self.inputs)
+        return self._memory.array("orders", count, count - 1)[:count]
 
     def _adopt(self, choice: JoinChoice) -> None:
         self.choice = choice
