@@ -42,3 +42,18 @@ FROM ( SELECT time / 300000000 AS tb, 1 AS one FROM s1
        SELECT time / 300000000 AS tb, -1 AS one FROM s2 ) AS both_streams
 GROUP BY tb
 HAVING SUM(one) > 0;
+
+-- The same two questions where counts may be intervals that hold the exact ones.
+CREATE QUERY matched_within AS
+SELECT tb, count(*) as cnt
+FROM s1, s2
+WHERE s1.id = s2.id
+GROUP BY s1.time / 300000000 as tb
+APPROXIMATE;
+
+CREATE QUERY unmatched_within AS
+SELECT tb, count(*) as cnt
+FROM s1
+WHERE NOT EXISTS ( SELECT * FROM s2 WHERE s1.id = s2.id )
+GROUP BY s1.time / 300000000 as tb
+APPROXIMATE;

@@ -63,3 +63,17 @@ FROM ( SELECT tb, count(*) as cnt
        GROUP BY UNIX_SECONDS(time) / 300 as tb ) a
 WHERE s.tb = sa.tb AND sa.tb = a.tb
   AND least(s.cnt, sa.cnt) - a.cnt > 0;
+
+-- The same question as "asked", of the same streams, where counts may be intervals: Penstock proves the step itself.
+CREATE QUERY approximated AS
+SELECT tb, count(*) as cnt
+FROM syn s, synack sa
+WHERE s.ip = sa.ip
+  AND sa.time >= s.time AND sa.time - s.time <= INTERVAL 5 SECONDS
+  AND NOT EXISTS
+    ( SELECT *
+      FROM ack a
+      WHERE sa.ip = a.ip AND a.time >= sa.time
+        AND a.time - sa.time <= INTERVAL 5 SECONDS )
+GROUP BY UNIX_SECONDS(s.time) / 300 as tb
+APPROXIMATE EMIT ON CLOSE;

@@ -245,6 +245,8 @@ class AssertionDef:
     premise: tuple[Expr, ...]
     some: tuple[TupleVariable, ...]
     conclusion: tuple[Expr, ...]
+    #: What a run does that leans on it and sees it broken.
+    on_violation: OnViolation = OnViolation.WARN
 
 
 Definition = StreamDef | TableDef | ViewDef | AssertionDef

@@ -18,15 +18,15 @@ from penstock.algebra.rewrites import normalise
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.effort import limited
-from penstock.elimination import eliminated
+from penstock.elimination import running, verdict_of
 from penstock.errors import Origin, PenstockError
 from penstock.functions import declare, user_function
 from penstock.plan.adaptivity import FULL, Adaptive
-from penstock.plan.decisions import FilterDecision, latest_decisions
+from penstock.plan.decisions import Decision, latest_decisions
 from penstock.plan.explain import fragments_text
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
-from penstock.register import UnusedProof, Verdict, check_query, refuse_unsafe
+from penstock.register import UnusedProof, Verdict, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.types import Type, duration_text
@@ -219,15 +219,14 @@ class Query:
         """Returns the verdict with what has been declared so far: is its state bounded?"""
         with limited(self._effort):
             catalog = self._session.catalog
-            return check_query(eliminated(self.bound, catalog)[0], catalog, self._origin)
+            return verdict_of(self.bound, catalog, self._origin)
 
     def explain(self, cells: int | None = None) -> str:
         """Returns the plan in normal form, and which joins are not run; with a number of cells its fragments too."""
         with limited(self._effort):
-            without, eliminations = eliminated(self.bound, self._session.catalog)
-            query = normalise(without)
-            planned = None if cells is None else plan(query, cells, self._session.catalog)
-        picture = "\n".join([plan_text(query), *map(str, eliminations)])
+            runs = running(self.bound, self._session.catalog)
+            planned = None if cells is None else plan(normalise(self.bound), cells, self._session.catalog)
+        picture = "\n".join([plan_text(runs.shown), *runs.lines()])
         return picture if planned is None else f"{picture}\n\n{fragments_text(planned)}"
 
     def run(
@@ -317,7 +316,7 @@ class Query:
         for warning in verdict.warnings:
             warnings.warn(warning, UnusedProof, stacklevel=3)
 
-    def decisions(self) -> list[FilterDecision]:
+    def decisions(self) -> list[Decision]:
         """Returns the decisions on orders of the last run: each with its statistics, and what it earned."""
         return latest_decisions(self.metrics())
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from penstock.catalog import AssertionDef, Catalog
 from penstock.effort import limited
-from penstock.elimination import Implication, eliminated, implication
+from penstock.elimination import Implication, implication, verdict_of
 from penstock.errors import PenstockError
 from penstock.functions import user_function
-from penstock.register import Verdict, check_query
+from penstock.register import Verdict
 from penstock.sql import Script, bind_text
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _asked(assertion: str, script: Script) -> AssertionDef:
 def _check_text(what: str | Path, functions: Iterable[Any]) -> list[Verdict]:
     script = _bound(what, functions)
     catalog = script.catalog
-    return [check_query(eliminated(query, catalog)[0], catalog, script.origin(query)) for query in script.queries]
+    return [verdict_of(query, catalog, script.origin(query)) for query in script.queries]
 
 
 def _bound(what: str | Path, functions: Iterable[Any]) -> Script:

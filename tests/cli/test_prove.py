@@ -77,3 +77,36 @@ def test_check_fails_where_assertions_contradict_each_other(penstock: Penstock, 
     assert done.code == 1
     assert "warning: ack can have no row: soon and never exclude every one\n" in done.out
     golden("check_contradictory.json", penstock("check", "--json", "q.sql").out)
+
+
+COUNTED = """\
+CREATE STREAM r (id BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+CREATE STREAM a (id BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+CREATE ASSERTION soon FOR a THEN EXISTS r WHERE r.id = a.id AND a.ts - r.ts BETWEEN 0 AND 5;
+CREATE QUERY unanswered AS
+SELECT r.ts / 20 AS b, COUNT(*) AS n FROM r WHERE NOT EXISTS (SELECT * FROM a WHERE a.id = r.id) GROUP BY r.ts / 20
+APPROXIMATE;
+CREATE QUERY plain AS SELECT COUNT(*) AS n FROM r [ROWS 5];
+CREATE QUERY joined AS
+SELECT r.ts / 2 AS b, COUNT(*) AS n FROM r, a WHERE a.id = r.id GROUP BY r.ts / 2 APPROXIMATE ALLOW UNBOUNDED;
+"""
+
+
+def test_what_a_query_leans_on_is_proved(penstock: Penstock, golden: Golden) -> None:
+    penstock.file("q.sql", COUNTED)
+    done = penstock("prove", "q.sql", "--query", "unanswered")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("unanswered: counts streams apart\n\neach a follows a r within 5: implied\n")
+    done = penstock("prove", "q.sql", "--query", "unanswered", "--json")
+    assert done.code == 0
+    golden("prove_query.json", done.out)
+
+
+def test_why_a_query_joins(penstock: Penstock) -> None:
+    penstock.file("q.sql", COUNTED)
+    done = penstock("prove", "q.sql", "--query", "joined")
+    assert (done.code, done.err) == (1, "")
+    assert done.out == "joined: runs exactly: a bucket of 2 microseconds is shorter than a delay of 5\n"
+    done = penstock("prove", "q.sql", "--query", "plain")
+    assert done.code == 2
+    assert "plain is exact: it does not say APPROXIMATE" in done.err

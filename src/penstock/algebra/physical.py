@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock import types
+from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import (
     Column,
     Comparator,
@@ -22,6 +23,7 @@ from penstock.algebra.expressions import (
     substitute,
 )
 from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
@@ -45,6 +47,14 @@ from penstock.algebra.relations import (
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """Rows of one key in so many; rows of any stream that have the same values are in it, or not."""
+
+    by: Schema
+    one_in: int
+
+
+@dataclass(frozen=True, slots=True)
 class Scan(Relation):
     """What `outputs` compute of those rows of a stream's window for which `where` is true.
 
@@ -56,6 +66,8 @@ class Scan(Relation):
     spec: WindowSpec
     where: tuple[Expr, ...]
     outputs: tuple[Output, ...]
+    #: The rows that are read at all, if not all are.
+    sample: Sample | None = None
 
     def _schema(self) -> Schema:
         return tuple(output.column for output in self.outputs)
@@ -131,6 +143,12 @@ def _prune(relation: Relation, needed: Needed) -> Relation:
             return _semi_join(relation, needed)
         case Aggregate():
             return _aggregate(relation, needed)
+        case BucketCounts():
+            return relation.with_inputs(tuple(map(physical, relation.inputs)))
+        case LinkMonitor():
+            return relation.with_inputs(tuple(_sampled(below, relation) for below in relation.inputs))
+        case Keep(below, ()):
+            return _project(below, ())
         case Distinct(below):
             return Distinct(physical(below))
         case SetOp(op, all_, left, right, schema):
@@ -228,6 +246,15 @@ def _where_known(relation: Relation, compared: tuple[Column, ...]) -> Relation:
             return replace(relation, left=_where_known(relation.left, own))
     # A window of rows, a table, and what is computed: those end by themselves, or by their own rules.
     return relation
+
+
+def _sampled(relation: Relation, monitor: LinkMonitor) -> Relation:
+    """A sample of what a monitor compares."""
+    scan = physical(relation)
+    require(isinstance(scan, Scan), "a monitor reads streams")
+    assert isinstance(scan, Scan)
+    by = tuple(output.expr for output in scan.outputs[: monitor.matched] if isinstance(output.expr, Column))
+    return replace(scan, sample=Sample(by, monitor.one_in)) if by and monitor.one_in > 1 else scan
 
 
 def _aggregate(relation: Aggregate, needed: Needed) -> Aggregate:

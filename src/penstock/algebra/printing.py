@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
+from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import (
     And,
     Arithmetic,
@@ -31,6 +32,8 @@ from penstock.algebra.expressions import (
     Or,
     Value,
 )
+from penstock.algebra.link_monitor import LinkMonitor
+from penstock.algebra.physical import Keep
 from penstock.algebra.relations import (
     NOW,
     Aggregate,
@@ -121,6 +124,7 @@ def plan_text(plan: Query | Node) -> str:
     if not isinstance(plan, Query):
         return "\n".join(_picture(plan))
     title = f"{plan.name} (ALLOW UNBOUNDED)" if plan.allow_unbounded else plan.name
+    title += f" ({plan.approximate})" if plan.approximate else ""
     title += "" if plan.zone == DEFAULT else f" (time zone {plan.zone})"
     return "\n".join([title, *_indented(_picture(plan.root), last=True)])
 
@@ -136,6 +140,8 @@ def plan_json(query: Query) -> dict[str, Json]:
      'schema': [{'name': 'c.id', 'type': 'BIGINT'}], 'inputs': []}
     """
     zone: dict[str, Json] = {} if query.zone == DEFAULT else {"time_zone": query.zone}
+    if query.approximate is not None:
+        zone["approximate"] = str(query.approximate)
     return {"name": query.name, "allow_unbounded": query.allow_unbounded, **zone, "plan": _node_json(query.root)}
 
 
@@ -170,6 +176,12 @@ def _line(node: Node) -> str:
             return f"{type(node).__name__} on {_conjunction(on)}" if on else type(node).__name__
         case Aggregate():
             return _aggregate_line(node)
+        case BucketCounts():
+            return _bucket_counts_line(node)
+        case LinkMonitor():
+            return f"LinkMonitor of {_list(str(each.claim) for each in node.promises)}"
+        case Keep(_, kept):
+            return f"Keep {_list(map(_column, kept)) or 'nothing'}"
         case SetOp():
             renamed = "" if node.columns == node.left.schema else f" AS {_list(map(_column, node.columns))}"
             return f"{_set_operator(node)}{renamed}"
@@ -182,6 +194,15 @@ def _aggregate_line(node: Aggregate) -> str:
     keys = f" by {_list(map(_output, node.keys))}" if node.keys else ""
     given = _list(f"{_aggregation(a)} AS {_column(a.column)}" for a in node.aggregations)
     return f"Aggregate{keys}{':' if keys and given else ''}{' ' if given else ''}{given}"
+
+
+def _bucket_counts_line(node: BucketCounts) -> str:
+    buckets = node.buckets
+    begun = f" begun at {(-buckets.shift) % buckets.width}" if buckets.shift else ""
+    others = "".join(f", {_column(key)}" for number, key in enumerate(node.keys) if number != node.place)
+    counted = [f"{'minus' if each.subtracts else 'joined'} within {each.delay}" for each in node.counted]
+    when = ", when they close" if node.emits else ""
+    return f"BucketCounts by buckets of {buckets.width}{begun}{others}: {_list(counted)}{when}"
 
 
 def _alias(name: str, occurrence: str) -> str:
@@ -232,6 +253,9 @@ def _arguments(node: Node) -> dict[str, Json]:
         case Aggregate(_, keys, aggregations):
             by = _texts(key.expr for key in keys)
             return {"by": by, "aggregations": [_aggregation(a) for a in aggregations]}
+        case BucketCounts():
+            counted: list[Json] = [{"delay": each.delay, "subtracts": each.subtracts} for each in node.counted]
+            return {"width": node.buckets.width, "shift": node.buckets.shift, "counted": counted, "emits": node.emits}
         case SetOp():
             return {"operator": _set_operator(node)}
         case ToStream(kind, _):

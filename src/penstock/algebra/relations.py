@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 
 from penstock.algebra.expressions import AlgebraError, Column, Expr, columns, require
@@ -399,6 +400,27 @@ ADAPTIVE_MODES = ("off", "orders", "full")
 
 
 @dataclass(frozen=True, slots=True)
+class Approximate:
+    """`APPROXIMATE [WITHIN n | WITHIN n PERCENT]`: counts may be intervals that hold the exact ones."""
+
+    #: How wide an interval may be: in rows, or in percent of the count.
+    within: Decimal | None = None
+    percent: bool = False
+    #: One key in so many is watched for broken assertions. It is a setting of a run, not of the query's text.
+    one_in: int = 64
+
+    def __str__(self) -> str:
+        """The clause as it is written.
+
+        >>> str(Approximate(Decimal(2), percent=True))
+        'APPROXIMATE WITHIN 2 PERCENT'
+        """
+        if self.within is None:
+            return "APPROXIMATE"
+        return f"APPROXIMATE WITHIN {self.within}{' PERCENT' if self.percent else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A named continuous query. Without a ToStream at its root it gives its relation's change log."""
 
@@ -409,6 +431,8 @@ class Query:
     zone: str = DEFAULT
     #: What `WITH (adaptive = ...)` says: how far it adapts while it runs, whatever the run's settings are.
     adaptive: str | None = None
+    #: Whether counts may be certified intervals.
+    approximate: Approximate | None = None
 
     @property
     def relation(self) -> Relation:

@@ -17,8 +17,8 @@ from penstock.cli.files import JSON_SCHEMA, NO_QUERY, bound_script, error_json, 
 from penstock.cli.printing import say
 from penstock.cli.witness import print_written, write_witness
 from penstock.effort import limited
-from penstock.elimination import AssertionNotice, Contradictory, assertion_notices, eliminated, notice_json
-from penstock.register import Verdict, check_query, verdict_json, verdict_text
+from penstock.elimination import AssertionNotice, Contradictory, assertion_notices, notice_json, verdict_of
+from penstock.register import Verdict, verdict_json, verdict_text
 from penstock.sql import Script
 
 
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     script = bound_script(args)
     catalog, queries = script.catalog, script.queries
-    verdicts = [check_query(eliminated(query, catalog)[0], catalog, script.origin(query)) for query in queries]
+    verdicts = [verdict_of(query, catalog, script.origin(query)) for query in queries]
     read = [frozenset(stream.name for stream in streams(query.relation)) for query in script.queries]
     notices = () if script.errors else assertion_notices(script.catalog, read)
     if args.json:

@@ -21,12 +21,14 @@ from penstock.cli.arguments import add_effort, add_functions, add_time_zone, at_
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, bound_script, error_json, print_errors
 from penstock.cli.printing import say
 from penstock.effort import limited
-from penstock.elimination import Elimination, eliminated
+from penstock.elimination import Elimination, Running, running, verdict_of
+from penstock.elimination.counting import Counting
 from penstock.errors import PenstockError
+from penstock.plan.cache_decisions import cache_decisions_text
 from penstock.plan.decisions import decisions_text, latest_decisions
 from penstock.plan.explain import fragments_json, fragments_text
 from penstock.plan.fragments import plan
-from penstock.register import Verdict, check_query
+from penstock.register import Verdict
 from penstock.sql import Script
 
 
@@ -67,7 +69,8 @@ def _run(args: argparse.Namespace) -> int:
 def _live(path: str, names: set[str]) -> str:
     """Returns the decisions that a file of metrics reports of some queries."""
     lines = [line for line in _metrics(path) if line.get("query") in names]
-    return f"\ndecided while it ran:\n{decisions_text(latest_decisions(lines))}"
+    decided = [decisions_text(latest_decisions(lines)), cache_decisions_text(lines)]
+    return "\ndecided while it ran:\n" + "\n".join(filter(None, decided))
 
 
 def _metrics(path: str) -> list[dict[str, Any]]:
@@ -97,24 +100,23 @@ def _chosen(script: Script, name: str | None) -> list[Query]:
 
 @dataclass(frozen=True, slots=True)
 class _Explained:
-    """A query in normal form, without the joins that are not run."""
+    """A query, how it runs, and whether it is safe."""
 
     query: Query
+    running: Running
     verdict: Verdict
-    eliminations: tuple[Elimination, ...]
 
     @classmethod
     def of(cls, query: Query, catalog: Catalog) -> _Explained:
-        without, eliminations = eliminated(query, catalog)
-        return cls(normalise(without), check_query(without, catalog), eliminations)
+        return cls(query, running(query, catalog), verdict_of(query, catalog))
 
 
 def _shown(explained: _Explained, catalog: Catalog, cells: int | None) -> str:
-    query = explained.query
+    query, runs = explained.query, explained.running
     output = ", ".join(f"{column.name} {column.type}" for column in query.schema)
-    left_out = "".join(f"\nleft out: {each}" for each in explained.eliminations)
-    picture = f"{plan_text(query)}{left_out}\noutput: {output}\nstate: {explained.verdict.message}"
-    return picture if cells is None else f"{picture}\n\n{fragments_text(plan(query, cells, catalog))}"
+    left_out = "".join(f"\n{line}" for line in runs.lines())
+    picture = f"{plan_text(runs.shown)}{left_out}\noutput: {output}\nstate: {explained.verdict.message}"
+    return picture if cells is None else f"{picture}\n\n{fragments_text(plan(normalise(query), cells, catalog))}"
 
 
 def _report(script: Script, queries: list[_Explained], cells: int | None) -> dict[str, Json]:
@@ -122,13 +124,23 @@ def _report(script: Script, queries: list[_Explained], cells: int | None) -> dic
         "schema": JSON_SCHEMA,
         "errors": [error_json(error) for error in script.errors],
         "queries": [
-            plan_json(each.query)
+            plan_json(each.running.shown)
             | {"safe": each.verdict.safe, "message": each.verdict.message}
-            | {"eliminations": [_elimination_json(elimination) for elimination in each.eliminations]}
-            | _fragments(each.query, script.catalog, cells)
+            | {"eliminations": [_elimination_json(elimination) for elimination in each.running.eliminations]}
+            | _counting_json(each.running.counting)
+            | _fragments(normalise(each.query), script.catalog, cells)
             for each in queries
         ],
     }
+
+
+def _counting_json(counting: Counting | None) -> dict[str, Json]:
+    """How an APPROXIMATE query runs."""
+    if counting is None:
+        return {}
+    shown: list[Json] = [{"claim": each.claim, "leans_on": list(each.leans_on)} for each in counting.shown]
+    how = "exact join" if counting.relation is None else "exact count" if counting.is_exact else "counters"
+    return {"approximation": {"runs": how, "conditions": shown, "reason": counting.reason}}
 
 
 def _elimination_json(elimination: Elimination) -> dict[str, Json]:
@@ -140,4 +152,4 @@ def _elimination_json(elimination: Elimination) -> dict[str, Json]:
 
 
 def _fragments(query: Query, catalog: Catalog, cells: int | None) -> dict[str, Json]:
-    return {} if cells is None else {"fragments": fragments_json(plan(query, cells, catalog))}
+    return {} if cells is None else {"fragments": fragments_json(plan(normalise(query), cells, catalog))}

@@ -16,17 +16,18 @@ from penstock.cli.arguments import (
     at_least_one,
     duration,
     instant,
+    memory_size,
     rows_or_time,
 )
 from penstock.cli.files import bound_script
 from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.cli.printing import say
 from penstock.effort import limited
-from penstock.elimination import eliminated
+from penstock.elimination import PLANS, verdict_of, with_plan
 from penstock.errors import PenstockError
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.forgetting import Forgetting
-from penstock.register import check_query, refuse_unsafe
+from penstock.register import refuse_unsafe
 from penstock.sql import Script
 from penstock.sql.diagnostics import did_you_mean, listed
 
@@ -63,6 +64,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="full",
         help="what may change as the data does: nothing, the orders of evaluation, or all (default: full)",
     )
+    parser.add_argument(
+        "--cache-memory",
+        metavar="SIZE",
+        type=memory_size,
+        help="what the caches of a join may take, as 64MB; 0 is none (default: half of what its rows take)",
+    )
+    parser.add_argument(
+        "--plan",
+        choices=PLANS,
+        help="how APPROXIMATE queries run: by exact joins, or by counters even where WITHIN asks for exact joins",
+    )
+    parser.add_argument(
+        "--monitor",
+        metavar="N",
+        type=at_least_one,
+        help="of APPROXIMATE queries, watch the assertions on one key in N (default: 64; 1: on all)",
+    )
     add_time_zone(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
     parser.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
@@ -79,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     script = bound_script(args).checked()
-    queries = chosen(script, args.query)
+    queries = [with_plan(query, args.plan, args.monitor) for query in chosen(script, args.query)]
     if args.ui is not None:
         raise PenstockError("there is no web page yet", "leave --ui out; --metrics writes what it would show")
     if args.horizon is not None and not args.until_done:
@@ -88,7 +106,7 @@ def _run(args: argparse.Namespace) -> int:
     refuse_what_is_read([*outputs, *([args.metrics] if args.metrics else [])], args.file, script)
     if not args.allow_unbounded:
         for query in queries:
-            verdict = check_query(eliminated(query, script.catalog)[0], script.catalog, script.origin(query))
+            verdict = verdict_of(query, script.catalog, script.origin(query))
             refuse_unsafe(verdict)
             for warning in verdict.warnings:
                 say(warning, sys.stderr)
@@ -108,7 +126,7 @@ def forgetting(args: argparse.Namespace) -> Forgetting:
 
 
 def adaptive(args: argparse.Namespace) -> Adaptive:
-    return Adaptive(mode=args.adaptive)
+    return Adaptive(mode=args.adaptive, cache_memory=args.cache_memory)
 
 
 def chosen(script: Script, name: str | None) -> list[Query]:

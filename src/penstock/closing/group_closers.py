@@ -242,6 +242,8 @@ class GroupEnding(Relation):
     input: Ending
     closers: Closers
     after_join: tuple[AfterJoin, ...] = ()
+    #: What the join below says of values, besides the closers: then punctuations of them can be forgotten.
+    done_by_join: tuple[AfterJoin, ...] = ()
     #: Whether groups show when they close, and not before.
     emits: bool = False
     values: tuple[EndingValues, ...] = ()
@@ -283,6 +285,12 @@ class GroupEnding(Relation):
     @property
     def closes_groups(self) -> bool:
         return bool(self.closers.streams or self.after_join)
+
+    @property
+    def leans_on_join(self) -> bool:
+        """Whether groups, or punctuations that are kept for them, end only by what the join below says."""
+        own = bool(self.after_join or self.done_by_join)
+        return own or any(values.groups.leans_on_join for values in self.values)
 
 
 @dataclass(frozen=True, slots=True)

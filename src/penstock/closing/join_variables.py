@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import Column, Comparator, Compare
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import (
@@ -94,7 +96,7 @@ def is_monotone(relation: Relation) -> bool:
             return kind is not JoinKind.ANTI and all(map(is_monotone, operands))
         case PipelinedFilters(left, window=window):
             return window is None and is_monotone(left)
-        case GroupEnding(emits=True):
+        case GroupEnding(emits=True) | BucketCounts(emits=True) | LinkMonitor():
             return True
         case Select() | Project() | Keep() | Distinct() | GroupEnding():
             return all(map(is_monotone, relation.inputs))

@@ -7,7 +7,7 @@ nothing else reads, such as punctuations, or the times of all rows of a stream w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.algebra.physical import Scan
@@ -124,9 +124,17 @@ def _retentions(inputs: JoinInputs, found: Found, forgets: set[int]) -> tuple[Re
     every = list(found)
     seen: list[Closer] = [closer for closer in every if not isinstance(closer, ByDeclaration)]
     options: list[list[Closer]] = [seen] if len(seen) == len(every) else [seen, every]
-    piling = [piling_up(inputs, known, forgets) for known in options]
+    piling = [_all_piling_up(inputs, known, forgets) for known in options]
     lasting = [[c for c in known if c not in piles] for known, piles in zip(options, piling, strict=True)]
     return tuple(_retention(inputs, found, lasting, piling[-1], number) for number in range(len(inputs)))
+
+
+def _all_piling_up(inputs: JoinInputs, known: Sequence[Closer], forgets: set[int]) -> Mapping[Closer, str]:
+    """The closers whose punctuations pile up; without them others may, which rows had done without thanks to them."""
+    found = dict[Closer, str]()
+    while more := piling_up(inputs, [closer for closer in known if closer not in found], forgets):
+        found |= more
+    return found
 
 
 def _retention(

@@ -191,6 +191,7 @@ class _Reader:
         for view in input_.views:
             assert isinstance(view.route.leaf, Scan)
             filters += view.route.leaf.where
+            filters += view.route.leaf.sample.by if view.route.leaf.sample else ()
             exprs += [expr for dimension in view.route.dimensions if dimension for expr in dimension]
         #: The columns whose values are kept or tell the cells of a row; filters may read others.
         self._kept = {column.name for expr in exprs for column in columns(expr)}
@@ -324,6 +325,8 @@ class _View:
         schema = _raw_schema(route.leaf.stream, names)
         where, self.occurrence = route.leaf.where, route.leaf.stream.occurrence
         name = f"{fragment.number}.{self.occurrence}"
+        sample = route.leaf.sample
+        self._sample = None if sample is None else ([schema.index(column) for column in sample.by], sample.one_in)
         #: What rows have to pass; None if all are read.
         self.filters = Filters(where, schema, tuning, name, tally) if where else None
         #: What rows pass at least that pass the filter.
@@ -338,9 +341,14 @@ class _View:
         own = _raw_schema(route.leaf.stream, [column.name for column in kept])
         self.router = Router(fragment, route, own)
 
-    def passing(self, columns: Columns, dictionary: Dictionary) -> Bools | None:
+    def passing(self, columns: ArrowColumns, dictionary: Dictionary) -> Bools | None:
         """Returns which rows it reads; None means all."""
-        return None if self.filters is None else self.filters.passing(columns, dictionary)
+        passing = None if self.filters is None else self.filters.passing(columns, dictionary)
+        if self._sample is None:
+            return passing
+        places, one_in = self._sample
+        sampled = columns.sampled(places, one_in)
+        return sampled if passing is None else passing & sampled
 
     def counting(self, columns: Columns, dictionary: Dictionary) -> Bools | None:
         """Returns which rows it counts; None means all."""

@@ -9,13 +9,14 @@ from typing import Any
 
 from penstock.adaptive.decisions import reported
 from penstock.adaptive.filters.filter_tuner import FilterTuner
+from penstock.adaptive.joins.join_tuner import AdaptiveJoinTuner
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Table
 from penstock.engines.lateness import Progress
 from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
-from penstock.plan.decisions import FilterDecision
+from penstock.plan.decisions import Decision
 from penstock.plan.probe_paths import ByDepth
 
 #: The operator name under which the values of a dictionary are counted.
@@ -57,10 +58,17 @@ class OperatorMetrics:
     filter_order: tuple[str, ...] = ()
     evaluations: tuple[int, ...] = ()
     #: The decisions on orders that are new, and those in use.
-    decisions: tuple[FilterDecision, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     #: Of a join by input and depth of its probe path: combinations that probed there in this step, and their matches.
     probes: ByDepth = ()
     matches: ByDepth = ()
+    #: Of a join how often its subresult caches were looked up in this step, and hit, and the bytes that they take.
+    #: These are no part of `state_bytes`: caches are not persisted, and can be dropped at any time.
+    cache_lookups: int = 0
+    cache_hits: int = 0
+    cache_bytes: int = 0
+    #: The decisions on caches that are new.
+    cache_decisions: tuple[dict[str, Any], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -141,7 +149,7 @@ def source_metrics(
 def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, Any]:
     """Returns the metrics of the filters of one place: their order, evaluations, and decisions."""
     ordered = [(text, count) for each in filters for text, count in each.evaluations().items()]
-    decisions: list[FilterDecision] = []
+    decisions: list[Decision] = []
     for each in filters:
         if isinstance(each.tuner, FilterTuner):
             decisions += reported(f"{place} {each.name}", each.tuner)
@@ -155,7 +163,11 @@ def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
     """Yields what the operators of a machine did in its last step; `made` fills in the step and the query."""
     for gauge in machine.gauges:
-        probed = gauge.probe_counts()
+        probed, cached = gauge.probe_counts(), gauge.cache_use()
+        place = f"fragment {machine.fragment.number} cell {cell}"
+        measured = filter_metrics(gauge.filters, place)
+        if isinstance(gauge.join_tuner, AdaptiveJoinTuner):
+            measured["decisions"] += reported(f"{place} {gauge.name}", gauge.join_tuner)
         yield made(
             gauge.name,
             machine.fragment.number,
@@ -172,9 +184,13 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             on_disk=gauge.spilled(),
             in_flight_rows=gauge.in_flight_rows(),
             in_flight_bytes=machine.in_flight_bytes(gauge),
-            **filter_metrics(gauge.filters, f"fragment {machine.fragment.number} cell {cell}"),
+            **measured,
             probes=probed.probes,
             matches=probed.matches,
+            cache_lookups=cached.lookups,
+            cache_hits=cached.hits,
+            cache_bytes=cached.nbytes,
+            cache_decisions=tuple({**each, "place": f"{place} {gauge.name}"} for each in gauge.cache_decisions()),
         )
 
 

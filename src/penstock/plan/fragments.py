@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
-from penstock.algebra.physical import Keep, Received, Scan
+from penstock.algebra.link_monitor import LinkMonitor
+from penstock.algebra.physical import Keep, Received, Scan, physical
 from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import (
@@ -33,16 +35,17 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog
 from penstock.closing.group_closers import GroupEnding
-from penstock.closing.groups import emitting, with_endings
+from penstock.closing.groups import emitting, keys_of_join, with_endings
 from penstock.closing.join_variables import is_monotone, is_table, join_variables
 from penstock.closing.joint_keys import Declared
 from penstock.closing.narrowing import narrowed
-from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.closing.physical_join import JoinKind, PhysicalJoin, join_below
 from penstock.closing.purging import with_purging
 from penstock.closing.row_endings import with_row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.effort import answering, nesting, spend
-from penstock.elimination.rules import eliminated
+from penstock.elimination.counting import counts_of
+from penstock.elimination.running import running
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
@@ -112,12 +115,12 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
 
 
 def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) -> Plan:
-    query, _ = eliminated(query, catalog)
+    query = running(query, catalog).query
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = physical_plan(query.relation, wanted)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
-    if cells == 1:
+    if cells == 1 and not any(isinstance(node, LinkMonitor) for node in walk_relations(relation)):
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
         whole = _guarded(Fragment(0, relation, routes, ()), ruled)
         return Plan(query, (whole,), kind, once, forgetting)
@@ -179,6 +182,8 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
 
 def physical_plan(relation: Relation, wanted: Wanted) -> Relation:
     """The relation as it runs, before it is cut into fragments."""
+    if counts_of(relation) is not None:
+        return physical(relation)
     for each in PASSES:
         relation = each(relation, wanted)
     return relation
@@ -266,6 +271,8 @@ class _Cutter:
         self.cells = cells
         self.catalog = catalog
         self.fragments: list[Fragment] = []
+        #: Joins whose word groups above lean on: they run in one cell with these keys of theirs, which alone part rows.
+        self._keys_above: dict[PhysicalJoin, frozenset[Expr]] = {}
 
     def piece(self, relation: Relation) -> _Piece:
         match relation:
@@ -291,6 +298,10 @@ class _Cutter:
                 return _Piece(relation.with_inputs((placed.relation,)), placed.routes, placed.shares, seen)
             case GroupEnding():
                 return self._ending(relation)
+            case BucketCounts():
+                return self._bucket_counts(relation)
+            case LinkMonitor():
+                return self._link_monitor(relation)
             case Distinct():
                 placed = self.partitioned(self.piece(relation.input), relation.schema)
                 return _Piece(Distinct(placed.relation), placed.routes, placed.shares, placed.seen)
@@ -302,8 +313,25 @@ class _Cutter:
                 return _Piece(relation.with_inputs(inputs), routes, sides[0].shares, seen)
         raise AssertionError(f"cannot cut {relation}")
 
+    def _link_monitor(self, relation: LinkMonitor) -> _Piece:
+        """Rows that match meet in one cell. A fragment of its own reads no more of a stream than the sample."""
+        sides = [self._place(self.piece(side), side.schema[: relation.matched]) for side in relation.inputs]
+        routes = tuple(route for side in sides for route in side.routes)
+        return _Piece(relation.with_inputs(tuple(side.relation for side in sides)), routes, sides[0].shares)
+
+    def _bucket_counts(self, relation: BucketCounts) -> _Piece:
+        """Counters are partitioned by the keys beside the bucket; without such keys one cell has them all."""
+        sides = [self._place(self.piece(side), side.schema) for side in relation.inputs]
+        routes = tuple(route for side in sides for route in side.routes)
+        keys = [key for number, key in enumerate(relation.keys) if number != relation.place]
+        whole = relation.with_inputs(tuple(side.relation for side in sides))
+        return _Piece(whole, routes, sides[0].shares, _seen(whole, _columns(keys)))
+
     def _ending(self, relation: GroupEnding) -> _Piece:
         """Punctuations go where the groups are that they close; to all cells, where they say too little for that."""
+        join = join_below(relation.input)
+        if join is not None and relation.leans_on_join:
+            self._keys_above[join] = frozenset(keys_of_join(relation.input))
         groups = self.piece(relation.input)
         routes = list(groups.routes)
         for ending in (relation, *(values.groups for values in relation.values)):
@@ -377,9 +405,12 @@ class _Cutter:
         """A join on a grid of its variables, or of others that each say where a row goes."""
         variables = join_variables(relation) if variables is None else variables
         pieces = [self.piece(operand) for operand in relation.operands]
-        shares = choose_shares(
-            [[column is not None for column in own] for own in zip(*variables, strict=True)], self.cells
-        )
+        above = self._keys_above.get(relation)
+        parting = [n for n, held in enumerate(variables) if above is None or not above.isdisjoint(held)]
+        along = [variables[n] for n in parting]
+        found = choose_shares([[column is not None for column in own] for own in zip(*along, strict=True)], self.cells)
+        of_parting = dict(zip(parting, found, strict=True))
+        shares = tuple(of_parting.get(n, 1) for n in range(len(variables)))
         chosen = [(v, s) for v, s in zip(variables, shares, strict=True) if s > 1]
         grid = tuple(s for _, s in chosen) or (1,)
         own: list[list[Expr | None]] = [[*(v[i] for v, _ in chosen)] or [None] for i in range(len(pieces))]

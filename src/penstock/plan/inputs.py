@@ -108,7 +108,9 @@ def _what_is_read(route: Route) -> Hashable:
     assert isinstance(scan, Scan)
     dimensions = tuple(None if dimension is None else bare(scan, dimension) for dimension in route.dimensions)
     counted = None if not scan.counts else frozenset(bare(scan, counted_by(scan)))
-    return frozenset(bare(scan, scan.where)), bare(scan, (output.expr for output in scan.outputs)), dimensions, counted
+    sample = None if scan.sample is None else (bare(scan, scan.sample.by), scan.sample.one_in)
+    read = bare(scan, (output.expr for output in scan.outputs))
+    return frozenset(bare(scan, scan.where)), read, dimensions, counted, sample
 
 
 def counted_by(scan: Scan) -> Schema:

@@ -199,10 +199,13 @@ def _value_text(columns: Schema, number: int, key: Ints, dictionary: Dictionary)
     return f"{columns[number].name} = {value.to_pylist()[0]!r}"
 
 
+HINT = "put the data right, or declare what holds; ON VIOLATION WARN counts such rows"
+
+
 class Violation(PenstockError):
     """A row broke a constraint that is declared with ON VIOLATION ERROR."""
 
 
 def violation(constraint: str, values: str, time: int) -> Violation:
     message = f"a row with {values} at {time} breaks {constraint}"
-    return Violation(message, "put the data right, or declare what holds; ON VIOLATION WARN counts such rows")
+    return Violation(message, HINT)

@@ -12,7 +12,7 @@ from penstock.algebra.relations import Relation, Unbounded
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.punctuations_kept import going_without
-from penstock.closing.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, Rule, k_of
+from penstock.closing.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, Rule, Static, k_of
 from penstock.kernels.sets import among, distinct
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.code_owners import CodeOwner
@@ -62,6 +62,8 @@ class PunctuationPurge:
         #: By rule, the inputs whose rows go in the end without its punctuations: by other rules, or also their windows.
         self._going = _going(node, self._rules)
         leaving = {n for n, operand in enumerate(node.operands) if _leaves(operand)}
+        # Rows of a table ask for no punctuation.
+        leaving |= {rule.target for rule in node.rules if isinstance(rule, Static)}
         self._leaving = {number: leaving | going for number, going in self._going.items()}
         #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
         self.ended: dict[int, Ints] = {}

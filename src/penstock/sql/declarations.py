@@ -116,7 +116,8 @@ def bind_assertion_def(statement: CreateAssertion, env: Environment) -> Assertio
     outer = Scope(scope.items[: len(each)])
     premise = _assertion_predicates(statement.premise, outer, env) if statement.premise else ()
     conclusion = _assertion_predicates(statement.conclusion, scope, env)
-    return AssertionDef(statement.name.text, each, premise, some, conclusion)
+    on_violation = statement.on_violation or OnViolation.WARN
+    return AssertionDef(statement.name.text, each, premise, some, conclusion, on_violation)
 
 
 def bind_constraints(

@@ -183,7 +183,7 @@ class QueryParser(SparkParser):
         return super()._parse_bracket(this)
 
     def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
-        ends = self._at_words("ALLOW", "UNBOUNDED") or self._at_words("EMIT", "ON")
+        ends = self._at_words("ALLOW", "UNBOUNDED") or self._at_words("EMIT", "ON") or self._at_approximate()
         return None if ends else super()._parse_table_alias(alias_tokens)
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
@@ -197,6 +197,12 @@ class QueryParser(SparkParser):
     def _negate_range(self, this: exp.Expr | None = None) -> exp.Expr | None:
         """`a NOT LIKE b` is NOT over LIKE, as for every other test: sqlglot would mark the LIKE instead."""
         return self.expression(exp.Not(this=this)) if this else this
+
+    def _at_approximate(self) -> bool:
+        """Whether APPROXIMATE ends the query here: it is a stream's alias only where more of FROM follows."""
+        if not self._curr or self._curr.text.upper() != "APPROXIMATE":
+            return False
+        return not self._next or self._next.text.upper() in ("WITHIN", "EMIT", "ALLOW", ";")
 
     def _at_words(self, first: str, second: str) -> bool:
         return bool(self._curr) and self._curr.text.upper() == first and self._next.text.upper() == second

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from penstock.algebra.relations import (
+    AntiJoin,
     Join,
     Project,
     Relation,
     Select,
+    SemiJoin,
     SetOp,
     SetOperator,
     StreamKind,
@@ -22,8 +24,10 @@ from penstock.sql.environment import Environment
 _HINT = "it gives each group once, with its last values: SELECT ... GROUP BY ... EMIT ON CLOSE"
 
 
-def check_on_close(relation: Relation, kind: StreamKind | None, env: Environment, place: Span) -> None:
-    """Refuses EMIT ON CLOSE where it has no meaning."""
+def check_on_close(
+    relation: Relation, kind: StreamKind | None, env: Environment, place: Span, approximate: bool = False
+) -> None:
+    """Refuses EMIT ON CLOSE where it has no meaning. Buckets that are counted apart close, whatever is joined."""
     fail = env.diagnostics.fail
     if kind in (StreamKind.DSTREAM, StreamKind.RSTREAM):
         fail(f"EMIT ON CLOSE gives rows that only come, and {kind.value} others", f"leave {kind.value} out", place)
@@ -35,6 +39,7 @@ def check_on_close(relation: Relation, kind: StreamKind | None, env: Environment
             hint = "leave the window out, and group by a time, such as DATE_TRUNC('HOUR', ts)"
             fail(f"the groups of a window are empty when they close: {node.stream.occurrence} has one", hint, place)
         is_union = isinstance(node, SetOp) and node.op is SetOperator.UNION and node.all
-        if not is_union and not isinstance(node, Window | Table | Select | Project | Join):
+        is_counted = approximate and isinstance(node, SemiJoin | AntiJoin)
+        if not is_union and not is_counted and not isinstance(node, Window | Table | Select | Project | Join):
             hint = "below GROUP BY there may be streams, tables, conditions, joins and UNION ALL"
             fail("EMIT ON CLOSE groups the rows of streams, of joins and of UNION ALL only", hint, place)

@@ -138,7 +138,9 @@ def _create(kind: str, creation: Creation, name: Name) -> str:
 
 
 def _create_query(statement: CreateQuery, tall: bool) -> str:
-    query = _query(statement.query, tall) + ("\nEMIT ON CLOSE" if statement.on_close else "")
+    query = _query(statement.query, tall)
+    query += f"\n{statement.approximate[0]}" if statement.approximate else ""
+    query += "\nEMIT ON CLOSE" if statement.on_close else ""
     allow = "ALLOW UNBOUNDED" if statement.allow_unbounded else ""
     if statement.name is None:
         return f"{query}\n{allow}" if allow else query
@@ -239,6 +241,8 @@ def _create_assertion(statement: CreateAssertion) -> str:
         lines.append(f"WHERE {_sql(statement.premise)}")
     some = f"EXISTS {_variables(statement.some)} WHERE " if statement.some else ""
     lines.append(f"THEN {some}{_sql(statement.conclusion)}")
+    if statement.on_violation is not None:
+        lines.append(f"ON VIOLATION {statement.on_violation.value}")
     return "\n".join(lines)
 
 

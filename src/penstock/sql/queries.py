@@ -30,7 +30,7 @@ from penstock.algebra.relations import (
     StreamKind,
     ToStream,
 )
-from penstock.errors import Span
+from penstock.sql.approximation import with_intervals
 from penstock.sql.coercion import widen
 from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions
 from penstock.sql.context import NO_AGGREGATE, Callables, Context, Refusal
@@ -43,22 +43,28 @@ from penstock.sql.grouping import Grouping, bind_keys, has_aggregate
 from penstock.sql.scalars import bind_scalar
 from penstock.sql.scope import Scope, UniqueNames
 from penstock.sql.statements import DIALECT
-from penstock.sql.syntax import Tree
+from penstock.sql.syntax import CreateQuery, Tree
 from penstock.sql.zone import current_zone
 from penstock.types import common_type
 
 
-def bind_root(name: str, tree: Tree, env: Environment, allow_unbounded: bool, on_close: Span | None = None) -> Query:
-    """A whole query: the only place where ISTREAM, DSTREAM, RSTREAM and EMIT ON CLOSE may stand."""
+def bind_root(name: str, statement: CreateQuery, env: Environment) -> Query:
+    """A whole query: the only place where ISTREAM, DSTREAM, RSTREAM, APPROXIMATE and EMIT ON CLOSE may stand."""
+    tree, on_close = statement.query, statement.on_close
     stream_list = _stream_list(_unwrapped(tree))
     relation = bind_query(tree, "", env, outermost=True).relation
     for position, column in enumerate(relation.schema):
         _check_output(column, env, _output_tree(tree, position))
     kind = StreamKind[stream_list.args["kind"]] if stream_list else None
+    approximate = None
+    if statement.approximate is not None:
+        approximate, place = statement.approximate
+        relation = with_intervals(relation, env, place)
     if on_close is not None:
-        check_on_close(relation, kind, env, on_close)
+        check_on_close(relation, kind, env, on_close, approximate is not None)
         kind = StreamKind.ON_CLOSE
-    return Query(name, ToStream(kind, relation) if kind else relation, allow_unbounded, current_zone())
+    root = ToStream(kind, relation) if kind else relation
+    return Query(name, root, statement.allow_unbounded, current_zone(), statement.adaptive, approximate)
 
 
 def _check_output(column: Column, env: Environment, tree: Tree) -> None:

@@ -216,9 +216,9 @@ class _ScriptBinder:
         if statement.name is None and self._has_named:
             diagnostics.fail("beside CREATE QUERY this query needs a name too", _NAME_IT, statement.span)
         env = self._env(diagnostics)
-        query = bind_root(name, statement.query, env, statement.allow_unbounded, statement.on_close)
+        query = bind_root(name, statement, env)
         diagnostics.stop_if_failed()
-        self.queries[name.lower()] = replace(query, adaptive=statement.adaptive)
+        self.queries[name.lower()] = query
         whole = tree_span(statement.query) or statement.span
         self.places[name.lower()] = Places(whole, env.places, frozenset(env.own_places), statement.name is not None)
         self._reads[name.lower()] = frozenset(env.reads)

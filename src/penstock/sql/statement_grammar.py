@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
+
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from penstock.algebra.relations import ADAPTIVE_MODES
-from penstock.catalog import Connector
+from penstock.algebra.relations import ADAPTIVE_MODES, Approximate
+from penstock.catalog import Connector, OnViolation
 from penstock.errors import Span
 from penstock.sql.constraint_grammar import ConstraintParser
 from penstock.sql.diagnostics import did_you_mean
@@ -22,6 +25,7 @@ from penstock.sql.syntax import (
     Creation,
     Drop,
     Name,
+    QueryClauses,
     Statement,
     Tree,
     VariableDef,
@@ -55,8 +59,10 @@ class StatementParser(ConstraintParser):
             hint = did_you_mean(word, STATEMENTS)
             self.fault(f"{self._curr.text} starts no statement", hint or OTHER_STATEMENTS.get(word, STATEMENT_HINT))
         query = self.read_query("a query")
-        on_close, allowed = self.read_emission()
-        return CreateQuery(self._span(), "CREATE", None, query, allowed, on_close)
+        clauses = self.read_clauses()
+        return CreateQuery(
+            self._span(), "CREATE", None, query, clauses.allowed, clauses.on_close, None, clauses.approximate
+        )
 
     def read_create_statement(self) -> Statement:
         replace = self._match_text_seq("OR", "REPLACE")
@@ -138,8 +144,11 @@ class StatementParser(ConstraintParser):
         allowed = self.read_allow_unbounded() or allowed
         self._expect(TokenType.ALIAS, "AS", "write CREATE QUERY name AS SELECT ...")
         query = self.read_query("the query")
-        on_close, also_allowed = self.read_emission()
-        return CreateQuery(self._span(), creation, name, query, allowed or also_allowed, on_close, adaptive)
+        clauses = self.read_clauses()
+        allowed = allowed or clauses.allowed
+        return CreateQuery(
+            self._span(), creation, name, query, allowed, clauses.on_close, adaptive, clauses.approximate
+        )
 
     def read_adaptive(self) -> str | None:
         """`WITH (adaptive = 'off')`, the only option of a query."""
@@ -159,7 +168,7 @@ class StatementParser(ConstraintParser):
         return mode
 
     def read_create_assertion(self, creation: Creation) -> CreateAssertion:
-        """`FOR stream variable, ... [WHERE premise] THEN [EXISTS stream variable, ... WHERE] conclusion`."""
+        """`FOR stream variable, ... [WHERE premise] THEN [EXISTS stream variable, ... WHERE] conclusion ...`."""
         name = self.read_name("the assertion's name")
         self._expect_words("FOR")
         each = self.read_variables()
@@ -170,7 +179,10 @@ class StatementParser(ConstraintParser):
             some = self.read_variables()
             self._expect(TokenType.WHERE, "WHERE")
         conclusion = self.read_predicate("THEN" if not some else "WHERE")
-        return CreateAssertion(self._span(), creation, name, each, premise, some, conclusion)
+        on_violation = self.read_on_violation(None)
+        if on_violation is OnViolation.WIDEN:
+            self.fault("an assertion has no k that could grow", "write WARN, ERROR or IGNORE", self._prev)
+        return CreateAssertion(self._span(), creation, name, each, premise, some, conclusion, on_violation)
 
     def read_variables(self) -> tuple[VariableDef, ...]:
         def variable() -> VariableDef:
@@ -269,16 +281,36 @@ class StatementParser(ConstraintParser):
         self._advance()
         return key, sign + token.text
 
-    def read_emission(self) -> tuple[Span | None, bool]:
-        """`EMIT ON CLOSE` and `ALLOW UNBOUNDED`, in any order: where the first stands, and whether the second does."""
-        allowed = self.read_allow_unbounded()
-        start = self._curr
-        if not self._match_text_seq("EMIT"):
-            return None, allowed
-        if not self._match_text_seq("ON", "CLOSE"):
-            self.fault("expected ON CLOSE after EMIT", "EMIT ON CLOSE gives each group once, when it closes")
-        span = Span(start.start, self._prev.end + 1)
-        return span, self.read_allow_unbounded() or allowed
+    def read_clauses(self) -> QueryClauses:
+        """`APPROXIMATE`, `EMIT ON CLOSE` and `ALLOW UNBOUNDED` behind a query, each at most once, in any order."""
+        clauses = QueryClauses()
+        while True:
+            start = self._curr
+            if not clauses.allowed and self.read_allow_unbounded():
+                clauses = replace(clauses, allowed=True)
+            elif clauses.on_close is None and self._match_text_seq("EMIT"):
+                if not self._match_text_seq("ON", "CLOSE"):
+                    self.fault("expected ON CLOSE after EMIT", "EMIT ON CLOSE gives each group once, when it closes")
+                clauses = replace(clauses, on_close=Span(start.start, self._prev.end + 1))
+            elif clauses.approximate is None and self._match_text_seq("APPROXIMATE"):
+                read = self.read_tolerance()
+                clauses = replace(clauses, approximate=(read, Span(start.start, self._prev.end + 1)))
+            else:
+                return clauses
+
+    def read_tolerance(self) -> Approximate:
+        """`WITHIN n`, `WITHIN n PERCENT`, or nothing."""
+        if not self._match_text_seq("WITHIN"):
+            return Approximate()
+        hint = "write APPROXIMATE WITHIN 100, or APPROXIMATE WITHIN 2 PERCENT"
+        number = self._curr
+        if not number or number.token_type is not TokenType.NUMBER:
+            self.fault("expected a number after WITHIN", hint)
+        self._advance()
+        percent = bool(self._match_text_seq("PERCENT"))
+        if not percent and not number.text.isdecimal():
+            self.fault(f"{number.text} is not a whole number of rows", hint, token=number)
+        return Approximate(Decimal(number.text), percent)
 
     def read_allow_unbounded(self) -> bool:
         return bool(self._match_text_seq("ALLOW", "UNBOUNDED"))

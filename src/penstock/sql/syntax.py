@@ -11,6 +11,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from penstock.algebra.relations import Approximate
 from penstock.catalog import Connector, OnViolation, Within
 from penstock.errors import Span
 from penstock.types import TimeUnit
@@ -134,6 +135,15 @@ class CreateView:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryClauses:
+    """What stands behind a query: whether it is allowed to be unbounded, where EMIT ON CLOSE and APPROXIMATE stand."""
+
+    allowed: bool = False
+    on_close: Span | None = None
+    approximate: tuple[Approximate, Span] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CreateQuery:
     """`CREATE QUERY name AS ...`; a bare SELECT has no name."""
 
@@ -146,6 +156,8 @@ class CreateQuery:
     on_close: Span | None = None
     #: What WITH (adaptive = ...) says.
     adaptive: str | None = None
+    #: APPROXIMATE, and where it stands.
+    approximate: tuple[Approximate, Span] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +175,7 @@ class CreateAssertion:
     premise: Tree | None
     some: tuple[VariableDef, ...]
     conclusion: Tree
+    on_violation: OnViolation | None = None
 
 
 @dataclass(frozen=True, slots=True)

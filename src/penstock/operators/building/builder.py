@@ -6,7 +6,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 
+from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import Column, Expr
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import (
@@ -28,7 +30,13 @@ from penstock.kernels import counting
 from penstock.operators.bag import Bag
 from penstock.operators.blocks import Blocks, in_step, whole_instants
 from penstock.operators.building.filters import build_filtered_window, build_filters
-from penstock.operators.building.groups import build_aggregate, build_counting, build_ending
+from penstock.operators.building.groups import (
+    build_aggregate,
+    build_bucket_counts,
+    build_counting,
+    build_ending,
+    build_link_monitor,
+)
 from penstock.operators.building.joins import build_join, build_semi_join
 from penstock.operators.building.nodes import (
     BlockNode,
@@ -170,6 +178,10 @@ class Builder:
                 return build_counting(self, counting.DISTINCT, (below,))[1]
             case GroupEnding():
                 return build_ending(self, relation)
+            case BucketCounts():
+                return build_bucket_counts(self, relation)
+            case LinkMonitor():
+                return build_link_monitor(self, relation)
             case SetOp(SetOperator.UNION, True, left, right):
                 return self._union_all(left, right)
             case SetOp(op, all_, left, right):
@@ -253,11 +265,17 @@ class Builder:
 
         return select
 
-    def filters(self, predicates: tuple[Expr, ...], schema: Schema) -> Callable[[Ints], Bools]:
-        """What tells which rows of a schema pass predicates of the operator that is being built; its gauge counts."""
+    def filters(
+        self, predicates: tuple[Expr, ...], schema: Schema, *, repeats: bool = False
+    ) -> Callable[[Ints], Bools]:
+        """What tells which rows of a schema pass predicates of the operator that is being built; its gauge counts.
+
+        `repeats`: whether the same values are expected again and again.
+        """
         gauge = self.gauges.top
         name = f"{gauge.name}.{len(gauge.filters)}"
-        found = Filters(predicates, schema, self.tuning, name, gauge.function_errors)
+        memory = self.tuning.outcome_memory if repeats and self.tuning is not None else 0
+        found = Filters(predicates, schema, self.tuning, name, gauge.function_errors, memory)
         gauge.filters.append(found)
         return lambda rows: found.passing(RowColumns(rows, len(schema)), self.dictionary)
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
 from penstock.closing.group_closers import EndingValues, GroupEnding, WithFirstRow
 from penstock.closing.join_variables import is_monotone
-from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.physical_join import PhysicalJoin, join_below
 from penstock.kernels import counting
 from penstock.kernels.aggregation import COUNT, INTEGER, ORDERED, STATE_WIDTHS
 from penstock.kernels.sets import first_equals
@@ -28,6 +30,7 @@ from penstock.operators.groups.aggregate import (
     InputShape,
     own_keys,
 )
+from penstock.operators.groups.bucket_counts import BucketCountsOperator
 from penstock.operators.groups.counting import FUNCTIONS, CountingOperator
 from penstock.operators.groups.ending import Joined
 from penstock.operators.groups.panes import PartialAggregates
@@ -35,6 +38,7 @@ from penstock.operators.joins.bucket_totals import Summed
 from penstock.operators.projection import Projection, projection
 from penstock.plan.panes import Panes
 from penstock.retention.code_owners import RowCodeOwner
+from penstock.retention.link_monitor import LinkMonitorOperator
 from penstock.synopsis.deltas import Deltas, row_width
 from penstock.synopsis.memory import Ints
 from penstock.types import Type
@@ -49,7 +53,8 @@ def build_ending(build: Builder, node: GroupEnding) -> BlockNode:
         return _build_partitions(build, node, node.input)
     with build.gauges.building(node.input) as gauge:
         operator, groups = _grouping(build, node.input)
-    purge = next((purge for purge in build.purges if purge.node is node.input.inputs[0]), None)
+    join = join_below(node.input)
+    purge = next((purge for purge in build.purges if purge.node is join), None)
     groups = measured_blocks(groups, gauge)
     evidence = [build.rows(scan) for scan in node.evidence]
     keys = len(node.keys)
@@ -246,6 +251,25 @@ def _partial_aggregate(
 def _holds(build: Builder, operator: AggregateOperator | PartialAggregates) -> None:
     build.code_owners.append(operator)
     build.gauges.top.counts.append(operator.state_rows)
+
+
+def build_bucket_counts(build: Builder, node: BucketCounts) -> BlockNode:
+    """Streams that are counted apart, by bucket of time."""
+    inputs = [build.rows(below) for below in node.inputs]
+    operator = BucketCountsOperator(build.scope("buckets"), node)
+    keys = tuple(key for number, key in enumerate(node.keys) if number != node.place)
+    build.code_owners.append(RowCodeOwner(operator.store.held_column, keys))
+    build.gauges.top.counts.append(operator.state_rows)
+    return lambda step: operator.step([rows(step) for rows in inputs], step.until)
+
+
+def build_link_monitor(build: Builder, node: LinkMonitor) -> BlockNode:
+    """What watches two streams that are not joined."""
+    parents, children = (build.rows(below) for below in node.inputs)
+    operator = LinkMonitorOperator(build.scope("monitor"), node, build.dictionary)
+    build.gauges.top.counts.append(operator.state_rows)
+    build.gauges.top.monitors.append(operator.reports)
+    return in_one_block(lambda step: operator.step(parents(step), children(step)))
 
 
 def build_counting(build: Builder, function: int, sides: tuple[Relation, ...]) -> tuple[CountingOperator, BlockNode]:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
+from penstock.kernels import sampling
 from penstock.kernels.fused_filter import BYTES, DOUBLES, HALVES, WORDS
 from penstock.operators.filters.columns import InPlace
 from penstock.synopsis.codes import Nulls, arrow_type, encode_column, is_interned, nulls_of
@@ -70,6 +71,21 @@ class ArrowColumns:
         nulls = self.nulls(position)
         codes = self._transient_codes(self._numbered, position, some, self._numbers)
         return codes, nulls if nulls is None or some is None else nulls[some]
+
+    def sampled(self, positions: Sequence[int], one_in: int) -> Bools:
+        """Which rows have one of the keys in a sample; no code is made of a value."""
+        states = np.zeros(len(self), np.int64)
+        for position in positions:
+            array, kind = self._arrays[position], self._types[position].kind
+            if kind in (Kind.STRING, Kind.BINARY):
+                _, offsets, data = array.buffers()
+                ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+                sampling.mix_bytes(ends, np.frombuffer(data or b"", np.uint8), states)
+            elif not is_interned(self._types[position]):
+                sampling.mix_words(self.lasting(position)[0], states)
+        picked = np.empty(len(self), np.bool_)
+        sampling.pick(states, one_in, picked)
+        return picked
 
     def lasting(self, position: int, some: Ints | None = None) -> tuple[Ints, Nulls]:
         """Returns codes that outlive the batch, of all rows or of some, by number."""

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Schema
+from penstock.algebra.relations import Relation, Schema
 from penstock.closing.group_closers import (
     AfterJoin,
     AfterOrder,
@@ -29,8 +29,7 @@ from penstock.closing.group_closers import (
     Waiting,
     WithFirstRow,
 )
-from penstock.closing.physical_join import PhysicalJoin
-from penstock.closing.rules import ByPunctuation
+from penstock.closing.physical_join import punctuations_of
 from penstock.kernels.sets import among
 from penstock.operators.scalars import compile_scalar
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
@@ -61,22 +60,20 @@ FEW_GROUPS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What a join right below says of values that have ended, by its rules."""
+    """What a join below says of values that have ended, by its rules."""
 
-    join: PhysicalJoin | None = None
     after: tuple[AfterJoin, ...] = ()
+    #: The same, with the punctuations that each rule reads.
+    done: tuple[tuple[AfterJoin, Relation | None], ...] = ()
 
     @staticmethod
     def below(node: GroupEnding) -> Joined:
-        below = node.input.inputs[0] if len(node.input.inputs) == 1 else None
-        return Joined(below if isinstance(below, PhysicalJoin) else None, node.after_join)
+        done = tuple((each, punctuations_of(node.input, each)) for each in node.done_by_join)
+        return Joined(node.after_join, done)
 
-    def rules_of(self, punctuations: Scan) -> list[int]:
-        """The numbers of its rules that read these punctuations."""
-        if self.join is None:
-            return []
-        read = ((number, rule) for number, rule in enumerate(self.join.rules) if isinstance(rule, ByPunctuation))
-        return [number for number, rule in read if self.join.evidence[rule.evidence] == punctuations]
+    def rules_of(self, end: AfterPunctuation, punctuations: Scan) -> list[int]:
+        """The numbers of the rules by which it is done with values of an end by these punctuations."""
+        return [each.rule for each, read in self.done if each.keys == end.keys and read == punctuations]
 
 
 NOT_JOINED = Joined()
@@ -129,7 +126,7 @@ class Endings:
         self._is_always_due = any(isinstance(end, WithFirstRow) or _reach(end) for end in closers) or bool(
             self._orders or self._clusters or self._references
         )
-        self._rules = {end: joined.rules_of(closers.evidence[end.evidence]) for end in punctuated}
+        self._rules = {end: joined.rules_of(end, closers.evidence[end.evidence]) for end in punctuated}
         #: By the ends by punctuations: values for which the join below gives no more results.
         self._done = {
             end: Evidence(memory.scope("done", n), row_width(len(end.keys))) for n, end in enumerate(self._rules)

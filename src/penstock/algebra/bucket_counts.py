@@ -1,0 +1,109 @@
+"""Bucket counts: rows of streams counted apart, by bucket of time, in place of a join or an anti-join (001, section 4).
+
+```text
+  t   ──●──●─────●──┃──●────●──▶       a row of d follows its row of t within e, so the pairs whose row of t is in a
+  d   ─────●──●─────┃●──────●──▶       bucket are the bucket's rows of d, but for pairs that cross its two boundaries
+              bucket┃boundary
+```
+
+Of the pairs that cross a boundary only bounds are known, so a count comes with the ends of an interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock.algebra.expressions import Column, require
+from penstock.algebra.relations import Relation, Schema
+from penstock.types import BIGINT, BOOLEAN
+
+#: Into so many slots a delay is cut on either side of a boundary: the counters of each.
+SLOTS = 16
+
+#: A boundary is watched for so many delays, at most for a bucket: prefixes that long bound what crosses it from below.
+WATCHED_DELAYS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBuckets:
+    """Buckets of time, in microseconds: t is in number `(t + shift) // width`, whose value is `step` times that."""
+
+    width: int
+    shift: int = 0
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        require(self.width > 0 and self.shift >= 0, "a bucket has a width, and time starts in one")
+
+    def start(self, number: int) -> int:
+        """The instant at which a bucket begins.
+
+        >>> TimeBuckets(60, shift=20).start(1)
+        40
+        """
+        return number * self.width - self.shift
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A stream that is counted beside that of the buckets: each of its rows follows one of that within `delay`."""
+
+    scan: Relation
+    delay: int
+    #: How long after it a row may come that the query's conditions match with it, if assertions are broken; None: any.
+    most: int | None
+    #: Whether its rows take a count away, as those of an anti-join do.
+    subtracts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BucketCounts(Relation):
+    """By bucket and further keys: a count, the ends of an interval that holds the exact one, and whether it is certain.
+
+    Inputs have the further keys as their columns. Of those that do not subtract there is one at most: the last of a
+    chain of joins, each row of which has its row in all others.
+    """
+
+    scan: Relation
+    counted: tuple[Counted, ...]
+    buckets: TimeBuckets
+    #: Where the bucket stands among the keys.
+    place: int
+    keys: Schema
+    results: Schema
+    #: Whether a bucket shows once, when it can change no more.
+    emits: bool = False
+    #: What watches the assertions that it leans on: rows of keys for which one was broken.
+    monitors: tuple[Relation, ...] = ()
+
+    def __post_init__(self) -> None:
+        widths = {len(each.schema) for each in self.inputs}
+        require(widths == {len(self.keys) - 1}, "inputs of bucket counts have its further keys")
+        require(sum(not each.subtracts for each in self.counted) <= 1, "one input at most is joined")
+        require(all(0 <= each.delay <= self.buckets.width for each in self.counted), "a delay is within a bucket")
+        require([c.type for c in self.results] == [BIGINT, BIGINT, BIGINT, BOOLEAN], "a count, its ends, and a BOOLEAN")
+
+    @property
+    def watched(self) -> int:
+        """For how long after a boundary rows say more of what crossed it, and a bucket may be found to be broken."""
+        longest = max((each.delay for each in self.counted), default=0)
+        matched = max((each.most for each in self.counted if each.most is not None), default=0)
+        return min(self.buckets.width, max(WATCHED_DELAYS * longest, matched))
+
+    def _schema(self) -> Schema:
+        return self.keys + self.results
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.scan, *(each.scan for each in self.counted), *self.monitors)
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> BucketCounts:
+        (scan, *others), monitors = inputs[: len(self.counted) + 1], inputs[len(self.counted) + 1 :]
+        counted = tuple(replace(each, scan=other) for each, other in zip(self.counted, others, strict=True))
+        return replace(self, scan=scan, counted=counted, monitors=monitors)
+
+
+def result_columns(scope: str) -> Schema:
+    """The columns of a count, of the ends of its interval, and of whether that is certain."""
+    ends = [Column(scope, name, BIGINT) for name in ("_count", "_low", "_high")]
+    return (*ends, Column(scope, "_certain", BOOLEAN))

@@ -1,0 +1,306 @@
+"""Counting instead of joining: COUNT of joins and anti-joins by bucket of time as arithmetic on counters (001, 4.4).
+
+Every joined row has one row in each stream above it in a chain of inclusions, so the pairs are the rows of the last
+stream of the chain, and anti-joins take away the rows of theirs. What is left to bound is which of them belong to rows
+of the bucket stream on the other side of a boundary: `operators/groups/bucket_counts.py` certifies that. Streams that
+each row of the bucket stream has one row in before it say nothing, and are not read; if there are no others, the
+query is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.algebra.bucket_counts import BucketCounts, Counted, TimeBuckets, result_columns
+from penstock.algebra.expressions import Column, Expr, Literal, columns, substitute
+from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.link_monitor import LinkMonitor, Promise
+from penstock.algebra.physical import Keep
+from penstock.algebra.printing import expression_text
+from penstock.algebra.relations import (
+    Aggregate,
+    Output,
+    Project,
+    Query,
+    Relation,
+    Select,
+    StreamKind,
+    ToStream,
+    Window,
+    walk_relations,
+)
+from penstock.algebra.rewrites import normalise
+from penstock.catalog import AssertionDef, Catalog, OnViolation
+from penstock.effort import OutOfEffort, answering, nesting
+from penstock.elimination.counting.inclusions import (
+    Inclusion,
+    Shown,
+    compared_columns,
+    follows,
+    precedes,
+    time_window,
+)
+from penstock.elimination.counting.join_tree import Link, Member, NotCounted, join_tree
+from penstock.elimination.counting.time_buckets import time_buckets
+from penstock.types import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """A query that counts instead of joining, or why it does not."""
+
+    query: Query
+    #: What runs instead; None where the query runs as it is.
+    relation: Relation | None
+    #: What was proved for that, link by link.
+    shown: tuple[Shown, ...] = ()
+    #: Why it runs as it is.
+    reason: str | None = None
+
+    @property
+    def running(self) -> Query:
+        """The query as it runs."""
+        if self.relation is None:
+            return self.query
+        root = self.query.root
+        return replace(
+            self.query, root=replace(root, input=self.relation) if isinstance(root, ToStream) else self.relation
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether what runs instead gives the exact counts."""
+        counts = None if self.relation is None else counts_of(self.relation)
+        return counts is None or not counts.counted
+
+    @property
+    def leans_on(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for each in self.shown for name in each.leans_on))
+
+    def lines(self) -> list[str]:
+        """What `explain` says."""
+        if self.relation is None:
+            return [f"runs exactly: {self.reason}"]
+        how = "counts one stream, exactly" if self.is_exact else "counts streams apart"
+        return [f"{how}: {'; '.join(map(str, self.shown))}"]
+
+
+def counts_of(relation: Relation) -> BucketCounts | None:
+    """The bucket counts of a plan, if it has them."""
+    return next((node for node in walk_relations(relation) if isinstance(node, BucketCounts)), None)
+
+
+@nesting
+def counting(query: Query, catalog: Catalog) -> Counting | None:
+    """How an APPROXIMATE query runs; None of any other."""
+    if query.approximate is None:
+        return None
+    try:
+        with answering():
+            relation, shown = _rewritten(query, catalog)
+    except NotCounted as reason:
+        return Counting(query, None, reason=str(reason))
+    except OutOfEffort:
+        return Counting(query, None, reason="the conditions were not shown within the limit of work")
+    return Counting(query, relation, shown)
+
+
+def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, ...]]:
+    kind = query.root.kind if isinstance(query.root, ToStream) else None
+    if kind is StreamKind.RSTREAM:
+        raise NotCounted("RSTREAM shows all at each arrival of any stream")
+    match normalise(query).relation:
+        case Project(Aggregate() as groups, outputs):
+            pass
+        case _:
+            raise NotCounted("it does more with its groups than to show them")
+    place, time, buckets = _bucket_key(groups)
+    root, links = join_tree(groups.input, time.scope)
+    if not links:
+        raise NotCounted("it joins nothing")
+    others = tuple(key.expr for number, key in enumerate(groups.keys) if number != place)
+    chain = _Chain(root, others, catalog, query.approximate.one_in if query.approximate is not None else 1)
+    for link in sorted(links, key=lambda each: each.lower.is_anti):
+        chain.take(link)
+    if not chain.counted and not _counts_only(groups):
+        if chain.monitors:
+            raise NotCounted("only counts are watched: to trust the assertions, declare them ON VIOLATION IGNORE")
+        return _of_one_stream(groups, outputs, root), chain.shown
+    if chain.counted and query.approximate is not None and query.approximate.within is not None:
+        raise NotCounted("WITHIN is kept by the exact join: nothing that is declared bounds how wide an interval gets")
+    _require_counts(groups)
+    counted = tuple(
+        Counted(_keyed(m, keys), chain.delays[m.name], chain.most[m.name], m.is_anti) for m, keys in chain.counted
+    )
+    longest = max((each.delay for each in counted), default=0)
+    if longest > buckets.width:
+        raise NotCounted(f"a bucket of {buckets.width} microseconds is shorter than a delay of {longest}")
+    names = tuple(key.column for key in groups.keys)
+    results = result_columns(groups.schema[0].scope)
+    emits = kind is StreamKind.ON_CLOSE
+    monitors = tuple(chain.monitors)
+    counts = BucketCounts(_keyed(root, others), counted, buckets, place, names, results, emits, monitors)
+    return Project(counts, _outputs(outputs, groups, results)), chain.shown
+
+
+def _bucket_key(groups: Aggregate) -> tuple[int, Column, TimeBuckets]:
+    times = frozenset(w.stream.timestamp for w in walk_relations(groups.input) if isinstance(w, Window))
+    for number, key in enumerate(groups.keys):
+        found = time_buckets(key.expr, times)
+        if found is not None and key.column.type.kind in (Kind.BIGINT, Kind.TIMESTAMP):
+            return number, *found
+    raise NotCounted("it does not group by buckets of a stream's time, such as UNIX_SECONDS(ts) / 300")
+
+
+class _Chain:
+    """The streams that are counted: the last one of a chain of inclusions, and those of anti-joins with it."""
+
+    def __init__(self, root: Member, keys: Sequence[Expr], catalog: Catalog, one_in: int) -> None:
+        self._catalog, self._one_in = catalog, one_in
+        self._keys = keys
+        self._root = self._last = root
+        #: Of each counted stream how its columns name those of the root.
+        self._carried: dict[str, Mapping[Column, Column]] = {root.name: {c: c for c in root.occurrence.leaf.schema}}
+        self._vanished: set[str] = set()
+        self.delays = {root.name: 0}
+        #: How long after its row of the root a row may come that the conditions match; None: any time.
+        self.most: dict[str, int | None] = {root.name: 0}
+        self.shown: tuple[Shown, ...] = ()
+        self.monitors: list[LinkMonitor] = []
+        self._antis: list[Member] = []
+        read = frozenset(column for key in keys for column in columns(key))
+        strange = sorted(expression_text(column) for column in read if column not in self._carried[root.name])
+        if strange:
+            raise NotCounted(f"{strange[0]} is not a column of {root.name}, whose time makes the buckets")
+        self._read = read
+
+    @property
+    def counted(self) -> list[tuple[Member, tuple[Expr, ...]]]:
+        """The streams to be counted beside the root, each with the root's keys in its own columns."""
+        members = ([] if self._last is self._root else [self._last]) + self._antis
+        return [(m, tuple(substitute(key, self._carried[m.name]) for key in self._keys)) for m in members]
+
+    def take(self, link: Link) -> None:
+        """Follows a link; anti-joins come last."""
+        upper, lower = link.upper, link.lower
+        if upper.is_anti:
+            raise NotCounted(f"{lower.name} is joined with {upper.name}, which must not match")
+        if not lower.is_anti:
+            vanishing = precedes(link, self._catalog) if upper is self._root or upper.name in self._vanished else None
+            if vanishing is not None:
+                self._vanished.add(lower.name)
+                self.shown += vanishing
+                exists, alone = vanishing
+                self._watch(link, lower, upper, None, (exists, alone, alone))
+                return
+        if upper is not self._last:
+            raise NotCounted(
+                f"{lower.name} is joined with {upper.name}, and not with {self._last.name}, which comes last"
+            )
+        self._include(follows(link, self._needed(upper), self._catalog))
+
+    def _needed(self, upper: Member) -> frozenset[Column]:
+        own = self._carried[upper.name]
+        return frozenset(own[column] for column in self._read)
+
+    def _include(self, found: Inclusion) -> None:
+        upper, lower = found.link.upper, found.link.lower
+        above = self._carried[upper.name]
+        self._carried[lower.name] = {c: found.carried[own] for c, own in above.items() if own in found.carried}
+        self.delays[lower.name] = self.delays[upper.name] + found.delay
+        above_most, own_most = self.most[upper.name], time_window(found.link, upper, lower)[1]
+        self.most[lower.name] = None if above_most is None or own_most is None else above_most + own_most
+        self.shown += found.shown
+        exists, one_lower, one_upper = found.shown
+        self._watch(found.link, upper, lower, found.delay, (exists, one_upper, one_lower))
+        if lower.is_anti:
+            self._antis.append(lower)
+        else:
+            self._last = lower
+
+    def _watch(
+        self, link: Link, parent: Member, child: Member, delay: int | None, shown: tuple[Shown, Shown, Shown]
+    ) -> None:
+        """Has the conditions of a link watched; of a link of streams that are not read one child per parent is not."""
+        compared = [_own_first(pair, parent) for pair in compared_columns(link)]
+        least, most = time_window(link, parent, child)
+        carried = self._carried.get(child.name)
+        keys = [Literal(None, key.type) if carried is None else substitute(key, carried) for key in self._keys]
+        names = tuple(Column(child.name, f"_event{n}", key.type) for n, key in enumerate(keys))
+        one, two, three = (self._promise(each) for each in shown)
+        if not any(each.is_watched for each in (one, two, three)):
+            return
+        parents = _read(parent, [one_ for one_, _ in compared])
+        children = _read(child, [other for _, other in compared], keys, names)
+        promises, shape = (one, two, three), (least, most, delay, delay is not None)
+        self.monitors.append(LinkMonitor(parents, children, len(compared), names, *shape, promises, self._one_in))
+
+    def _promise(self, shown: Shown) -> Promise:
+        """What ON VIOLATION of the assertions says: one that stops the run does, and all have to be ignored."""
+        assertions = [d for name in shown.leans_on if isinstance(d := self._catalog.get(name), AssertionDef)]
+        stops = any(each.on_violation is OnViolation.ERROR for each in assertions)
+        ignored = bool(assertions) and all(each.on_violation is OnViolation.IGNORE for each in assertions)
+        return Promise(shown.claim, shown.leans_on, stops, not ignored)
+
+
+def _own_first(pair: tuple[Column, Column], member: Member) -> tuple[Column, Column]:
+    return pair if pair[0].scope == member.name else (pair[1], pair[0])
+
+
+def _read(
+    member: Member, compared: Sequence[Column], keys: Sequence[Expr] = (), names: Sequence[Column] = ()
+) -> Relation:
+    """The rows of a member that pass its filters, with some of its columns and keys."""
+    leaf, predicates = member.occurrence.leaf, member.occurrence.predicates
+    rows: Relation = Select(leaf, predicates) if predicates else leaf
+    outputs = [Output(Column(member.name, f"_match{n}", column.type), column) for n, column in enumerate(compared)]
+    outputs += [Output(name, key) for name, key in zip(names, keys, strict=True)]
+    return Project(rows, tuple(outputs)) if outputs else Keep(rows, ())
+
+
+def _keyed(member: Member, keys: Sequence[Expr]) -> Relation:
+    """The rows of a member that pass its filters, as keys."""
+    leaf, predicates = member.occurrence.leaf, member.occurrence.predicates
+    rows: Relation = Select(leaf, predicates) if predicates else leaf
+    if not keys:
+        return Keep(rows, ())
+    return Project(rows, tuple(Output(Column(member.name, f"_key{n}", key.type), key) for n, key in enumerate(keys)))
+
+
+def _counts_only(groups: Aggregate) -> bool:
+    return all(each.function is AggregateFunction.COUNT and each.argument is None for each in groups.aggregations)
+
+
+def _require_counts(groups: Aggregate) -> None:
+    for each in groups.aggregations:
+        if each.function is not AggregateFunction.COUNT or each.argument is not None:
+            text = "COUNT" if each.argument is None else f"{each.function.value}({expression_text(each.argument)})"
+            raise NotCounted(f"{text} is not COUNT(*)")
+
+
+def _outputs(outputs: tuple[Output, ...], groups: Aggregate, results: tuple[Column, ...]) -> tuple[Output, ...]:
+    """The select list over counters: behind each count come the ends of its interval, and `_certified` is the last."""
+    counts = {each.column for each in groups.aggregations}
+    ends: list[Expr] = []
+    shown: list[Output] = []
+    for output in outputs[:-1]:
+        if output.expr in counts:
+            ends = ends or list(results[:3])
+            shown.append(Output(output.column, ends.pop(0)))
+        else:
+            if columns(output.expr) & counts:
+                raise NotCounted(f"{expression_text(output.expr)} computes with a count")
+            shown.append(output)
+    return (*shown, Output(outputs[-1].column, results[3]))
+
+
+def _of_one_stream(groups: Aggregate, outputs: tuple[Output, ...], root: Member) -> Relation:
+    """The same groups of the bucket stream alone."""
+    own = set(root.occurrence.leaf.schema)
+    for expr in (*(key.expr for key in groups.keys), *(a.argument for a in groups.aggregations)):
+        if expr is not None and not columns(expr) <= own:
+            raise NotCounted(f"{expression_text(expr)} is not of {root.name}")
+    predicates = root.occurrence.predicates
+    below: Relation = Select(root.occurrence.leaf, predicates) if predicates else root.occurrence.leaf
+    return Project(replace(groups, input=below), outputs)

@@ -1,0 +1,110 @@
+"""A query as it runs: without joins that change nothing, and where it may be approximate, with counters for joins.
+
+The plan, every verdict and `explain` read this one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from penstock.algebra.bucket_counts import SLOTS, BucketCounts
+from penstock.algebra.link_monitor import MOST_WATCHED
+from penstock.algebra.printing import expression_text
+from penstock.algebra.relations import AntiJoin, Query, SemiJoin, StreamKind, ToStream, walk_relations
+from penstock.algebra.rewrites import normalise
+from penstock.catalog import Catalog
+from penstock.closing.bounds import Bound, BoundKind, entries
+from penstock.closing.proof import Proof
+from penstock.effort import limit
+from penstock.elimination.counting import Counting, counting, counts_of
+from penstock.elimination.occurrences import Elimination
+from penstock.elimination.rules import eliminated
+from penstock.errors import Origin, PenstockError
+from penstock.register.states import State, StatefulOperator, Theory
+from penstock.register.verdict import Verdict, check_query
+
+#: How APPROXIMATE queries run: as they say, by exact joins, or by counters even where WITHIN asks for more.
+PLANS = ("exact", "approximate")
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A query, what runs instead of it, and why that may."""
+
+    query: Query
+    eliminations: tuple[Elimination, ...] = ()
+    counting: Counting | None = None
+
+    @property
+    def counts(self) -> BucketCounts | None:
+        """Its counters, if it has them instead of joins."""
+        return counts_of(self.query.relation)
+
+    @property
+    def shown(self) -> Query:
+        """The query as `explain` draws it."""
+        return self.query if self.counts is not None else normalise(self.query)
+
+    def lines(self) -> list[str]:
+        """What `explain` says of joins that do not run."""
+        left_out = [f"left out: {each}" for each in self.eliminations]
+        return left_out if self.counting is None else [*left_out, *self.counting.lines()]
+
+
+def running(query: Query, catalog: Catalog) -> Running:
+    """The query as it runs."""
+    counted = counting(query, catalog)
+    if counted is not None and counted.relation is not None and counts_of(counted.relation) is not None:
+        return Running(counted.running, (), counted)
+    without, eliminations = eliminated(query if counted is None else counted.running, catalog)
+    if counted is not None:
+        _refuse_uncounted(without, counted)
+    return Running(without, eliminations, counted)
+
+
+def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
+    """Is the state of a query bounded, as it runs?"""
+    runs = running(query, catalog)
+    counts = runs.counts
+    if counts is None or runs.counting is None:
+        return check_query(runs.query, catalog, origin)
+    return Verdict(runs.query, catalog, tuple(_states(counts, runs.counting)), origin, effort=limit())
+
+
+def with_plan(query: Query, plan: str | None, one_in: int | None = None) -> Query:
+    """The query, to be run by one of `PLANS` if it is APPROXIMATE, or as it says; one key in so many is watched."""
+    if query.approximate is None:
+        return query
+    allowed = query.approximate if one_in is None else replace(query.approximate, one_in=one_in)
+    if plan == "exact":
+        return replace(query, approximate=None)
+    return replace(query, approximate=allowed if plan is None else replace(allowed, within=None))
+
+
+def _states(counts: BucketCounts, counted: Counting) -> Iterator[State]:
+    """Counters of two buckets and tables of monitors: how many rows come does not matter."""
+    words = (len(counts.counted) * (2 * SLOTS + 3) + 3) * 3
+    others = [expression_text(key) for number, key in enumerate(counts.keys) if number != counts.place]
+    if others:
+        bound = Bound(BoundKind.WINDOW, f"{words} counters for each value of {', '.join(others)} in two buckets")
+    else:
+        bound = entries(words, "counter")
+    claim = "rows are counted by bucket, and nothing is kept of a bucket that changes no more"
+    proof = Proof(claim, "001, 4.4, with certified intervals", counted.leans_on)
+    scope = counts.keys[0].scope
+    yield State(StatefulOperator.GROUP_BY, None, bound, Theory.WINDOWS, proof, scope)
+    if counts.monitors:
+        watched = entries(len(counts.monitors) * MOST_WATCHED, "watched row")
+        held = Proof("a table of fixed size has the last rows of a sample of keys")
+        yield State(StatefulOperator.GROUP_BY, None, watched, Theory.WINDOWS, held, scope)
+
+
+def _refuse_uncounted(query: Query, counted: Counting) -> None:
+    """EMIT ON CLOSE over an anti-join is allowed for the sake of counters: without them its groups never close."""
+    is_closing = isinstance(query.root, ToStream) and query.root.kind is StreamKind.ON_CLOSE
+    if is_closing and any(isinstance(node, SemiJoin | AntiJoin) for node in walk_relations(query.relation)):
+        raise PenstockError(
+            f"{query.name}: EMIT ON CLOSE gives groups of an anti-join only if they are counted: {counted.reason}",
+            "leave EMIT ON CLOSE out, or declare what is missing; penstock prove --query shows what is known",
+        )

@@ -1,0 +1,96 @@
+"""Data that breaks assertions: each interval of which it is not said that it is uncertain holds the exact count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from penstock.elimination.running import with_plan
+from penstock.engines.embedded import EmbeddedEngine
+from tests.elimination.counting.querying import counted, declared
+from tests.elimination.counting.simulating import Flows, Row, simulated
+from tests.engines.comparing import batches, bound, embedded, expected
+from tests.generators import Case
+from tests.seeds import seeds
+
+from .test_queries import at, relations
+
+
+def broken(flows: Flows, random: Random) -> Flows:
+    """The flows with rows that are missing, late, doubled, or of an id that was there before."""
+    streams: list[list[Row]] = [list(rows) for rows in flows.streams]
+    for _ in range(random.randint(1, 6)):
+        rows = random.choice(streams)
+        if not rows:
+            continue
+        place = random.randrange(len(rows))
+        ts, i, key = rows[place]
+        match random.choice(("missing", "late", "double", "again")):
+            case "missing":
+                del rows[place]
+            case "late":
+                rows[place] = (ts + random.randint(1, 12), i, key)
+            case "double":
+                rows.append((ts, i, key))
+            case "again":
+                rows.append((ts + random.randint(0, 20), i, key))
+    return replace(flows, streams=tuple(tuple(sorted(rows)) for rows in streams))
+
+
+def broken_case(random: Random) -> Case:
+    flows = simulated(random, links=random.randint(1, 2), keys=2, size=30, most_delay=6)
+    # Conditions that match rows long after each other could only be watched in buckets that are as long.
+    flows = replace(flows, width=flows.width + 16 * len(flows.delays))
+    data = {
+        f"s{n}": [(ts, i, key, i % 3) for ts, i, key in rows] for n, rows in enumerate(broken(flows, random).streams)
+    }
+    return Case(declared(flows), counted(flows, random, always_windowed=True), data, None, "")
+
+
+@pytest.mark.parametrize("seed", seeds(80))
+def test_an_interval_is_uncertain_or_holds_the_exact_count(seed: int) -> None:
+    random = Random(seed)
+    case = broken_case(random)
+    query, catalog = bound(case)
+    query = with_plan(query, None, one_in=1)
+    ours = relations(embedded(case, query, catalog, 1, 0))
+    theirs = relations(expected(case, query, catalog))
+    last = max([*ours, *theirs], default=0)
+    truth = {row[:-4]: row[-4] for row in at(theirs, last)} if theirs else {}
+    mine = {row[:-4]: row[-4:] for row in at(ours, last)} if ours else {}
+    for key in {*truth, *mine}:
+        _, low, high, certain = mine.get(key, (0, 0, 0, ("boolean", True)))
+        assert certain == ("boolean", False) or low <= truth.get(key, 0) <= high, key
+
+
+@pytest.mark.parametrize("seed", seeds(15))
+def test_what_is_uncertain_depends_on_the_rows_alone(seed: int) -> None:
+    random = Random(seed)
+    case = broken_case(random)
+    query, catalog = bound(case)
+    query = with_plan(query, None, one_in=random.choice((1, 2, 5)))
+    one = embedded(case, query, catalog, 1, 0)
+    assert embedded(case, query, catalog, 1, random) == one
+    assert embedded(case, query, catalog, 3, random) == one
+
+
+def test_violations_are_counted_by_assertion() -> None:
+    data = {"s0": [(10, 1, 0, 0), (11, 2, 0, 0)], "s1": [(12, 1, 0, 0), (13, 3, 0, 0), (40, 2, 0, 0)]}
+    flows = Flows(100, 0, (5,), (False,), ((), ()))
+    query_text = (
+        "SELECT s0.ts / 100 AS tb, COUNT(*) AS n FROM s0, s1 WHERE s0.id = s1.id AND s1.ts >= s0.ts "
+        "AND s1.ts - s0.ts <= 50 GROUP BY s0.ts / 100 APPROXIMATE"
+    )
+    case = Case(declared(flows), query_text, data, None, "")
+    query, catalog = bound(case)
+    engine = EmbeddedEngine(with_plan(query, None, one_in=1), catalog, {}, 1, None)
+    for name, rows in batches(case, engine, catalog, 0):
+        engine.push(name, rows)
+    engine.finish()
+    counts = Counter(
+        {each.constraint: each.violations for line in engine.metrics() for each in line.constraints if each.violations}
+    )
+    assert counts == {"follows1: each s1 follows a s0 within 5": 2}
