@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -207,14 +208,16 @@ class Endings:
         keys = self._closed[end].entries().keys
         if isinstance(end, AfterJoin) or not len(keys):
             return keys
-        is_left = among(keys, part_of_rows(left, end.keys, self._keys))
+        is_asked = partial(among, keys, part_of_rows(left, end.keys, self._keys))
         if isinstance(end, AfterReference):
-            return np.ascontiguousarray(keys[~is_left])  # a row that refers to it again is noted again
-        is_done = (self._done[end].words(keys) != MISSING) & ~is_left
+            return np.ascontiguousarray(keys[~is_asked()])  # a row that refers to it again is noted again
+        is_done = self._done[end].words(keys) != MISSING
+        if is_done.any():
+            is_done &= ~is_asked()
         rows = _with_keys(keys, end.keys, self._keys)
         is_closed = self._closing(rows, until, end.keys, seen=False) != NEVER
         # References say nothing of values that have no entry, and need say nothing of them.
-        is_done |= is_closed & ~is_left if self._by_reference else is_closed
+        is_done |= is_closed & ~is_asked() if self._by_reference else is_closed
         return np.ascontiguousarray(keys[is_done])
 
     def _closing(self, keys: Ints, until: int, known: tuple[int, ...], seen: bool) -> Ints:
