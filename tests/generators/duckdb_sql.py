@@ -123,13 +123,13 @@ def _source(source: Source) -> str:
             return _named(query, alias, renamed)
         case JoinOn(left, right, None):
             return f"{_source(left)} CROSS JOIN {_source(right)}"
-        case JoinOn(left, right, on):
+        case JoinOn(left, right, on, side):
             assert on is not None
-            return f"{_source(left)} JOIN {_source(right)} ON {expr_sql(on)}"
+            return f"{_source(left)} {side} JOIN {_source(right)} ON {expr_sql(on)}"
         case HalfJoin(kind, left, right, on):
             return f"{_source(left)} {kind} JOIN {_source(right)} ON {expr_sql(on)}"
-        case JoinUsing(left, right, columns):
-            return f"{_source(left)} JOIN {_source(right)} USING ({', '.join(columns)})"
+        case JoinUsing(left, right, columns, side):
+            return f"{_source(left)} {side} JOIN {_source(right)} USING ({', '.join(columns)})"
 
 
 def _window(use: StreamUse) -> str:

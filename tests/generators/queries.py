@@ -12,19 +12,22 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from penstock.algebra.functions import AggregateFunction, aggregate_type
-from penstock.types import BIGINT, DOUBLE, INT, Kind, Type
+from penstock.types import BIGINT, BOOLEAN, DOUBLE, INT, Kind, Type
 from tests.generators.expressions import COMPARATORS, Draw, Scope, chance, choose, equality, leaf_type, predicate, value
 from tests.generators.sources import Environment, From, from_clause, with_other_windows
 from tests.generators.syntax import (
     Aggregate,
     Binary,
+    CaseWhen,
     Compare,
     Const,
     Exists,
     Expr,
     InQuery,
     IsNull,
+    IsTruth,
     Item,
+    Logic,
     Not,
     Query,
     Ref,
@@ -124,7 +127,22 @@ def _existence(draw: Draw, inside: Environment, scope: Scope, columns: Sequence[
     else:
         found = query(draw, replace(inside, taken=frozenset()), shape)
     condition: Expr = InQuery(args, found, draw(st.booleans())) if args else Exists(found)
-    return [Not(condition) if chance(draw, 40) else condition]
+    condition = Not(condition) if chance(draw, 40) else condition
+    return [_marked(draw, scope, condition) if inside.features.marks and chance(draw, 40) else condition]
+
+
+def _marked(draw: Draw, scope: Scope, condition: Expr) -> Expr:
+    """The condition as a part of another one."""
+    match choose(draw, ("or", "or", "null", "truth", "case")):
+        case "null":
+            return IsNull(condition, negated=draw(st.booleans()))
+        case "truth":
+            return IsTruth(condition, draw(st.booleans()), draw(st.booleans()))
+        case "case":
+            whens, thens = (condition,), (predicate(draw, scope, 0),)
+            return IsTruth(CaseWhen(None, whens, thens, predicate(draw, scope, 0), BOOLEAN), True, False)
+    parts = (condition, predicate(draw, scope, 0))
+    return Logic("OR", parts if draw(st.booleans()) else parts[::-1])
 
 
 def _with_scalar(draw: Draw, inside: Environment, scope: Scope) -> Scope:

@@ -313,11 +313,12 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class JoinOn:
-    """Without a predicate it is a CROSS JOIN."""
+    """Without a predicate it is a CROSS JOIN; with a side, LEFT, RIGHT or FULL, an outer join."""
 
     left: Source
     right: Source
     on: Expr | None
+    side: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +336,7 @@ class JoinUsing:
     left: Source
     right: Source
     columns: tuple[str, ...]
+    side: str = ""
 
 
 Source: TypeAlias = StreamUse | TableUse | NamedUse | Derived | JoinOn | JoinUsing | HalfJoin

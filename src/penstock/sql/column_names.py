@@ -62,7 +62,7 @@ def _unknown_column(tree: exp.Column, qualifier: str | None, name: str, context:
     if scope.is_virtual(qualifier, name):
         context.fail(f"{name} is virtual: no row has it", "virtual columns stand only in assertions", tree)
     if qualifier is not None and scope.item(qualifier) is None:
-        known = [item.qualifier for item in scope.items]
+        known = [item.qualifier for item in scope.items if item.qualifier]
         hint = did_you_mean(qualifier, known) or f"{context.clause} has {listed(known)}"
         context.fail(f"there is no {qualifier} in {context.clause}", hint, tree)
     names = list(dict.fromkeys(scope.names(qualifier)))

@@ -1,7 +1,8 @@
 """FROM: occurrences of streams, tables, views and subqueries, and the joins between them.
 
 Each occurrence gets a scope of its own, so a stream that stands twice is two relations. Comma and inner joins gather
-operands and predicates of one n-way join; LEFT SEMI and LEFT ANTI JOIN close over what stands before them.
+operands and predicates of one n-way join; LEFT SEMI and LEFT ANTI JOIN close over what stands before them, and outer
+joins over what stands between the last comma and them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.algebra.expressions import Column, Comparator, Expr, conjuncts
-from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
+from penstock.algebra.expressions import Column, Comparator, Expr, columns, conjuncts
+from penstock.algebra.relations import AntiJoin, Join, Output, Project, Relation, SemiJoin
 from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
+from penstock.sql.calls import call
+from penstock.sql.cases import outer_join
 from penstock.sql.context import Callables, Context, Refusal
 from penstock.sql.diagnostics import Consequence, Diagnostics, counted, tree_span
 from penstock.sql.environment import BoundRelation, CommonTable, Environment, refuse_others
@@ -55,8 +58,9 @@ class _FromClause:
         self._subquery = subquery
         self._operands: list[Relation] = []
         self._on: list[Expr] = []
-        #: The items since the last comma.
+        #: The items since the last comma, and how many operands stand before it.
         self._joined: list[Item] = []
+        self._before = 0
 
     def relation(self) -> Relation:
         if len(self._operands) == 1 and not self._on:
@@ -79,11 +83,12 @@ class _FromClause:
                 self._semi_join(tree, side, kind)
             return
         if side or kind == "OUTER":
-            hint = "write the matches UNION ALL the rows with NOT EXISTS (...) and NULLs"
             with self._gathering():
-                self._env.fail(f"{side or 'FULL'} OUTER JOIN is not supported", hint, tree.this)
+                self._outer_join(tree, side or "FULL")
+            return
         is_comma = not kind and not tree.args.get("on") and not tree.args.get("using")
-        self._joined = [] if is_comma else self._joined
+        if is_comma:
+            self._joined, self._before = [], len(self._operands)
         item = self.add(tree.this)
         with self._gathering():
             refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
@@ -109,6 +114,56 @@ class _FromClause:
         join = SemiJoin if kind == "SEMI" else AntiJoin
         self._operands = [join(self.relation(), right, on)]
         self._on = []
+
+    def _outer_join(self, tree: exp.Join, side: str) -> None:
+        """Of what was joined since the last comma with one more relation: a union of cases."""
+        refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
+        on, using = tree.args.get("on"), tree.args.get("using")
+        if not on and not using:
+            hint = f"write {side} JOIN ... ON condition"
+            self._env.fail(f"{side} OUTER JOIN needs a condition", hint, tree.this)
+        left = self._last_joined(tree)
+        right, item = self._bind(tree.this)
+        self._env.diagnostics.stop_if_failed(self._scope.incomplete)
+        pairs = list(self._pairs(using or [], item))
+        predicates = self._predicates(on, replace(self._scope, items=[*self._joined, item]))
+        predicates += tuple(equality for equality, _, _ in pairs)
+        joined = outer_join(side, left, right, predicates, self._env)
+        self._scope.items.append(item)
+        self._joined.append(item)
+        self._operands[self._before :] = [self._shown_once(joined, side, pairs)]
+
+    def _last_joined(self, tree: exp.Join) -> Relation:
+        """What stands between the last comma and an outer join."""
+        operands = self._operands[self._before :]
+        known = {column for operand in operands for column in operand.schema}
+        own = [predicate for predicate in self._on if columns(predicate) & known]
+        if any(not columns(predicate) <= known for predicate in own):
+            hint = "write JOIN instead of the comma, or put the condition into WHERE"
+            self._env.fail("a condition before this outer join reaches over a comma", hint, tree.this)
+        self._on = [predicate for predicate in self._on if predicate not in own]
+        return operands[0] if len(operands) == 1 and not own else Join(tuple(operands), tuple(own))
+
+    def _shown_once(self, joined: Relation, side: str, pairs: list[tuple[Expr, Column, Column]]) -> Relation:
+        """Columns of USING: of a LEFT JOIN the left one is never missing, of a RIGHT JOIN the right one."""
+        chain = self._scope.using.setdefault(self._joined[0], [])
+        if side != "FULL" or not pairs:
+            for _, left, right in pairs:
+                shown, hidden = (left, right) if side == "LEFT" else (right, left)
+                self._scope.merged.add(hidden)
+                chain[:] = [shown, *(column for column in chain if column not in (shown, hidden))]
+            return joined
+        label, context = self._env.names.fresh("using"), Context(self._env.diagnostics, self._scope)
+        either = []
+        for _, left, right in pairs:
+            value = call("COALESCE", (left, right), exp.Null(), context)
+            either.append(Output(Column(label, left.name, value.type), value))
+            self._scope.merged.update((left, right))
+            chain[:] = [either[-1].column, *(column for column in chain if column not in (left, right))]
+        item = Item("", tuple((output.column.name, output.column) for output in either))
+        self._scope.items.append(item)
+        self._joined.append(item)
+        return Project(joined, (*either, *(Output(column, column) for column in joined.schema)))
 
     def _predicates(self, on: Tree | None, scope: Scope) -> tuple[Expr, ...]:
         if on is None:
@@ -190,7 +245,7 @@ class _FromClause:
         if isinstance(tree.this, exp.Table):
             return self._bind_parenthesised(tree)
         if not tree.alias:
-            self._env.fail("a subquery in FROM needs a name", "write (SELECT ...) AS name", tree)
+            return self._derived(tree.this, "", (), self._env)
         names = tuple(column.name for column in tree.args["alias"].columns)
         return self._derived(tree.this, self._qualifier(tree), names, self._env)
 
@@ -204,13 +259,13 @@ class _FromClause:
     def _derived(
         self, query: Tree, qualifier: str, renamed: tuple[str, ...], env: Environment
     ) -> tuple[Relation, Item]:
-        bound = self._subquery(query, env.names.fresh(qualifier), env)
+        bound = self._subquery(query, env.names.fresh(qualifier or "subquery"), env)
         if renamed and len(renamed) != len(bound.names):
             has, given = counted(len(bound.names), "column"), counted(len(renamed), "name")
             message = f"{qualifier} has {has}, and {given} for them"
             env.fail(message, "name all columns or none", query)
-        columns = zip(renamed or bound.names, bound.relation.schema, strict=True)
-        return bound.relation, Item(qualifier, tuple(columns))
+        named = zip(renamed or bound.names, bound.relation.schema, strict=True)
+        return bound.relation, Item(qualifier, tuple(named))
 
     def _qualifier(self, tree: Tree) -> str:
         qualifier: str = tree.alias or tree.name

@@ -32,7 +32,8 @@ from penstock.algebra.relations import (
 )
 from penstock.errors import Span
 from penstock.sql.coercion import widen
-from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions
+from penstock.sql.cases import Mark, marked
+from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions, bind_mark
 from penstock.sql.context import NO_AGGREGATE, Callables, Context, Refusal
 from penstock.sql.diagnostics import TooLarge, counted, did_you_mean, listed
 from penstock.sql.dialect import StreamList
@@ -233,10 +234,10 @@ def _bind_grouped(
     grouping = Grouping(source.schema, env.names.fresh("agg"), below.context(NO_AGGREGATE))
     env.note_place(grouping.label, tree.args.get("group") or next(filter(has_aggregate, items), tree))
     aliases = bind_keys(tree.args.get("group"), items, grouping, env)
-    above = Stage(scope, env)
+    above = Stage(scope, env, grouping.lift)
     context = replace(above.context(grouping.aggregate), aliases=aliases)
     outputs = _bind_items(items, context, grouping.lift)
-    having = above.conditions(tree.args.get("having"), _having_context(items, grouping, context), grouping.lift)
+    having = above.conditions(tree.args.get("having"), _having_context(items, grouping, context))
     env.diagnostics.stop_if_failed()
     grouped = grouping.relation(apply(where, below.join_to(source)))
     return apply(having, above.join_to(grouped)), outputs
@@ -294,20 +295,33 @@ def _derived(scope: Scope) -> Callable[[Tree, str, Environment], BoundRelation]:
 class Stage:
     """Expressions that stand at one place of a SELECT, and the scalar subqueries in them, which are joined in there."""
 
-    def __init__(self, scope: Scope, env: Environment) -> None:
+    def __init__(self, scope: Scope, env: Environment, lift: Lift = _as_it_is) -> None:
         self.scope = scope
         self.env = env
+        self._lift = lift
         self._scalars: list[Relation] = []
+        self._marks: list[Mark] = []
 
     def context(self, aggregate: Callable[[exp.Anonymous, Tree | None], Expr] | Refusal) -> Context:
         callables = Callables(self.env.catalog.functions)
-        return Context(self.env.diagnostics, self.scope, aggregate, self._scalar, callables)
+        return Context(self.env.diagnostics, self.scope, aggregate, self._scalar, self._mark, callables)
 
-    def conditions(self, clause: Tree | None, context: Context, lift: Lift = _as_it_is) -> list[Condition]:
-        return bind_conditions(clause, context, lambda tree: bind_subquery(tree, self.scope, self.env), lift)
+    def conditions(self, clause: Tree | None, context: Context) -> list[Condition]:
+        return bind_conditions(clause, context, self._subquery, self._lift)
 
     def join_to(self, relation: Relation) -> Relation:
-        return Join((relation, *self._scalars), ()) if self._scalars else relation
+        joined = Join((relation, *self._scalars), ()) if self._scalars else relation
+        for mark in self._marks:
+            joined = marked(joined, mark, self.env)
+        return joined
+
+    def _subquery(self, tree: Tree) -> Subquery:
+        return bind_subquery(tree, self.scope, self.env)
+
+    def _mark(self, tree: Tree, context: Context) -> Expr:
+        name = self.env.names.fresh("exists" if isinstance(tree, exp.Exists) else "in")
+        self._marks.append(bind_mark(tree, name, context, self._subquery, self._lift))
+        return self._marks[-1].column
 
     def _scalar(self, tree: exp.Subquery) -> Expr:
         around = Around(self.scope, "a subquery that is a value sees only its own FROM")
@@ -346,14 +360,11 @@ def bind_subquery(tree: Tree, scope: Scope, env: Environment) -> Subquery:
     conditions = stage.conditions(query.args.get("where"), stage.context(_NO_AGGREGATE_IN_WHERE))
     outputs = _bind_items(items, above.context(NO_AGGREGATE), _as_it_is)
     env.diagnostics.stop_if_failed()
-    own = [c for c in conditions if not isinstance(c, Expr) or columns(c) <= _reach(stage.join_to(source))]
+    joined = stage.join_to(source)
+    own = [c for c in conditions if not isinstance(c, Expr) or columns(c) <= frozenset(joined.schema)]
     correlated = tuple(c for c in conditions if isinstance(c, Expr) and c not in own)
-    relation = above.join_to(apply(own, stage.join_to(source)))
+    relation = above.join_to(apply(own, joined))
     return Subquery(relation, tuple(expr for _, expr in outputs), correlated)
-
-
-def _reach(relation: Relation) -> frozenset[Column]:
-    return frozenset(relation.schema)
 
 
 def _is_grouped(query: exp.Select) -> bool:
@@ -387,7 +398,7 @@ def _bind_star(star: exp.Star, qualifier: str | None, context: Context) -> list[
         context.fail("SELECT * with changes is not supported", "list the columns", star)
     scope = context.scope
     if qualifier and scope.item(qualifier) is None:
-        known = [item.qualifier for item in scope.items]
+        known = [item.qualifier for item in scope.items if item.qualifier]
         hint = did_you_mean(qualifier, known) or f"FROM has {listed(known)}"
         context.fail(f"there is no {qualifier} in FROM", hint, star.parent or star)
     return list(scope.visible(qualifier))

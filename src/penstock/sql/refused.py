@@ -6,11 +6,6 @@ from sqlglot import exp
 
 from penstock.sql.syntax import Tree
 
-MISPLACED_SUBQUERY = (
-    "EXISTS and IN (SELECT ...) stand only as conditions of WHERE or HAVING that are joined by AND",
-    "write one query for each case and UNION ALL them",
-)
-
 NO_CLOCK = (
     "there is no clock: a result depends on the input alone",
     "compare with the stream's own time column, or use a window such as [RANGE 1 HOUR]",
@@ -23,7 +18,6 @@ REFUSED: dict[type[Tree], tuple[str, str | None]] = {
     exp.CurrentDate: NO_CLOCK,
     exp.CurrentTime: NO_CLOCK,
     exp.Localtimestamp: NO_CLOCK,
-    exp.Exists: MISPLACED_SUBQUERY,
     exp.Window: (
         "OVER is not supported",
         "aggregate over a window of the stream, such as s [RANGE 1 HOUR] or s [PARTITION BY a ROWS 5]",

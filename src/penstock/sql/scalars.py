@@ -39,7 +39,7 @@ from penstock.sql.column_names import bind_column
 from penstock.sql.context import Context, Refusal
 from penstock.sql.diagnostics import listed
 from penstock.sql.operations import arithmetic, cast, choose, compare
-from penstock.sql.refused import MISPLACED_SUBQUERY, REFUSED
+from penstock.sql.refused import REFUSED
 from penstock.sql.syntax import Tree
 from penstock.types import BOOLEAN, INTERVAL, STRING, Kind
 
@@ -117,7 +117,7 @@ def _bind_between(tree: Tree, context: Context) -> Expr:
 
 def _bind_in(tree: Tree, context: Context) -> Expr:
     if tree.args.get("query"):
-        context.fail(*MISPLACED_SUBQUERY, tree)
+        return _bind_existence(tree, context)
     if not tree.expressions:
         context.fail("IN takes a list or a subquery", None, tree)
     arg = bind_scalar(tree.this, context)
@@ -274,6 +274,13 @@ def _bind_subquery(tree: Tree, context: Context) -> Expr:
     return context.subquery(tree)
 
 
+def _bind_existence(tree: Tree, context: Context) -> Expr:
+    """EXISTS or IN (SELECT ...) as a value."""
+    if isinstance(context.existence, Refusal):
+        context.fail(*context.existence, tree)
+    return context.existence(tree, context)
+
+
 _BINDERS: dict[type[Tree], Callable[[Tree, Context], Expr]] = {
     exp.Column: bind_column,  # type: ignore[dict-item]
     exp.Literal: _bind_literal,  # type: ignore[dict-item]
@@ -317,4 +324,5 @@ _BINDERS: dict[type[Tree], Callable[[Tree, Context], Expr]] = {
     exp.Anonymous: _bind_function,
     exp.Filter: _bind_filter,
     exp.Subquery: _bind_subquery,
+    exp.Exists: _bind_existence,
 }
