@@ -420,7 +420,13 @@ def _rounds(expr: Expr) -> bool:
         case Arithmetic(Operator.DIVIDE | Operator.MULTIPLY, arg, Literal(int(by))):
             return by > 0 and expr.type.is_integer and _rounds(arg)
         case Arithmetic(Operator.SUBTRACT, arg, Arithmetic(Operator.MODULO, same, Literal(int(by)))):
-            return by > 0 and arg == same and _rounds(arg)
+            positive = (
+                isinstance(same, Arithmetic)
+                and same.op is Operator.ADD
+                and same.right == Literal(by, arg.type)
+                and same.left == Arithmetic(Operator.MODULO, arg, Literal(by, arg.type))
+            )
+            return by > 0 and (arg == same or positive) and _rounds(arg)
         case Arithmetic(Operator.ADD | Operator.SUBTRACT, arg, Literal(int())) | Arithmetic(
             Operator.ADD, Literal(int()), arg
         ):

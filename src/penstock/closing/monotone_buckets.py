@@ -107,6 +107,12 @@ def _rounded(expr: Expr) -> _Rounded | None:
         case Arithmetic(Operator.SUBTRACT, arg, Arithmetic(Operator.MODULO, same, Literal(int(by)))) if arg == same:
             inner = _rounded(arg) if by > 0 and expr.type.is_integer else None
             return inner and inner.coarser(by)
+        case Arithmetic(Operator.SUBTRACT, arg, Arithmetic(Operator.MODULO, rest, Literal(int(by)))) if (
+            rest == Arithmetic(Operator.ADD, Arithmetic(Operator.MODULO, arg, Literal(by, arg.type)), Literal(by, arg.type))
+        ):
+            # What window(ts, '10 minutes') computes: a remainder that is not negative, whatever the sign.
+            inner = _rounded(arg) if by > 0 and expr.type.is_integer else None
+            return inner and inner.coarser(by)
         case Arithmetic(op, arg, Literal(int(by))):
             inner = _rounded(arg)
             return inner and _with_constant(inner, op, by, expr.type)

@@ -24,8 +24,9 @@ def bind_column(tree: exp.Column, context: Context) -> Expr:
         _ambiguous(tree, found, context)
     if found:
         return found[0]
-    if qualifier is None and name.lower() in context.aliases:
-        return context.aliases[name.lower()]()
+    alias = f"{qualifier}.{name}".lower() if qualifier else name.lower()
+    if alias in context.aliases:
+        return context.aliases[alias]()
     return _outer_column(tree, qualifier, name, context)
 
 

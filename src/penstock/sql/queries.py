@@ -231,7 +231,7 @@ def _bind_grouped(
 ) -> tuple[Relation, list[tuple[str, Expr]]]:
     """GROUP BY, the aggregates and HAVING: the relation above them, and the select list over it."""
     env, scope = below.env, below.scope
-    grouping = Grouping(source.schema, env.names.fresh("agg"), below.context(NO_AGGREGATE))
+    grouping = Grouping(source.schema, env.names.fresh("agg"), below.context(NO_AGGREGATE), env)
     env.note_place(grouping.label, tree.args.get("group") or next(filter(has_aggregate, items), tree))
     aliases = bind_keys(tree.args.get("group"), items, grouping, env)
     above = Stage(scope, env, grouping.lift)

@@ -38,6 +38,7 @@ from penstock.sql.coercion import unify_all, widen
 from penstock.sql.column_names import bind_column
 from penstock.sql.context import Context, Refusal
 from penstock.sql.diagnostics import listed
+from penstock.sql.group_windows import WINDOW_ENDS, bind_group_window, is_group_window
 from penstock.sql.operations import arithmetic, cast, choose, compare
 from penstock.sql.refused import REFUSED
 from penstock.sql.syntax import Tree
@@ -243,8 +244,33 @@ def _bind_function(tree: Tree, context: Context) -> Expr:
     assert isinstance(tree, exp.Anonymous)
     if tree.name.upper() in AGGREGATES:
         return _bind_aggregate(tree, None, context)
+    if tree.name.upper() in WINDOW_ENDS:
+        return _bind_window_end(tree, *WINDOW_ENDS[tree.name.upper()], context)
+    if is_group_window(tree):
+        hint = "write GROUP BY window(ts, '10 minutes'), and window.start and window.end in the select list"
+        context.fail(f"{tree.name.upper()} stands in GROUP BY", hint, tree)
     check_function(tree, context)
     return call_function(tree, tuple(bind_scalar(arg, context) for arg in tree.expressions), context)
+
+
+def _bind_window_end(tree: exp.Anonymous, name: str, end: str, context: Context) -> Expr:
+    """TUMBLE_START(ts, INTERVAL 10 MINUTES) and its like. Of windows that overlap it is that of GROUP BY."""
+    args = tuple(bind_scalar(arg, context) for arg in tree.expressions)
+    window = bind_group_window(tree, args, context, name)
+    if window.overlaps > 1:
+        grouped = context.aliases.get(f"{name}_{end}".lower())
+        if grouped is None:
+            context.fail(f"{tree.name.upper()} is of windows that stand in GROUP BY", None, tree)
+        return grouped()
+    return window.start() if end == "START" else window.end(window.start())
+
+
+def _bind_dot(tree: Tree, context: Context) -> Expr:
+    """`window(ts, '10 minutes').start`."""
+    call, end = tree.this, tree.expression.name.upper()
+    if not is_group_window(call) or end not in ("START", "END"):
+        context.fail(*REFUSED[exp.Dot], tree)
+    return _bind_window_end(call, call.name.upper(), end, context)
 
 
 def _bind_filter(tree: Tree, context: Context) -> Expr:
@@ -325,4 +351,5 @@ _BINDERS: dict[type[Tree], Callable[[Tree, Context], Expr]] = {
     exp.Filter: _bind_filter,
     exp.Subquery: _bind_subquery,
     exp.Exists: _bind_existence,
+    exp.Dot: _bind_dot,
 }
