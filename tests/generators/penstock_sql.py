@@ -218,6 +218,7 @@ def _text(expr: Expr) -> tuple[str, int]:
             return f"{function}({', '.join(map(expr_sql, args))})", _ATOM
         case Aggregate(function, argument, distinct):
             inside = "*" if argument is None else expr_sql(argument)
+            inside += f", {expr_sql(expr.by)}" if expr.by is not None else ""
             condition = f" FILTER (WHERE {expr_sql(expr.where)})" if expr.where is not None else ""
             return f"{function}({'DISTINCT ' if distinct else ''}{inside}){condition}", _ATOM
         case ScalarQuery(query):

@@ -181,7 +181,9 @@ def _is_aggregate(item: Item | Star) -> bool:
 
 
 def aggregate(draw: Draw, below: Scope) -> Expr:
-    function = choose(draw, ("COUNT", "COUNT", "SUM", "MAX", "MIN", "AVG"))
+    function = choose(draw, ("COUNT", "COUNT", "SUM", "MAX", "MIN", "AVG", "other"))
+    if function == "other":
+        return _composed(draw, below)
     arg: Expr | None = None
     if function in ("MIN", "MAX"):
         arg = value(draw, below, leaf_type(draw, below), 1)
@@ -193,6 +195,23 @@ def aggregate(draw: Draw, below: Scope) -> Expr:
     assert type_ is not None
     where = predicate(draw, below, 0) if chance(draw, 15) else None
     return Aggregate(function, arg, arg is not None and chance(draw, 20), type_, where)
+
+
+def _composed(draw: Draw, below: Scope) -> Expr:
+    """An aggregate that is composed of others. DuckDB has some of them, but with other results."""
+    names = ("MIN_BY", "MAX_BY")
+    if not below.features.as_duckdb:
+        names += ("VAR_POP", "STDDEV", "APPROX_COUNT_DISTINCT")
+    function = choose(draw, names)
+    where = predicate(draw, below, 0) if chance(draw, 15) else None
+    if function in ("VAR_POP", "STDDEV"):
+        arg = value(draw, below, INT, 1)
+        return Aggregate(function, Binary("%", arg, Const(1000, INT), arg.type), False, DOUBLE, where)
+    arg = value(draw, below, leaf_type(draw, below), 1)
+    if function == "APPROX_COUNT_DISTINCT":
+        return Aggregate(function, arg, False, BIGINT, where)
+    by = value(draw, below, leaf_type(draw, below), 1)
+    return Aggregate(function, arg, False, arg.type, where, by)
 
 
 def _addend(draw: Draw, below: Scope, function: str) -> Expr:

@@ -192,6 +192,8 @@ class Aggregate:
     distinct: bool
     type: Type
     where: Expr | None = None
+    #: What MIN_BY and MAX_BY compare.
+    by: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,9 @@ class _Closing:
         """All at which a group may come or close."""
         blocks = list(_blocks(self._tree))
         found = {t for block in blocks for t in block.instants()}
+        if len(blocks) > 1:  # a side may close for a key that only rows of another side have
+            keys = [key for block in blocks for key in block.time_keys()]
+            found |= {t for block in blocks for number, value in keys for t in block.closing_for(number, value)}
         found |= {
             t + reach for t in found for one in blocks for other in blocks for reach in one.referred_within(other)
         }
@@ -161,6 +164,19 @@ class _Block:
         for _ in self._windows:
             found |= {t + reach for t in found for _, _, reach in self._follows}
         return found
+
+    def time_keys(self) -> Iterator[tuple[int, Value]]:
+        """The keys of its rows that round a time, each with its number."""
+        for window, (number, key) in product(self._windows, enumerate(self._keys)):
+            if self._is_time(key, window):
+                for element in self._elements(window):
+                    yield number, evaluate(key, dict(zip(window.stream.schema, element.row, strict=True)))
+
+    def closing_for(self, number: int, value: Value) -> Iterator[int]:
+        """The last instants at which a key may have a value."""
+        for window in self._windows:
+            if self._is_time(self._keys[number], window):
+                yield self._last_up_to(self._keys[number], window, value, -1)
 
     def is_closed(self, key: Row, t: int) -> bool:
         """Whether it is closed for a group that has a row of it."""
@@ -348,7 +364,10 @@ class _Block:
 
     def _last_with(self, key: Expr, window: Window, element: Element) -> int:
         own = evaluate(key, dict(zip(window.stream.schema, element.row, strict=True)))
-        low, high = element.ts, self._horizon + 1
+        return self._last_up_to(key, window, own, element.ts)
+
+    def _last_up_to(self, key: Expr, window: Window, own: Value, low: int) -> int:
+        high = self._horizon + 1
         while high - low > 1:
             middle = (low + high) // 2
             if _at(key, window, middle) > own:  # type: ignore[operator]
@@ -416,7 +435,8 @@ def _rounds(expr: Expr) -> bool:
         case Call("TIMESTAMP_SECONDS" | "TIMESTAMP_MILLIS" | "TIMESTAMP_MICROS", (arg,)):
             return _rounds(arg)
         case Cast(arg, type_):
-            return type_.kind in (Kind.DATE, Kind.BIGINT) and _rounds(arg)
+            rounds = type_.kind in (Kind.DATE, Kind.BIGINT) or (expr.arg.type.kind is Kind.DATE and expr.zone == "UTC")
+            return rounds and _rounds(arg)
         case Arithmetic(Operator.DIVIDE | Operator.MULTIPLY, arg, Literal(int(by))):
             return by > 0 and expr.type.is_integer and _rounds(arg)
         case Arithmetic(Operator.SUBTRACT, arg, Arithmetic(Operator.MODULO, same, Literal(int(by)))):

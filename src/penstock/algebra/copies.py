@@ -77,7 +77,7 @@ def _copied(node: Relation, names: dict[str, str]) -> Relation:
         case Join(on=on):
             return Join(inputs, renamed(on, inside))
         case SemiJoin(on=on) | AntiJoin(on=on):
-            return type(node)(*inputs, renamed(on, inside))
+            return replace(node, left=inputs[0], right=inputs[1], on=renamed(on, inside))
         case Aggregate(keys=keys, aggregations=aggregations):
             return Aggregate(
                 inputs[0],
@@ -90,5 +90,5 @@ def _copied(node: Relation, names: dict[str, str]) -> Relation:
         case Distinct():
             return Distinct(*inputs)
         case SetOp(op, all_, schema=schema):
-            return SetOp(op, all_, *inputs, columns(schema))
+            return SetOp(op, all_, inputs[0], inputs[1], columns(schema))
     raise AlgebraError(f"no copy of {type(node).__name__}")

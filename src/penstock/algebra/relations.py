@@ -60,14 +60,15 @@ class Stream:
     occurrence: str
     schema: Schema
     timestamp: Column
-    #: What a BIGINT timestamp counts. Instants are microseconds.
+    #: What a BIGINT timestamp counts; a DATE counts days. Instants are microseconds.
     unit: TimeUnit = TimeUnit.MICROSECONDS
 
     def __post_init__(self) -> None:
         _require_own_columns(self.schema, self.occurrence)
         require(self.timestamp in self.schema, "a stream is timestamped by one of its columns")
-        is_counted = self.unit is TimeUnit.MICROSECONDS or self.timestamp.type.kind is Kind.BIGINT
-        require(is_counted, "only a BIGINT counts in units")
+        units = {Kind.BIGINT: tuple(TimeUnit), Kind.DATE: (TimeUnit.DAYS,)}
+        counted = units.get(self.timestamp.type.kind, (TimeUnit.MICROSECONDS,))
+        require(self.unit in counted, "a BIGINT counts in units, a DATE days")
 
 
 @dataclass(frozen=True, slots=True)

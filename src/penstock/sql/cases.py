@@ -103,9 +103,7 @@ def outer_join(side: str, left: Relation, right: Relation, on: tuple[Expr, ...],
     return union_all(cases, columns, env)
 
 
-def _unmatched(
-    kept: Relation, missing: Relation, on: tuple[Expr, ...], columns: Schema, env: Environment
-) -> Relation:
+def _unmatched(kept: Relation, missing: Relation, on: tuple[Expr, ...], columns: Schema, env: Environment) -> Relation:
     """The rows of one side without a partner on the other, whose columns are NULL."""
     (own, own_names), (other, other_names) = copy_of(kept, env), copy_of(missing, env)
     alone = AntiJoin(own, other, renamed(on, own_names | other_names))

@@ -170,7 +170,7 @@ class _FromClause:
             return ()
         inner = replace(scope, closed_because=scope.closed_because or "ON sees only its own FROM")
         callables = Callables(self._env.catalog.functions)
-        context = Context(self._env.diagnostics, inner, _NO_AGGREGATE_IN_ON, _NO_SUBQUERY_IN_ON, callables)
+        context = Context(self._env.diagnostics, inner, _NO_AGGREGATE_IN_ON, _NO_SUBQUERY_IN_ON, callables=callables)
         return conjuncts(bind_predicate(on, context))
 
     def _using(self, names: list[Tree], item: Item) -> list[Expr]:

@@ -95,7 +95,9 @@ def bind_group_window(tree: exp.Anonymous, args: tuple[Expr, ...], context: Cont
     if time.type != TIMESTAMP:
         hint = "make a TIMESTAMP of it, with TIMESTAMP_SECONDS, TIMESTAMP_MILLIS or TO_TIMESTAMP"
         context.fail(f"{name} takes a TIMESTAMP first, not a {time.type}", hint, tree)
-    durations = [_duration(arg, place, name, context) for arg, place in zip(args[1:], tree.expressions[1:], strict=True)]
+    durations = [
+        _duration(arg, place, name, context) for arg, place in zip(args[1:], tree.expressions[1:], strict=True)
+    ]
     if name == "HOP":
         durations[:2] = durations[1::-1]
     if name == "TUMBLE":

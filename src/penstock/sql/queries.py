@@ -31,8 +31,8 @@ from penstock.algebra.relations import (
     ToStream,
 )
 from penstock.errors import Span
-from penstock.sql.coercion import widen
 from penstock.sql.cases import Mark, marked
+from penstock.sql.coercion import widen
 from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions, bind_mark
 from penstock.sql.context import NO_AGGREGATE, Callables, Context, Refusal
 from penstock.sql.diagnostics import TooLarge, counted, did_you_mean, listed
@@ -231,7 +231,7 @@ def _bind_grouped(
 ) -> tuple[Relation, list[tuple[str, Expr]]]:
     """GROUP BY, the aggregates and HAVING: the relation above them, and the select list over it."""
     env, scope = below.env, below.scope
-    grouping = Grouping(source.schema, env.names.fresh("agg"), below.context(NO_AGGREGATE), env)
+    grouping = Grouping(source, env.names.fresh("agg"), below.context(NO_AGGREGATE), env)
     env.note_place(grouping.label, tree.args.get("group") or next(filter(has_aggregate, items), tree))
     aliases = bind_keys(tree.args.get("group"), items, grouping, env)
     above = Stage(scope, env, grouping.lift)

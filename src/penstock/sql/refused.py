@@ -32,7 +32,6 @@ REFUSED: dict[type[Tree], tuple[str, str | None]] = {
         ("arrays, maps and structs are not supported", None),
     ),
     exp.Select: ("a subquery stands in parentheses", None),
-    exp.RegexpLike: ("RLIKE is not supported", "LIKE, CONTAINS and STARTSWITH are"),
     **dict.fromkeys((exp.Parameter, exp.Placeholder), ("there are no parameters in a query", None)),
     exp.Alias: ("a name is given only in a select list and in GROUP BY", None),
     **dict.fromkeys(

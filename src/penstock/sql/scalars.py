@@ -166,6 +166,11 @@ def _pattern_units(pattern: str, escape: str) -> list[str]:
     return re.findall(rf"{re.escape(escape)}?.|{re.escape(escape)}", pattern, re.DOTALL)
 
 
+def _bind_rlike(tree: Tree, context: Context) -> Expr:
+    args = (bind_scalar(tree.this, context), bind_scalar(tree.expression, context))
+    return call_function(exp.Anonymous(this="RLIKE"), args, context, tree)
+
+
 def _bind_arithmetic(op: Operator) -> Callable[[Tree, Context], Expr]:
     def bind(tree: Tree, context: Context) -> Expr:
         left, right = bind_scalar(tree.this, context), bind_scalar(tree.expression, context)
@@ -333,6 +338,7 @@ _BINDERS: dict[type[Tree], Callable[[Tree, Context], Expr]] = {
     exp.Like: _bind_like,
     exp.ILike: _bind_like,
     exp.Escape: _bind_escape,
+    exp.RegexpLike: _bind_rlike,
     exp.Add: _bind_arithmetic(Operator.ADD),
     exp.Sub: _bind_arithmetic(Operator.SUBTRACT),
     exp.Mul: _bind_arithmetic(Operator.MULTIPLY),

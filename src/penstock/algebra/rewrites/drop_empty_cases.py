@@ -22,7 +22,7 @@ from penstock.algebra.expressions import (
     Not,
     Or,
 )
-from penstock.algebra.functions import FUNCTIONS
+from penstock.algebra.functions import ALL_FUNCTIONS
 from penstock.algebra.relations import (
     AntiJoin,
     Join,
@@ -111,7 +111,7 @@ def outcomes(predicate: Expr) -> frozenset[Truth]:
 
 
 def _combined(args: tuple[Expr, ...], decides: bool) -> frozenset[Truth]:
-    """Of OR the truth values that some are, of AND those that all are: one value decides, unknown comes before the other."""
+    """Of OR true decides, of AND false; else one that is unknown does."""
     found: frozenset[Truth] = frozenset((not decides,))
     for own in map(outcomes, args):
         found = frozenset(
@@ -128,5 +128,5 @@ def _is_null(expr: Expr) -> bool:
         case Arithmetic() | Negate() | Cast() | Like():
             return any(map(_is_null, expr.parts))
         case Call(function):
-            return not FUNCTIONS[function].handles_null and any(map(_is_null, expr.args))
+            return not ALL_FUNCTIONS[function].handles_null and any(map(_is_null, expr.args))
     return False
