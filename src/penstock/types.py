@@ -58,7 +58,7 @@ def duration_text(microseconds: int) -> str:
 
 
 class TimeUnit(Enum):
-    """What a column of times counts: `multiplier` microseconds, a DATE those of a day, or one of `divisor` parts of one.
+    """What a column of times counts: `multiplier` microseconds, or one of `divisor` parts of a microsecond.
 
     The column keeps its own numbers; a stream's instants are microseconds. All methods take numbers or arrays of them.
     """

@@ -31,7 +31,7 @@ from penstock.algebra.expressions import (
     columns,
     substitute,
 )
-from penstock.algebra.relations import Aggregate, Join, Project, Relation, Select, SetOp, Window, walk_relations
+from penstock.algebra.relations import Aggregate, Join, Project, Relation, Repeat, Select, SetOp, Window, walk_relations
 from penstock.catalog import Catalog, Punctuated, Reference, StreamDef, Unique, WithinTime
 from penstock.types import Kind
 from tests.reference.instants import first_number, most_microseconds
@@ -44,7 +44,7 @@ from tests.reference.windows import Element
 def groups_closing(relation: Relation, catalog: Catalog, inputs: Inputs, horizon: int) -> Iterator[tuple[int, Row]]:
     """The rows of groups, each with the instant at which its group closes."""
     groups = relation
-    while isinstance(groups, Select | Project):
+    while isinstance(groups, Select | Project | Repeat):
         groups = groups.input
     assert isinstance(groups, Aggregate)
     closing = _Closing(groups, catalog, inputs, horizon)
@@ -61,10 +61,12 @@ def _above(relation: Relation, groups: Aggregate, row: Row) -> list[Row]:
     """What HAVING and the select list make of a group's row."""
     if relation is groups:
         return [row]
-    assert isinstance(relation, Select | Project)
+    assert isinstance(relation, Select | Project | Repeat)
     below = [dict(zip(relation.input.schema, one, strict=True)) for one in _above(relation.input, groups, row)]
     if isinstance(relation, Select):
         return [tuple(one.values()) for one in below if holds(relation.predicates, one)]
+    if isinstance(relation, Repeat):
+        return [tuple(one.values()) for one in below for _ in range(int(one[relation.times]))]  # type: ignore[arg-type]
     return [tuple(evaluate(output.expr, one) for output in relation.outputs) for one in below]
 
 
@@ -187,7 +189,17 @@ class _Block:
         )
 
     def is_closed_by_itself(self, key: Row, t: int) -> bool:
-        return all(self._is_stream_closed(window, key, t, frozenset(), {}) for window in self._windows)
+        return self._has_no_row(key) or all(self._is_stream_closed(window, key, t, frozenset(), {}) for window in self._windows)
+
+    def _has_no_row(self, key: Row) -> bool:
+        """Whether a key is NULL that a condition compares: then no row is of the group."""
+        nulls = {expr for expr, value in zip(self._keys, key, strict=True) if value is None}
+        return any(
+            isinstance(condition, Compare)
+            and condition.op is not Comparator.SAME
+            and bool({condition.left, condition.right} & nulls)
+            for condition in self._conditions
+        )
 
     def is_referred_to(self, other: _Block, key: Row, t: int) -> bool:
         """Whether punctuations of another side, which are rows of it, say what its rows refer to has come."""

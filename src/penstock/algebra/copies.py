@@ -19,6 +19,7 @@ from penstock.algebra.relations import (
     PartitionRows,
     Project,
     Relation,
+    Repeat,
     Schema,
     Select,
     SemiJoin,
@@ -87,6 +88,8 @@ def _copied(node: Relation, names: dict[str, str]) -> Relation:
                     for a in aggregations
                 ),
             )
+        case Repeat(times=times):
+            return Repeat(inputs[0], inside[times])
         case Distinct():
             return Distinct(*inputs)
         case SetOp(op, all_, schema=schema):

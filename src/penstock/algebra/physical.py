@@ -32,6 +32,7 @@ from penstock.algebra.relations import (
     PartitionRows,
     Project,
     Relation,
+    Repeat,
     Rows,
     Schema,
     Select,
@@ -131,6 +132,8 @@ def _prune(relation: Relation, needed: Needed) -> Relation:
             return _semi_join(relation, needed)
         case Aggregate():
             return _aggregate(relation, needed)
+        case Repeat(below, times):
+            return Repeat(_prune(below, needed | {times}), times)
         case Distinct(below):
             return Distinct(physical(below))
         case SetOp(op, all_, left, right, schema):

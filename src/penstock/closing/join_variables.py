@@ -12,6 +12,7 @@ from penstock.algebra.relations import (
     Join,
     Project,
     Relation,
+    Repeat,
     Select,
     SetOp,
     SetOperator,
@@ -96,7 +97,7 @@ def is_monotone(relation: Relation) -> bool:
             return window is None and is_monotone(left)
         case GroupEnding(emits=True):
             return True
-        case Select() | Project() | Keep() | Distinct() | GroupEnding():
+        case Select() | Project() | Keep() | Repeat() | Distinct() | GroupEnding():
             return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
             return all(map(is_monotone, relation.inputs))

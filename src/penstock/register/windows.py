@@ -320,17 +320,14 @@ class _Walk:
 
     def _on_close(self, relation: Relation) -> Iterator[State]:
         """Groups that show when they close have to, be they ever so few."""
-        groups = outermost_groups(relation)
-        assert groups is not None, "the binder lets nothing else have EMIT ON CLOSE"
-        keys = tuple(key.expr for key in groups.keys)
-        if (
-            self.form is not None
-            and not self.form.groups(StatefulOperator.GROUP_BY, groups.schema[0].scope, seen=True).shows
-        ):
-            names = _texts(keys, groups.input)
-            because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
-            scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
-            yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+        form = self.form
+        for groups in outermost_groups(relation) if form is not None else ():
+            keys = tuple(key.expr for key in groups.keys)
+            if form is not None and not form.groups(StatefulOperator.GROUP_BY, groups.schema[0].scope, seen=True).shows:
+                names = _texts(keys, groups.input)
+                claim = f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will"
+                scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
+                yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, Proof(claim), scope, piling)
 
     def _ending(self, relation: Relation, keys: Iterable[Expr], at_last: bool = False) -> Ending | None:
         """How changes end; as in a run by punctuations and times if these will do, and not after numbers of rows."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.algebra.expressions import Column, Comparator, Expr, columns, conjuncts
-from penstock.algebra.relations import AntiJoin, Join, Output, Project, Relation, SemiJoin
+from penstock.algebra.relations import AntiJoin, Join, Output, Project, Relation, Schema, SemiJoin
 from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
 from penstock.sql.calls import call
 from penstock.sql.cases import outer_join
@@ -25,6 +25,7 @@ from penstock.sql.scalars import bind_predicate
 from penstock.sql.scope import Item, Scope
 from penstock.sql.sources import bind_stream, bind_table, refuse_window, unknown_source
 from penstock.sql.syntax import Tree
+from penstock.sql.waiting_joins import Presence, join_cases, waiting_join
 
 #: Binds a subquery: its tree, the scope for its columns, and what it is bound in.
 BindDerivedTable = Callable[[Tree, str, Environment], BoundRelation]
@@ -36,12 +37,14 @@ _NO_SUBQUERY_IN_ON = Refusal("ON joins rows and has no subquery", "put the condi
 _NOT_ALIASES = frozenset({"GROUP", "ORDER", "WHERE", "HAVING", "LIMIT", "ON", "ALLOW", "WINDOW", "RANGE", "ROWS"})
 
 
-def bind_from(tree: exp.Select, scope: Scope, env: Environment, subquery: BindDerivedTable) -> Relation:
-    """The relation of a FROM clause; its items go into `scope`."""
+def bind_from(
+    tree: exp.Select, scope: Scope, env: Environment, subquery: BindDerivedTable, waits: bool = False
+) -> Relation:
+    """The relation of a FROM clause; its items go into `scope`. Where it `waits`, NULLs stand for no partner to come."""
     from_ = tree.args.get("from_")
     if from_ is None:
         env.fail("a query reads a stream, and this one has no FROM", "write SELECT ... FROM stream", tree)
-    clause = _FromClause(scope, env, subquery)
+    clause = _FromClause(scope, env, subquery, waits)
     clause.add(from_.this)
     for join in tree.args.get("joins") or ():
         clause.join(join)
@@ -52,7 +55,7 @@ def bind_from(tree: exp.Select, scope: Scope, env: Environment, subquery: BindDe
 class _FromClause:
     """The joins of one FROM while they are gathered."""
 
-    def __init__(self, scope: Scope, env: Environment, subquery: BindDerivedTable) -> None:
+    def __init__(self, scope: Scope, env: Environment, subquery: BindDerivedTable, waits: bool) -> None:
         self._scope = scope
         self._env = env
         self._subquery = subquery
@@ -61,8 +64,14 @@ class _FromClause:
         #: The items since the last comma, and how many operands stand before it.
         self._joined: list[Item] = []
         self._before = 0
+        self._waits = waits
+        #: Of an outer join that waits: its cases, and where it stands.
+        self._cases: list[Presence] = []
+        self._place: Tree = exp.Null()
 
     def relation(self) -> Relation:
+        if self._cases:
+            return waiting_join(self._cases, self._columns, self._place, self._env)
         if len(self._operands) == 1 and not self._on:
             return self._operands[0]
         return Join(tuple(self._operands), tuple(self._on))
@@ -89,6 +98,10 @@ class _FromClause:
         is_comma = not kind and not tree.args.get("on") and not tree.args.get("using")
         if is_comma:
             self._joined, self._before = [], len(self._operands)
+        if self._cases:
+            with self._gathering():
+                hint = "put inner joins before outer joins, or their conditions into WHERE"
+                self._env.fail("with ISTREAM an outer join comes last in FROM", hint, tree.this)
         item = self.add(tree.this)
         with self._gathering():
             refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
@@ -122,16 +135,41 @@ class _FromClause:
         if not on and not using:
             hint = f"write {side} JOIN ... ON condition"
             self._env.fail(f"{side} OUTER JOIN needs a condition", hint, tree.this)
-        left = self._last_joined(tree)
+        left = self._operands[0] if self._cases else self._last_joined(tree)
         right, item = self._bind(tree.this)
         self._env.diagnostics.stop_if_failed(self._scope.incomplete)
         pairs = list(self._pairs(using or [], item))
         predicates = self._predicates(on, replace(self._scope, items=[*self._joined, item]))
         predicates += tuple(equality for equality, _, _ in pairs)
-        joined = outer_join(side, left, right, predicates, self._env)
         self._scope.items.append(item)
         self._joined.append(item)
+        if self._env.insert_only:
+            self._wait(tree, side, left, right, predicates)
+            if pairs and side == "FULL":
+                hint = "write ON, and COALESCE(a.id, b.id)"
+                self._env.fail("with ISTREAM a FULL JOIN has no USING", hint, tree.this)
+            self._shown_once(left, side, pairs)
+            return
+        joined = outer_join(side, left, right, predicates, self._env)
         self._operands[self._before :] = [self._shown_once(joined, side, pairs)]
+
+    @property
+    def _columns(self) -> Schema:
+        return tuple(column for operand in self._operands for column in operand.schema)
+
+    def _wait(self, tree: exp.Join, side: str, left: Relation, right: Relation, on: tuple[Expr, ...]) -> None:
+        """Adds the cases of an outer join whose result has insertions only."""
+        if not self._waits or self._before:
+            hint = "leave ISTREAM or EMIT ON CLOSE out, to have its changes; or read just the outer join"
+            message = "with ISTREAM an outer join is all that a query reads, and is neither grouped nor in a subquery"
+            self._env.fail(message, hint, tree.this)
+        cases = self._cases or [Presence((left,))]
+        found = join_cases(cases, side, right, on, self._columns)
+        if found is None:
+            hint = "write it as a LEFT JOIN, with its right side first"
+            self._env.fail(f"with ISTREAM a {side} JOIN does not follow another outer join", hint, tree.this)
+        self._cases, self._place = found, tree.this
+        self._operands.append(right)
 
     def _last_joined(self, tree: exp.Join) -> Relation:
         """What stands between the last comma and an outer join."""

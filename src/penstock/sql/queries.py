@@ -25,6 +25,7 @@ from penstock.algebra.relations import (
     Project,
     Query,
     Relation,
+    Select,
     SetOp,
     SetOperator,
     StreamKind,
@@ -52,14 +53,42 @@ from penstock.types import common_type
 def bind_root(name: str, tree: Tree, env: Environment, allow_unbounded: bool, on_close: Span | None = None) -> Query:
     """A whole query: the only place where ISTREAM, DSTREAM, RSTREAM and EMIT ON CLOSE may stand."""
     stream_list = _stream_list(_unwrapped(tree))
+    is_istream = stream_list is not None and stream_list.args["kind"] == "ISTREAM"
+    env = replace(env, insert_only=is_istream or on_close is not None)
+    waits = env.insert_only and _reads_an_outer_join(_unwrapped(tree))
     relation = bind_query(tree, "", env, outermost=True).relation
     for position, column in enumerate(relation.schema):
         _check_output(column, env, _output_tree(tree, position))
     kind = StreamKind[stream_list.args["kind"]] if stream_list else None
-    if on_close is not None:
+    if waits:
+        _check_waiting(relation, env, tree)
+        kind = StreamKind.ON_CLOSE
+    elif on_close is not None:
         check_on_close(relation, kind, env, on_close)
         kind = StreamKind.ON_CLOSE
     return Query(name, ToStream(kind, relation) if kind else relation, allow_unbounded, current_zone())
+
+
+def _reads_an_outer_join(tree: Tree) -> bool:
+    """Whether a query is an outer join, of which conditions choose rows, and no more."""
+    if not isinstance(tree, exp.Select) or _is_grouped(tree) or tree.args.get("distinct"):
+        return False
+    stream_list = _stream_list(tree)
+    if stream_list and (stream_list.args.get("distinct") or any(map(has_aggregate, stream_list.expressions))):
+        return False
+    return any(
+        (join.args.get("side") or (join.args.get("kind") or "").upper() == "OUTER")
+        and (join.args.get("kind") or "").upper() not in ("SEMI", "ANTI")
+        for join in tree.args.get("joins") or ()
+    )
+
+
+def _check_waiting(relation: Relation, env: Environment, tree: Tree) -> None:
+    while isinstance(relation, Select | Project):
+        relation = relation.input
+    if not isinstance(relation, SetOp):
+        hint = "leave ISTREAM or EMIT ON CLOSE out, to have its changes"
+        env.fail("with ISTREAM an outer join is not joined further, by subqueries either", hint, tree)
 
 
 def _check_output(column: Column, env: Environment, tree: Tree) -> None:
@@ -204,7 +233,8 @@ _SELECT_PARTS = {"expressions", "from_", "joins", "where", "group", "having", "d
 def _bind_select(tree: exp.Select, label: str, env: Environment, around: Around, outermost: bool) -> BoundRelation:
     items, distinct = _select_items(tree, env, outermost)
     scope = Scope(outer=around.scope, closed_because=around.closed_because)
-    source = bind_from(tree, scope, env, _derived(scope))
+    waits = outermost and env.insert_only and _reads_an_outer_join(tree)
+    source = bind_from(tree, scope, env, _derived(scope), waits)
     below = Stage(scope, env)
     where = below.conditions(tree.args.get("where"), below.context(_NO_AGGREGATE_IN_WHERE))
     group, having = tree.args.get("group"), tree.args.get("having")
