@@ -189,7 +189,9 @@ class _Block:
         )
 
     def is_closed_by_itself(self, key: Row, t: int) -> bool:
-        return self._has_no_row(key) or all(self._is_stream_closed(window, key, t, frozenset(), {}) for window in self._windows)
+        return self._has_no_row(key) or all(
+            self._is_stream_closed(window, key, t, frozenset(), {}) for window in self._windows
+        )
 
     def _has_no_row(self, key: Row) -> bool:
         """Whether a key is NULL that a condition compares: then no row is of the group."""

@@ -320,14 +320,15 @@ class _Walk:
 
     def _on_close(self, relation: Relation) -> Iterator[State]:
         """Groups that show when they close have to, be they ever so few."""
-        form = self.form
-        for groups in outermost_groups(relation) if form is not None else ():
-            keys = tuple(key.expr for key in groups.keys)
-            if form is not None and not form.groups(StatefulOperator.GROUP_BY, groups.schema[0].scope, seen=True).shows:
-                names = _texts(keys, groups.input)
+        if self.form is None:
+            return
+        for grouped in outermost_groups(relation):
+            keys, scope = tuple(key.expr for key in grouped.keys), grouped.schema[0].scope
+            if not self.form.groups(StatefulOperator.GROUP_BY, scope, seen=True).shows:
+                names, piling = _texts(keys, grouped.input), _piling(keys, grouped.input)
                 claim = f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will"
-                scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
-                yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, Proof(claim), scope, piling)
+                because = Proof(claim)
+                yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
 
     def _ending(self, relation: Relation, keys: Iterable[Expr], at_last: bool = False) -> Ending | None:
         """How changes end; as in a run by punctuations and times if these will do, and not after numbers of rows."""

@@ -17,7 +17,7 @@ from penstock.sql.context import Context
 from penstock.sql.diagnostics import counted, did_you_mean
 from penstock.sql.dialect import RELATION_TO_STREAM
 from penstock.sql.operations import arithmetic, cast, choose, compare
-from penstock.sql.refused import NO_CLOCK
+from penstock.sql.refused import COMPUTE_FIRST, NO_CLOCK
 from penstock.sql.syntax import Tree
 from penstock.sql.zone import current_zone
 from penstock.types import BOOLEAN, STRING, common_type
@@ -92,7 +92,11 @@ def _unknown_function(tree: exp.Anonymous, name: str, context: Context) -> NoRet
         context.fail(f"{name} stands right after the outermost SELECT, around the whole list", hint, tree)
     own = [function.name for function in context.callables.functions.values()]
     known = [*FUNCTIONS, *_FUNCTION_ALIASES, *_SPECIAL_FUNCTIONS, *AGGREGATES, *own]
-    context.fail(f"there is no function {tree.name}", did_you_mean(name, known, at_least=0.75), tree)
+    if name in ("SESSION_WINDOW", "SESSION"):
+        hint = "window(ts, '10 minutes') is; or compute the session in the DataFrame first"
+        context.fail("session windows are not supported", hint, tree)
+    near = did_you_mean(name, known, at_least=0.75)
+    context.fail(f"there is no function {tree.name}", near or COMPUTE_FIRST, tree)
 
 
 def call(name: str, args: tuple[Expr, ...], place: Tree, context: Context) -> Expr:

@@ -25,7 +25,10 @@ from penstock.sql.syntax import (
 )
 from penstock.sql.words import WordParser
 
-CONSTRAINT_HINT = "constraints are UNIQUE, PRIMARY KEY, NOT NULL, FOREIGN KEY ... REFERENCES, CLUSTERED BY, ORDERED BY, PUNCTUATED BY and RATE"
+CONSTRAINT_HINT = (
+    "constraints are UNIQUE, PRIMARY KEY, NOT NULL, FOREIGN KEY ... REFERENCES, CLUSTERED BY, ORDERED BY, "
+    "PUNCTUATED BY and RATE"
+)
 RATE_HINT = "for example RATE 1000 PER SECOND, or RATE BETWEEN 500 AND 1000 PER SECOND"
 WITHIN_HINT = "write WITHIN n ROWS, WITHIN t SECONDS, or INFERRED to have that found while the query runs"
 PARAMETERS_HINT = "for example INFERRED (c 1.2, p 0.01, w 1000, threshold 100000), any of them"

@@ -40,7 +40,7 @@ _NOT_ALIASES = frozenset({"GROUP", "ORDER", "WHERE", "HAVING", "LIMIT", "ON", "A
 def bind_from(
     tree: exp.Select, scope: Scope, env: Environment, subquery: BindDerivedTable, waits: bool = False
 ) -> Relation:
-    """The relation of a FROM clause; its items go into `scope`. Where it `waits`, NULLs stand for no partner to come."""
+    """The relation of a FROM clause; its items go into `scope`. Where it `waits`, outer joins wait for partners."""
     from_ = tree.args.get("from_")
     if from_ is None:
         env.fail("a query reads a stream, and this one has no FROM", "write SELECT ... FROM stream", tree)
@@ -87,6 +87,11 @@ class _FromClause:
 
     def join(self, tree: exp.Join) -> None:
         side, kind = (tree.args.get("side") or "").upper(), (tree.args.get("kind") or "").upper()
+        if (tree.args.get("method") or "").upper() == "ASOF":
+            with self._gathering():
+                hint = "join the latest row of each key: JOIN b [PARTITION BY key ROWS 1] ON a.key = b.key"
+                self._env.fail("ASOF JOIN is not supported", hint, tree.this)
+            return
         if kind in ("SEMI", "ANTI"):
             with self._gathering():
                 self._semi_join(tree, side, kind)
@@ -132,9 +137,6 @@ class _FromClause:
         """Of what was joined since the last comma with one more relation: a union of cases."""
         refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
         on, using = tree.args.get("on"), tree.args.get("using")
-        if not on and not using:
-            hint = f"write {side} JOIN ... ON condition"
-            self._env.fail(f"{side} OUTER JOIN needs a condition", hint, tree.this)
         left = self._operands[0] if self._cases else self._last_joined(tree)
         right, item = self._bind(tree.this)
         self._env.diagnostics.stop_if_failed(self._scope.incomplete)

@@ -199,7 +199,7 @@ def _window_key(tree: exp.Anonymous, named: str | None, grouping: Grouping) -> A
     called = (named or "window").lower()
 
     def whole() -> Expr:
-        hint = f"write {called}.start AS start, {called}.end AS end"
+        hint = f"write {called}.start, {called}.end"
         context.fail(f"{called} is two times, the start and the end of a window", hint, tree)
 
     ends = {"start": _constant(start), "end": _constant(window.end(start))}

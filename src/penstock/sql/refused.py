@@ -11,6 +11,8 @@ NO_CLOCK = (
     "compare with the stream's own time column, or use a window such as [RANGE 1 HOUR]",
 )
 
+COMPUTE_FIRST = "compute the column in the DataFrame first, or call a function of your own"
+
 PER_GROUPING = "write one query per grouping and UNION ALL them"
 
 REFUSED: dict[type[Tree], tuple[str, str | None]] = {
@@ -29,7 +31,7 @@ REFUSED: dict[type[Tree], tuple[str, str | None]] = {
     exp.Distinct: ("DISTINCT stands only after SELECT and in an aggregate", None),
     **dict.fromkeys(
         (exp.Array, exp.Bracket, exp.Dot, exp.JSONExtract, exp.Lambda, exp.Struct),
-        ("arrays, maps and structs are not supported", None),
+        ("arrays, maps and structs are not supported", COMPUTE_FIRST),
     ),
     exp.Select: ("a subquery stands in parentheses", None),
     **dict.fromkeys((exp.Parameter, exp.Placeholder), ("there are no parameters in a query", None)),

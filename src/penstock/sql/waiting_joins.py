@@ -159,7 +159,7 @@ def _in_ranges(case: Presence, place: Tree, env: Environment) -> Presence:
         if is_counted or (isinstance(window.spec, Range) and window.stream.timestamp.type != TIMESTAMP):
             hint = "give the streams windows [RANGE n unit], or none and a condition on their times"
             env.fail(
-                f"with ISTREAM an outer join waits for a time, and the window of {window.stream.occurrence} is none",
+                f"with ISTREAM an outer join waits for a time, and the window of {window.stream.occurrence} has none",
                 hint,
                 place,
             )

@@ -1,4 +1,4 @@
-"""Sides of UNION ALL that can never have a row go, with all that they would keep.
+"""Sides of UNION ALL that can never have a row go, with all that they would keep, if the other reads the same streams.
 
 Finds them once `push_selections` has moved a condition down to where a column is the constant NULL: of an outer join
 with `WHERE b.x > 5`, the rows without a partner. Leaves nothing behind that reads streams for no result.
@@ -34,6 +34,7 @@ from penstock.algebra.relations import (
     SetOp,
     SetOperator,
     rewrite_relation,
+    streams,
 )
 
 Truth = bool | None
@@ -66,9 +67,14 @@ def _node(node: Relation) -> Relation:
     if not isinstance(node, SetOp) or node.op is not SetOperator.UNION or not node.all:
         return node
     for kept, other in ((node.left, node.right), (node.right, node.left)):
-        if _is_empty(other):
+        if _read(other) <= _read(kept) and _is_empty(other):
             return Project(kept, tuple(Output(new, old) for new, old in zip(node.schema, kept.schema, strict=True)))
     return node
+
+
+def _read(relation: Relation) -> set[str]:
+    """The streams that a relation reads. Their rows are instants of RSTREAM, and the last of them is the horizon."""
+    return {stream.name.lower() for stream in streams(relation)}
 
 
 def _is_empty(relation: Relation) -> bool:
