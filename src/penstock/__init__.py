@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.plan.adaptivity import Adaptive
     from penstock.plan.forgetting import Forgetting
     from penstock.register import UnsafeQuery, UnusedProof, Verdict
-    from penstock.session import Session
+    from penstock.session import Session, spark_session
     from penstock.sql import Script, bind_text
     from penstock.sql.formatting import format_text
     from penstock.verdicts import check, check_sql, guard, implies
@@ -54,6 +54,7 @@ _HOME = {
     "function": "penstock.functions",
     "guard": "penstock.verdicts",
     "plan_text": "penstock.algebra.printing",
+    "spark_session": "penstock.session",
 }
 
 __all__ = [
@@ -78,6 +79,7 @@ __all__ = [
     "guard",
     "implies",
     "plan_text",
+    "spark_session",
 ]
 
 

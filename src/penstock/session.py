@@ -35,6 +35,19 @@ from penstock.types import Type, duration_text
 SourceData = Any
 
 
+def spark_session(master: str | None = None, *, time_zone: str = DEFAULT, **settings: str) -> Any:
+    """Returns a SparkSession with the settings that make queries fast, or the one that is running.
+
+    It is local, with all cores, unless a master is given. `settings` are Spark's own, as in
+    `spark_session(**{"spark.driver.memory": "8g"})`.
+    """
+    from penstock.engines.java import find_java  # noqa: PLC0415
+    from penstock.engines.spark.session import spark_session as made  # noqa: PLC0415
+
+    find_java()
+    return made(master, time_zone=time_zone, **settings)
+
+
 class Session:
     """Holds what has been declared so far. `spark` is a SparkSession; without one, one is made when it is needed.
 
@@ -149,10 +162,6 @@ class Session:
     def spark(self) -> Any:
         """Returns the SparkSession; it is made if there is none."""
         if self._spark is None:
-            from penstock.engines.java import find_java  # noqa: PLC0415
-            from penstock.engines.spark.session import spark_session  # noqa: PLC0415
-
-            find_java()
             self._spark = spark_session(time_zone=self.time_zone)
         return self._spark
 

@@ -65,10 +65,27 @@ def test_bad_input_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     refused("the DataFrame of bid is not a stream", bid=spark.read.parquet(str(tmp_path / "bid")))
     with pytest.raises(PenstockError, match="there is no DataFrame of that name"):
         build(query, catalog, given)
-    other = spark.newSession()
-    other.conf.set("spark.sql.streaming.stateStore.providerClass", "another")
-    with pytest.raises(PenstockError, match="only RocksDB can"):
-        check_session(other)
+    with pytest.raises(PenstockError, match="the Spark session has UTC"):
+        check_session(spark, "Europe/Berlin")
+
+
+def test_a_session_of_the_users_own_gets_what_queries_need(spark: SparkSession, tmp_path: Path) -> None:
+    provider, partitions = "spark.sql.streaming.stateStore.providerClass", "spark.sql.shuffle.partitions"
+    case = example("join")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in")
+    own = spark.newSession()
+    own.conf.unset(provider)
+    own.conf.set(partitions, "200")
+    theirs = own.conf.get(provider)
+    running = begin(own, case, query, catalog, tmp_path, cells=2)
+    running.await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+    assert (own.conf.get(provider), own.conf.get(partitions)) == (theirs, "200")
+
+    build(query, catalog, frames(own, catalog, tmp_path / "in"), tables(own, case, catalog), cells=2)
+    assert "RocksDB" in str(own.conf.get(provider))
+    assert own.conf.get(partitions) == "2"
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import History, QueryProgress, observed
 from penstock.engines.spark.output import writer
 from penstock.engines.spark.reports import SlowStart, SparkDied, explained, naming
-from penstock.engines.spark.session import check_session
+from penstock.engines.spark.session import check_session, restore, set_for_queries
 from penstock.engines.spark.shipping import refuse_unpicklable
 from penstock.engines.spark.sink import unpacked
 from penstock.engines.spark.source import PACKETS, packed_control, packed_files, packed_stream, reads_files
@@ -67,8 +67,10 @@ def build(
     `frames` are the streams and `tables` the static tables, by declared name. A row of `control` closes time.
     `planned` is the query's plan with these cells, if there is one already.
     """
-    for frame in frames.values():
-        check_session((frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession, query.zone)
+    for spark in {(frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession for frame in frames.values()}:
+        check_session(spark, query.zone)
+        # The user starts the DataFrame, whenever that is: Spark reads these settings then.
+        set_for_queries(spark, cells)
     if forgetting.spill:
         message = "rows are spilled to the checkpoint folder, which a DataFrame does not know"
         raise PenstockError(message, "start the query with start(), or leave spill out")
@@ -172,16 +174,13 @@ class RunningQuery:
         if self._until_done and not self._reads_files:
             # A topic may get new rows indefinitely: only those that exist now are wanted.
             to = to.trigger(availableNow=True)
-        # Spark keeps the number of partitions in the checkpoint; it must be that of the cells from the first start on.
-        partitions = "spark.sql.shuffle.partitions"
-        before = self._spark.conf.get(partitions)
-        self._spark.conf.set(partitions, self._work.cells)
+        before = set_for_queries(self._spark, self._work.cells)
         try:
             with explained(self._work.streams):
                 self._query = to.start() if self._work.out else to.start(self._out)
                 self._id = str(self._query.id)
         finally:
-            self._spark.conf.set(partitions, before or "200")
+            restore(self._spark, before)
         _started[self._full_path] = self
 
     def _writer(self) -> DataStreamWriter:

@@ -1,11 +1,11 @@
-"""The Spark session: made with the settings that the operators need, or checked for them."""
+"""The Spark session: made with the settings that the operators need, or given them if it is the user's own."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.engines.spark.reports import causes, plain_message, relayed
+from penstock.engines.spark.versions import refuse_older_for_running
 from penstock.errors import PenstockError
 from penstock.masking import remember_secrets
 
@@ -22,23 +23,22 @@ TIME_ZONE = "spark.sql.session.timeZone"
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
-#: Without these a query cannot run, or not rightly: (setting, value, why).
-_NEEDED = (
-    ("spark.sql.streaming.stateStore.providerClass", _ROCKSDB, "state is kept page by page, which only RocksDB can"),
-    (
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
-        "true",
-        "a micro-batch must write only what changed",
-    ),
-)
+PARTITIONS = "spark.sql.shuffle.partitions"
 
-_OWN = {
-    **{name: value for name, value, _ in _NEEDED},
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
+#: What Spark reads when a query starts, so that it can still be set in a session of the user's own.
+_OF_QUERIES = {
+    # State is kept page by page, which only RocksDB can; and a micro-batch must write only what changed.
+    "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # So many packets are less than the 2 GB that an Arrow batch can hold. A limit in bytes would be tested row by row,
     # which is half of what it costs to hand rows to Python: this is none.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+}
+
+_OWN = {
+    **_OF_QUERIES,
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
     TIME_ZONE: DEFAULT,
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.ui.showConsoleProgress": "false",
@@ -54,13 +54,11 @@ _OWN = {
 _STARTUP = str(Path(__file__).parent / "startup")
 
 
-def spark_session(
-    master: str | None = None, ui: bool = False, time_zone: str = DEFAULT, **settings: str
-) -> SparkSession:
+def spark_session(master: str | None = None, *, time_zone: str = DEFAULT, **settings: str) -> SparkSession:
     """Returns a session for Penstock, local with all cores unless a master is given, or the one that is running."""
     settings = {TIME_ZONE: zone_name(time_zone), **settings}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("penstock").config("spark.ui.enabled", str(ui).lower())
+    builder = SparkSession.builder.appName("penstock").config("spark.ui.enabled", "false")
     # A task that dies with its worker is tried again, as on a cluster.
     master = master or os.environ.get("MASTER") or "local[*,4]"
     builder = builder.master(master)
@@ -73,9 +71,9 @@ def spark_session(
         hint = "check whether there is such a master; --debug shows Spark's output"
         raise PenstockError(message, hint) from relayed(error)
     session.sparkContext.setLogLevel("ERROR")
-    if "spark.sql.shuffle.partitions" not in settings:
+    if PARTITIONS not in settings:
         # A cell is a task, and there are as many cells as cores: more partitions would be empty.
-        session.conf.set("spark.sql.shuffle.partitions", session.sparkContext.defaultParallelism)
+        session.conf.set(PARTITIONS, session.sparkContext.defaultParallelism)
     return session
 
 
@@ -111,27 +109,66 @@ def session_zone(spark: SparkSession) -> str:
 
 
 def check_session(spark: SparkSession, zone: str = DEFAULT) -> None:
-    """Refuses a session that lacks what queries need, or is of another time zone than the query that it is to run."""
-    if (found_zone := session_zone(spark)) != zone:
-        raise PenstockError(
-            f"the query was declared in the time zone {zone}, and the Spark session has {found_zone}",
+    """Refuses a session in which the query cannot run rightly: too old, in another time zone or Python."""
+    refuse_older_for_running()
+    problems = [*_wrong_zone(spark, zone), *_wrong_python(spark)]
+    if problems:
+        raise PenstockError("; ".join(message for message, _ in problems), "; ".join(hint for _, hint in problems))
+    remember_secrets(spark.sparkContext.getConf().getAll())
+
+
+def _wrong_zone(spark: SparkSession, zone: str) -> Iterator[tuple[str, str]]:
+    if (found := session_zone(spark)) != zone:
+        yield (
+            f"the query was declared in the time zone {zone}, and the Spark session has {found}",
             f'declare the query again, or set the session back: spark.conf.set("{TIME_ZONE}", "{zone}")',
         )
-    for name, value, why in _NEEDED:
-        found = spark.conf.get(name, "")
-        if found != value:
-            raise PenstockError(
-                f"the Spark session has {name} = {found or 'nothing'}, but {why}",
-                f'set it when the session is made: .config("{name}", "{value}"), or use penstock.spark_session()',
-            )
+
+
+def _wrong_python(spark: SparkSession) -> Iterator[tuple[str, str]]:
     context = spark.sparkContext
-    remember_secrets(context.getConf().getAll())
     workers = shutil.which(context.pythonExec) or context.pythonExec
     if (context.master or "").startswith("local") and not _is_same(workers, sys.executable):
-        raise PenstockError(
+        yield (
             f"Spark's workers would run {workers}, but this is {sys.executable}",
-            "set the environment variable PYSPARK_PYTHON to sys.executable before the session is made",
+            "set the environment variable PYSPARK_PYTHON to sys.executable before the session is made, "
+            "or use penstock.spark_session()",
         )
+
+
+def set_for_queries(spark: SparkSession, cells: int) -> dict[str, str | None]:
+    """Sets what Spark reads when a query starts, and returns what was set before.
+
+    Spark keeps the number of partitions in the checkpoint of a query: it must be that of the cells from the first
+    start on, since a cell is a task, and each further partition a Python task without rows.
+    """
+    before: dict[str, str | None] = {}
+    refused = []
+    for name, value in {**_OF_QUERIES, PARTITIONS: str(cells)}.items():
+        found = spark.conf.get(name, None)
+        if found == value:
+            continue
+        try:
+            spark.conf.set(name, value)
+            before[name] = found
+        except PySparkException:
+            refused.append(f'.config("{name}", "{value}")')
+    if refused:
+        restore(spark, before)
+        raise PenstockError(
+            "the Spark session does not let its settings be changed, and queries need others",
+            f"set them when the session is made: {''.join(refused)}; or use penstock.spark_session()",
+        )
+    return before
+
+
+def restore(spark: SparkSession, before: Mapping[str, str | None]) -> None:
+    """Sets a session back to what `set_for_queries` has returned."""
+    for name, value in before.items():
+        if value is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, value)
 
 
 def _is_same(one: str, other: str) -> bool:

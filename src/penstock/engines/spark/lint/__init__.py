@@ -38,6 +38,7 @@ from penstock.engines.spark.lint.silent import warnings
 from penstock.engines.spark.lint.trees import analysed_plan, optimised_plan
 from penstock.engines.spark.lint.verdict import Refusal, SparkVerdict
 from penstock.engines.spark.lint.writers import written
+from penstock.engines.spark.versions import refuse_older_for_lint
 from penstock.errors import PenstockError
 
 __all__ = ["Refusal", "SparkVerdict", "check_dataframe", "check_spark"]
@@ -45,6 +46,7 @@ __all__ = ["Refusal", "SparkVerdict", "check_dataframe", "check_spark"]
 
 def check_spark(what: Any, output_mode: str | None = None, finite: Iterable[str] = ()) -> SparkVerdict:
     """Returns the verdict on a streaming DataFrame, or on the writer of one, whose output mode and name it has."""
+    refuse_older_for_lint()
     match type(what).__name__:
         case "DataFrame":
             return check_dataframe(what, "query", output_mode, finite)

@@ -79,7 +79,7 @@ def _reaches_watermark(plan: PlanNode) -> bool:
 
 def said(error: PySparkException) -> Refusal:
     """Returns Spark's own words, without its codes and plans."""
-    text = (error.getMessage() or str(error)).partition(";\n")[0].partition("\n")[0]
+    text = str(error).partition(";\n")[0].partition("\n")[0]
     words = re.sub(r"^\[[\w.]+\]\s*|\s*SQLSTATE: \w+.*$", "", text).strip()
     hint = next((hint for part, hint in _HINTS if part.lower() in text.lower()), None)
     return Refusal(re.sub(r"#\d+L?(-T\d+ms)?", "", words), hint)
