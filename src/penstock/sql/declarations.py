@@ -57,7 +57,7 @@ from penstock.sql.syntax import (
     UniqueClause,
     VariableDef,
 )
-from penstock.types import Kind, TimeUnit, common_type
+from penstock.types import Kind, common_type
 
 _NO_AGGREGATE = Refusal("an assertion is about single rows, and has no aggregate")
 _NO_FUNCTION_IN_ASSERTION = Refusal(
@@ -78,8 +78,6 @@ def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics, functions
     timestamp = _timestamp(statement, attributes, diagnostics)
     diagnostics.stop_if_failed()
     unit = statement.unit[0] if statement.unit else None
-    if any(attribute.name == timestamp and attribute.type.kind is Kind.DATE for attribute in attributes):
-        unit = TimeUnit.DAYS
     delay, connector = statement.delay or 0, statement.connector
     return StreamDef(statement.name.text, attributes, timestamp, delay, constraints, connector, unit)
 
