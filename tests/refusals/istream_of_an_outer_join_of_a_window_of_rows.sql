@@ -1,4 +1,4 @@
--- refused: with ISTREAM an outer join waits for a time, and the window of a is none
+-- refused: with ISTREAM an outer join waits for a time, and the window of a has none
 -- hint: give the streams windows [RANGE n unit], or none and a condition on their times
 -- at: 6:51
 CREATE STREAM a (id BIGINT, x BIGINT, s STRING, ts TIMESTAMP) TIMESTAMP BY ts;
