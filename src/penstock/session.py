@@ -22,7 +22,7 @@ from penstock.elimination import eliminated
 from penstock.errors import Origin, PenstockError
 from penstock.functions import declare, user_function
 from penstock.plan.adaptivity import FULL, Adaptive
-from penstock.plan.decisions import FilterDecision, latest_decisions
+from penstock.plan.decisions import Decision, latest_decisions
 from penstock.plan.explain import fragments_text
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
@@ -317,7 +317,7 @@ class Query:
         for warning in verdict.warnings:
             warnings.warn(warning, UnusedProof, stacklevel=3)
 
-    def decisions(self) -> list[FilterDecision]:
+    def decisions(self) -> list[Decision]:
         """Returns the decisions on orders of the last run: each with its statistics, and what it earned."""
         return latest_decisions(self.metrics())
 

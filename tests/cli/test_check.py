@@ -45,7 +45,7 @@ def test_an_unsafe_query_shows_what_grows_why_and_what_would_help(penstock: Pens
     assert (done.code, done.err) == (1, "")
     assert done.out == (
         "gain: not safe\n"
-        "q.sql:5:14: every row of b is kept until its row of i comes, and nothing says that one comes, or by when\n"
+        "q.sql:5:14: every row of b is kept until its row of i arrives, and nothing says that one arrives, or by when\n"
         "    FROM item i, bid b\n"
         "                 ^^^^^\n"
         "why: suppose N rows of b arrive, each with its own auction: a partner of any of them may arrive next\n"

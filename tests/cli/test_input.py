@@ -159,7 +159,7 @@ def options(text: str) -> set[str]:
     [
         ("--purge-every", "x", "x is neither a number of rows nor a time, as '5 SECONDS' is"),
         ("--purge-every", "0", "0 is not a whole number of at least 1"),
-        ("--give-up-after", "5", "5 is not a time such as '5 SECONDS'"),
+        ("--wait-timeout", "5", "5 is not a time such as '5 SECONDS'"),
         ("--cells", "many", "many is not a whole number of at least 1"),
     ],
 )

@@ -41,4 +41,7 @@ def restart(engine: EmbeddedEngine, pages: Pages) -> None:
             memory = Memory()
             memory.restore(saved)
             folder = engine.spill_folder(number, cell)
-            machines[cell] = Machine(engine.plan, machine.fragment, memory, engine._dictionary, spill=folder)
+            tuning = None if engine.tuners is None else engine.tuners.within(f"{number}.{cell}")
+            machines[cell] = Machine(
+                engine.plan, machine.fragment, memory, engine._dictionary, spill=folder, tuning=tuning
+            )

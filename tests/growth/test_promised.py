@@ -80,9 +80,12 @@ def test_rows_after_those_of_a_window_go_with_them(name: str, cells: int) -> Non
 
 @pytest.mark.parametrize("within", ["2000 MICROSECONDS", "20 ROWS"])
 @each_number_of_cells
-def test_punctuations_of_a_stream_that_refers_to_a_key_go(within: str, cells: int) -> None:
+@pytest.mark.parametrize("of_parent", [(), ("p: UNIQUE (k)",)], ids=["any parent", "a key"])
+def test_punctuations_of_a_stream_that_refers_to_another_go(
+    within: str, cells: int, of_parent: tuple[str, ...]
+) -> None:
     refers = f"a: FOREIGN KEY (k) REFERENCES p (k) WITHIN {within}"
-    said = declared("a: PUNCTUATED BY (k) WHEN ends = 1", refers, "p: UNIQUE (k)")
+    said = declared("a: PUNCTUATED BY (k) WHEN ends = 1", refers, *of_parent)
     script = bound(said, "SELECT a.x FROM a, p WHERE a.k = p.k")
     assert is_promised(verdict_of(script))
     assert not growth_of(script, Nulls.NONE, cells)
@@ -90,10 +93,10 @@ def test_punctuations_of_a_stream_that_refers_to_a_key_go(within: str, cells: in
 
 @pytest.mark.parametrize("within", ["2000 MICROSECONDS", "20 ROWS"])
 def test_punctuations_that_may_always_be_asked_for_are_not_safe(within: str) -> None:
-    """A row of p with a closed key may come at any time, and without its punctuation it would stay."""
-    said = declared("a: PUNCTUATED BY (k) WHEN ends = 1", f"a: FOREIGN KEY (k) REFERENCES p (k) WITHIN {within}")
-    verdict = verdict_of(bound(said, "SELECT a.x FROM a, p WHERE a.k = p.k"))
-    kept = "one punctuation of a is kept for every value of k, because a row of p may always ask for it"
+    """A punctuation that is no row of a refers to none of p, which may come at any time, and would stay without it."""
+    said = declared("a: PUNCTUATED BY (s) FROM z (s)", f"a: FOREIGN KEY (s) REFERENCES p (s) WITHIN {within}")
+    verdict = verdict_of(bound(said, "SELECT a.x FROM a, p WHERE a.s = p.s"))
+    kept = "one punctuation of a is kept for every value of s, because a row of p may always ask for it"
     assert verdict.message == f"not safe: {kept}"
 
 
@@ -159,3 +162,35 @@ def test_strings_that_guards_remember_are_part_of_the_bound(name: str) -> None:
     if str(room) not in said and f"{room:,}" not in said:
         grown = growth_of(script, Nulls.NONE, 1, small=False)
         assert not [each for each in grown if "dictionary" in each.what]
+
+
+REFERS = "a: FOREIGN KEY (k) REFERENCES p (k) WITHIN 20 ROWS"
+ENDING = declared("a: PUNCTUATED BY (k) WHEN ends = 1")
+JOINED = "p [RANGE 2000 MICROSECONDS], b [RANGE 2000 MICROSECONDS]"
+
+
+@pytest.mark.parametrize(
+    ("said", "select"),
+    [
+        (ENDING, "SELECT k, x FROM a [PARTITION BY k ROWS 2]"),
+        (ENDING, "SELECT k, COUNT(*) AS n FROM a [PARTITION BY k, x ROWS 1] GROUP BY k"),
+        (
+            declared(REFERS, "a: PUNCTUATED BY (k) WHEN ends = 1"),
+            f"SELECT p.x, b.y FROM {JOINED} WHERE p.k = b.k AND NOT EXISTS (SELECT * FROM a WHERE a.k = p.k)",
+        ),
+        (
+            declared(REFERS),
+            f"SELECT p.x, b.y FROM {JOINED} WHERE p.k = b.k AND NOT EXISTS (SELECT * FROM a WHERE a.k = p.k)",
+        ),
+        (
+            declared(REFERS),
+            f"SELECT a.x FROM a WHERE NOT EXISTS (SELECT * FROM {JOINED} WHERE p.k = a.k AND b.k = p.k)",
+        ),
+    ],
+    ids=["partitions", "groups of partitions", "closed values", "right rows that refer", "left rows that refer"],
+)
+@each_number_of_cells
+def test_partitions_and_rows_that_refer_to_computed_sides_go(said: list[Declaration], select: str, cells: int) -> None:
+    script = bound(said, select)
+    assert is_promised(verdict_of(script))
+    assert not growth_of(script, Nulls.NONE, cells)

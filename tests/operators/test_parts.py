@@ -120,5 +120,4 @@ def test_probes_and_matches_are_counted_by_input_and_depth() -> None:
         assert line.probes == ((3, 3), (3, 0), (2, 0))
         assert line.matches == ((3, 2), (0, 0), (0, 0))
         (join,) = engine._machines[0][0].joins
-        assert join.profile().probes == line.probes
-        assert join.profile().probes == ((0, 0), (0, 0), (0, 0)), "since the last call"
+        assert join.profile().probes.tolist() == [list(own) for own in line.probes]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.plan.probe_paths import ProbeKind, paths_in_order, probe_paths
+from penstock.plan.probe_paths import ProbeKind, probe_paths
 from tests.engines.comparing import Log, batches, bound, expected, logged, table
 from tests.engines.test_path_counting import aggregates
 from tests.generators import Case, cases
@@ -42,7 +42,7 @@ def shuffle_paths(engine: EmbeddedEngine, random: Random) -> None:
         for join in (join for machine in machines for join in machine.joins):
             count = len(join.inputs)
             orders = [random.sample([n for n in range(count) if n != start], count - 1) for start in range(count)]
-            join.use(paths_in_order([source.variables for source in join.inputs], orders))
+            join.use(join.in_order(orders))
 
 
 def test_an_input_that_is_probed_by_a_key_comes_first() -> None:

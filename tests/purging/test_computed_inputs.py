@@ -15,7 +15,7 @@ from penstock.plan.fragments import plan
 from tests.engines.comparing import embedded, expected
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
-from tests.purging.cases import Declared, Purging, data_case, punctuated, punctuated_from, reference, unique
+from tests.purging.cases import Declared, Purging, data_case, ordered, punctuated, punctuated_from, reference, unique
 from tests.seeds import seeds
 
 WINDOWS = ("", "", "", " [RANGE 4 SECONDS]", " [ROWS 3]", " [PARTITION BY a ROWS 2]")
@@ -77,7 +77,9 @@ def _declared(random: Random) -> Iterator[Declared]:
             yield unique(name, ("a",))
         other = random.choice([each for each in ("s0", "s1", "s2") if each != name])
         if random.random() < 0.3:
-            yield reference(name, "a", other, "a", random.randint(0, 4), random.random() < 0.7)
+            yield reference(name, "a", other, "a", random.randint(0, 4), random.random() < 0.5)
+        if random.random() < 0.2:
+            yield ordered(name, "a", random.randint(0, 4), random.random() < 0.4)
 
 
 def drops_rows(found: Purging) -> bool:

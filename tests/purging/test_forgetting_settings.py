@@ -1,4 +1,4 @@
-"""When a run looks for what it can forget does not change the answer; what it gives up for good is counted."""
+"""When a run looks for what it can forget does not change the answer; what it drops at the wait timeout is counted."""
 
 from __future__ import annotations
 
@@ -97,20 +97,20 @@ def test_a_purge_after_few_rows_costs_no_more_than_a_few_slots_for_each_row(monk
     assert sum(passed) <= 20 * 20_000
 
 
-def test_what_waits_for_a_lost_punctuation_is_given_up_and_counted() -> None:
-    """Every tenth is lost. Without giving up, its item stays indefinitely."""
+def test_what_waits_for_a_lost_punctuation_is_dropped_at_the_timeout_and_counted() -> None:
+    """Every tenth is lost. Without a timeout its item stays indefinitely."""
     kept, without = states(Forgetting(), lost=10)
-    given_up, engine = states(Forgetting(give_up=100), lost=10)
+    timed_out, engine = states(Forgetting(wait_timeout=100), lost=10)
     assert kept[-1] >= 19
-    assert without.totals().given_up == 0
-    assert max(given_up) <= 12
-    assert 18 <= engine.totals().given_up <= 20
-    assert sum(line.given_up for line in engine.metrics()) == engine.totals().given_up
+    assert without.totals().timed_out_rows == 0
+    assert max(timed_out) <= 12
+    assert 18 <= engine.totals().timed_out_rows <= 20
+    assert sum(line.timed_out_rows for line in engine.metrics()) == engine.totals().timed_out_rows
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_given_up_does_not_depend_on_how_rows_are_cut(seed: int) -> None:
-    """A row joins what comes up to the time after which it is given up, and nothing later."""
+def test_what_times_out_does_not_depend_on_how_rows_are_cut(seed: int) -> None:
+    """A row joins what comes up to the timeout, and nothing later."""
     random = Random(seed)
     ddl = """
     CREATE STREAM s (a BIGINT, ts BIGINT, PUNCTUATED BY (a) FROM closed (a)) TIMESTAMP BY ts;
@@ -126,17 +126,17 @@ def test_what_is_given_up_does_not_depend_on_how_rows_are_cut(seed: int) -> None
     case = Case(ddl, join, data, None, "")
     query, catalog = bound(case)
     for cuts in (Random(seed), Random(seed + 1), 0):
-        engine = EmbeddedEngine(query, catalog, forgetting=Forgetting(give_up=12))
+        engine = EmbeddedEngine(query, catalog, forgetting=Forgetting(wait_timeout=12))
         log: Log = Log()
         for name, rows in batches(case, engine, catalog, cuts):
             engine.push(name, rows)
             log += logged(engine.advance(), query)
         assert log + logged(engine.finish(), query) == want
-        assert engine.totals().given_up > 0
+        assert engine.totals().timed_out_rows > 0
 
 
 @pytest.mark.parametrize("window", ["RANGE 90 MICROSECONDS", "RANGE 90 MICROSECONDS SLIDE 2 MICROSECONDS", "ROWS 9"])
-def test_what_a_window_lets_go_is_not_given_up(window: str) -> None:
+def test_what_a_window_lets_go_does_not_time_out(window: str) -> None:
     ddl = """
     CREATE STREAM s (id BIGINT, a BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
     CREATE STREAM t (id BIGINT, a BIGINT, ts BIGINT, UNIQUE (id), CLUSTERED BY a WITHIN 1 ROWS) TIMESTAMP BY ts;
@@ -145,16 +145,17 @@ def test_what_a_window_lets_go_is_not_given_up(window: str) -> None:
     select = f"SELECT ISTREAM(s.id AS s, t.id AS t) FROM s [{window}], t [{window}] WHERE s.a = t.a"
     case = Case(ddl, select, data, None, "")
     query, catalog = bound(case)
-    engine = EmbeddedEngine(query, catalog, forgetting=Forgetting(give_up=10))
+    engine = EmbeddedEngine(query, catalog, forgetting=Forgetting(wait_timeout=10))
     log = Log()
     for out in steps(engine, catalog, data, 5):
         log += logged(out, query)
     assert log + logged(engine.finish(), query) == expected(case, query, catalog) != Log()
-    assert engine.totals().given_up == 0
+    assert engine.totals().timed_out_rows == 0
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rows": 0}, {"rows": 1.5}, {"rows": "many"}, {"time": -1}, {"give_up": -1}, {"give_up": "1 HOUR"}]
+    "wrong",
+    [{"rows": 0}, {"rows": 1.5}, {"rows": "many"}, {"time": -1}, {"wait_timeout": -1}, {"wait_timeout": "1 HOUR"}],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(PenstockError, match=rf"{next(iter(wrong))} is a whole number from [01] on, not"):

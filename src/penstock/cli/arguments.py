@@ -51,6 +51,18 @@ def rows_or_time(text: str) -> tuple[int | None, int | None]:
         raise argparse.ArgumentTypeError(f"{text} is neither a number of rows nor a time, as '5 SECONDS' is") from None
 
 
+def memory_size(text: str) -> int:
+    """Returns bytes.
+
+    >>> memory_size("65536"), memory_size("64MB"), memory_size("1.5 gb")
+    (65536, 67108864, 1610612736)
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)I?B?\s*", text.upper())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text} is not a size such as 64MB")
+    return int(float(found[1]) * 1024 ** " KMG".index(found[2] or " "))
+
+
 def add_functions(parser: argparse.ArgumentParser) -> None:
     """Adds --functions: files of Python functions that the statements may call."""
     what = "a file of Python functions, declared with @penstock.function; may be given several times"

@@ -23,6 +23,7 @@ from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.elimination import Elimination, eliminated
 from penstock.errors import PenstockError
+from penstock.plan.cache_decisions import cache_decisions_text
 from penstock.plan.decisions import decisions_text, latest_decisions
 from penstock.plan.explain import fragments_json, fragments_text
 from penstock.plan.fragments import plan
@@ -67,7 +68,8 @@ def _run(args: argparse.Namespace) -> int:
 def _live(path: str, names: set[str]) -> str:
     """Returns the decisions that a file of metrics reports of some queries."""
     lines = [line for line in _metrics(path) if line.get("query") in names]
-    return f"\ndecided while it ran:\n{decisions_text(latest_decisions(lines))}"
+    decided = [decisions_text(latest_decisions(lines)), cache_decisions_text(lines)]
+    return "\ndecided while it ran:\n" + "\n".join(filter(None, decided))
 
 
 def _metrics(path: str) -> list[dict[str, Any]]:

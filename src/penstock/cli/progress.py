@@ -34,7 +34,7 @@ class Counts:
     late_rows: int = 0
     bad_rows: int = 0
     violations: int = 0
-    given_up: int = 0
+    timed_out_rows: int = 0
     #: What monitors report about constraints.
     constraints: list[ConstraintReport] = field(default_factory=list)
     watermark: int = 0
@@ -54,7 +54,7 @@ class Counts:
         self.late_rows = sum(stream.late_rows for stream in streams)
         self.bad_rows = sum(stream.bad_rows for stream in streams)
         self.violations = sum(query.violations for query in queries)
-        self.given_up = sum(query.given_up for query in queries)
+        self.timed_out_rows = sum(query.timed_out_rows for query in queries)
         self.constraints = strongest(each for query in queries for each in query.constraints)
         self.on_disk = sum((query.on_disk for query in queries), NOTHING_ON_DISK)
         self.watermark = min(query.watermark for query in queries)
@@ -70,7 +70,7 @@ class Counts:
         '1,200 rows in, 7 rows out, 1 late, 0 bad'
         >>> Counts(rows_in=1200, rows_out=7, violations=2).summary()
         '1,200 rows in, 7 rows out, 0 late, 0 bad, 2 after their punctuation'
-        >>> Counts(rows_in=1200, rows_out=7, given_up=2, in_flight_rows=30).summary()
+        >>> Counts(rows_in=1200, rows_out=7, timed_out_rows=2, in_flight_rows=30).summary()
         '1,200 rows in, 7 rows out, 0 late, 0 bad, 2 dropped at the wait timeout, 30 in flight'
         >>> Counts(rows_in=9, rows_out=7, on_disk=OnDisk(3, 2_400, 1)).summary()
         '9 rows in, 7 rows out, 0 late, 0 bad, 3 on disk (2.4 kB), 1 brought back'
@@ -83,7 +83,7 @@ class Counts:
         """
         rows = f"{self.rows_in:,} rows in" + ("" if self.rows_out is None else f", {self.rows_out:,} rows out")
         broken = f", {self.violations:,} after their punctuation" if self.violations else ""
-        lost = f", {self.given_up:,} dropped at the wait timeout" if self.given_up else ""
+        lost = f", {self.timed_out_rows:,} dropped at the wait timeout" if self.timed_out_rows else ""
         waiting = f", {self.in_flight_rows:,} in flight" if self.in_flight_rows else ""
         disk, is_spilt = self.on_disk, self.on_disk != NOTHING_ON_DISK
         spilt = f", {disk.rows:,} on disk ({bytes_text(disk.bytes)}), {disk.brought_back:,} brought back"

@@ -16,6 +16,7 @@ from penstock.cli.arguments import (
     at_least_one,
     duration,
     instant,
+    memory_size,
     rows_or_time,
 )
 from penstock.cli.files import bound_script
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="purge less often: after so many rows, or such a time",
     )
     parser.add_argument(
-        "--give-up-after", metavar="TIME", type=duration, help="drop rows that wait longer for their punctuation"
+        "--wait-timeout", metavar="TIME", type=duration, help="drop rows that wait longer for their punctuation"
     )
     parser.add_argument(
         "--spill", action="store_true", help="put rows that are probably unnecessary on disk, so that nothing is lost"
@@ -62,6 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=ADAPTIVE_MODES,
         default="full",
         help="what may change as the data does: nothing, the orders of evaluation, or all (default: full)",
+    )
+    parser.add_argument(
+        "--cache-memory",
+        metavar="SIZE",
+        type=memory_size,
+        help="what the caches of a join may take, as 64MB; 0 is none (default: half of what its rows take)",
     )
     add_time_zone(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps what it needs to go on after a stop")
@@ -104,11 +111,11 @@ def _run(args: argparse.Namespace) -> int:
 
 def forgetting(args: argparse.Namespace) -> Forgetting:
     rows, time = args.purge_every or (None, None)
-    return Forgetting(rows, time, args.give_up_after, args.spill)
+    return Forgetting(rows, time, args.wait_timeout, args.spill)
 
 
 def adaptive(args: argparse.Namespace) -> Adaptive:
-    return Adaptive(mode=args.adaptive)
+    return Adaptive(mode=args.adaptive, cache_memory=args.cache_memory)
 
 
 def chosen(script: Script, name: str | None) -> list[Query]:

@@ -60,10 +60,23 @@ def rows_of(definition: StreamDef, names: Iterable[str], when: Expr | None = Non
     return Scan(stream, Unbounded(), where, outputs)
 
 
+def passed_by(scan: Scan, definition: StreamDef, names: Iterable[str]) -> Scan:
+    """These columns of the rows that pass a scan's filter."""
+    return rows_of(definition, names, _own(_filter(scan), scan) if scan.where else None)
+
+
 def refused_by(scan: Scan, definition: StreamDef, names: Iterable[str]) -> Scan | None:
     """These columns of the rows that a scan's filter keeps out; None if it has none."""
     if not scan.where:
         return None
-    passes = scan.where[0] if len(scan.where) == 1 else And(scan.where)
-    refused = Or((Not(passes), IsNull(passes)))
-    return rows_of(definition, names, substitute(refused, {c: replace(c, scope="") for c in scan.stream.schema}))
+    passes = _filter(scan)
+    return rows_of(definition, names, _own(Or((Not(passes), IsNull(passes))), scan))
+
+
+def _filter(scan: Scan) -> Expr:
+    return scan.where[0] if len(scan.where) == 1 else And(scan.where)
+
+
+def _own(predicate: Expr, scan: Scan) -> Expr:
+    """A predicate on rows of a scan, over columns of scope ""."""
+    return substitute(predicate, {c: replace(c, scope="") for c in scan.stream.schema})

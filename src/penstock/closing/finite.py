@@ -322,7 +322,7 @@ def intervals(predicates: Iterable[Expr]) -> dict[Column, Interval]:
 
 
 def _relax(low: dict[Column, int], high: dict[Column, int], left: Column, right: Column, gap: int) -> bool:
-    """`left - right <= gap` bounds left above and right below. Whether it told anything new."""
+    """`left - right <= gap` bounds left above and right below. Whether that is new."""
     changed = False
     if right in high and high[right] + gap < high.get(left, high[right] + gap + 1):
         high[left] = high[right] + gap

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Aggregate, Distinct, Relation, Schema, SetOp
+from penstock.algebra.relations import Aggregate, Distinct, PartitionRows, Relation, Schema, SetOp
 from penstock.types import TimeUnit
 
 
@@ -35,6 +35,17 @@ class ByRows:
 
 
 @dataclass(frozen=True, slots=True)
+class ByReference:
+    """The k of RIDS(k) in rows: which evidence has the rows that it counts, and their columns that are referred to."""
+
+    k: int
+    ticks: int
+    referred: tuple[Column, ...]
+    #: As proofs name it.
+    declaration: str
+
+
+@dataclass(frozen=True, slots=True)
 class AfterPunctuation:
     """So long after a punctuation, a row of `evidence`, of these keys.
 
@@ -51,11 +62,30 @@ class AfterPunctuation:
     scheme: str = ""
     #: If the evidence are all rows of a stream: the end of a cluster of them is as good as a punctuation.
     cluster: ByRows | None = None
+    #: If it is a stream whose rows refer to those of this one: what they refer to comes within so many rows more.
+    then: ByReference | None = None
 
     @property
-    def told(self) -> AfterPunctuation:
-        """The end by the same punctuations that is there at once."""
-        return AfterPunctuation(self.keys, self.evidence, cluster=self.cluster)
+    def at_once(self) -> AfterPunctuation:
+        """The end by the same punctuations that does not wait for longer."""
+        return AfterPunctuation(self.keys, self.evidence, cluster=self.cluster, then=self.then)
+
+
+@dataclass(frozen=True, slots=True)
+class AfterReference:
+    """RIDS(k), for entries that are rows of `evidence`: what these refer to is one of the next k rows.
+
+    A value that has no entry is referred to by none, so nothing has to be noted of it.
+    """
+
+    keys: tuple[int, ...]
+    evidence: int
+    then: ByReference
+    reach: int = 0
+
+    @property
+    def at_once(self) -> AfterReference:
+        return replace(self, reach=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +110,16 @@ class NeverNull:
     keys: frozenset[int]
 
 
-GroupCloser = GroupInTime | AfterPunctuation | AfterOrder | WithFirstRow | NeverNull
+GroupCloser = GroupInTime | AfterPunctuation | AfterReference | AfterOrder | WithFirstRow | NeverNull
+#: Those that close a stream so long after something else.
+Waiting = GroupInTime | AfterPunctuation | AfterReference
+#: Those that read evidence.
+Reading = AfterPunctuation | AfterReference | AfterOrder
 
 
 def later(closer: GroupCloser, by: int) -> GroupCloser:
     """What closes a stream so long after a closer of another, which its rows follow."""
-    return replace(closer, reach=closer.reach + by) if isinstance(closer, GroupInTime | AfterPunctuation) else closer
+    return replace(closer, reach=closer.reach + by) if isinstance(closer, Waiting) else closer
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,37 +128,52 @@ class Closers:
 
     streams: tuple[tuple[GroupCloser, ...], ...] = ()
     evidence: tuple[Scan, ...] = ()
+    #: The same of streams that only add entries. No entry waits for them, but what is noted for those to be added does.
+    adding: tuple[tuple[GroupCloser, ...], ...] = ()
 
     def __iter__(self) -> Iterator[GroupCloser]:
-        return (closer for own in self.streams for closer in own)
+        return (closer for own in (*self.streams, *self.adding) for closer in own)
 
     def __add__(self, other: Closers) -> Closers:
         """What closes both. Evidence that both read is there once."""
         evidence = (*self.evidence, *(scan for scan in other.evidence if scan not in self.evidence))
         places = [evidence.index(scan) for scan in other.evidence]
-        theirs = tuple(tuple(_reading(closer, places) for closer in own) for own in other.streams)
-        return Closers(self.streams + theirs, evidence)
+        theirs = other._renumbered(places, evidence)
+        return Closers(self.streams + theirs.streams, evidence, self.adding + theirs.adding)
+
+    @property
+    def read(self) -> frozenset[int]:
+        """The evidence that they read."""
+        return frozenset(number for closer in self for number in _evidence(closer))
 
     def punctuations(self) -> Iterator[AfterPunctuation]:
         return (closer for closer in self if isinstance(closer, AfterPunctuation))
 
     def all_close(self, known: frozenset[int]) -> bool:
         """Whether these keys alone say when each stream is closed, for whoever has them."""
-        return all(any(_speaks(closer, known) for closer in own) for own in self.streams)
+        return all(any(_speaks(closer, known) for closer in own) for own in (*self.streams, *self.adding))
 
     def reading(self, some: Iterable[int]) -> Closers:
         """Only those that read some of the evidence, or none."""
         kept = sorted(some)
         places = {number: place for place, number in enumerate(kept)}
-        streams = (tuple(_reading(c, places) for c in own if _evidence(c) in (None, *kept)) for own in self.streams)
-        return Closers(tuple(streams), tuple(self.evidence[number] for number in kept))
+        return self._renumbered(places, tuple(self.evidence[number] for number in kept))
+
+    def _renumbered(self, places: Mapping[int, int] | Sequence[int], evidence: tuple[Scan, ...]) -> Closers:
+        """The closers whose evidence has a place, at which it is now."""
+        known = set(places) if isinstance(places, Mapping) else set(range(len(places)))
+        streams, adding = (
+            tuple(tuple(_reading(c, places) for c in own if known.issuperset(_evidence(c))) for own in all_of)
+            for all_of in (self.streams, self.adding)
+        )
+        return Closers(streams, evidence, adding)
 
     def along(self, number: int, columns: Iterable[int | None]) -> list[Column | None]:
         """The columns of evidence that have the values of some keys; None where it has none, or is read in two ways."""
-        readers = [c for c in self if isinstance(c, AfterPunctuation | AfterOrder) and c.evidence == number]
+        readers = [c for c in self if isinstance(c, Reading) and c.evidence == number]
         ways = {closer.keys for closer in readers}
         # Rows are counted where all of them come.
-        is_counted = any(isinstance(each, AfterOrder) or each.cluster is not None for each in readers)
+        is_counted = any(_counts(closer, number) for closer in self)
         is_parted = len(ways) == 1 and not is_counted
         held = dict(zip(ways.pop(), self.evidence[number].schema, strict=True)) if is_parted else {}
         return [None if key is None else held.get(key) for key in columns]
@@ -137,41 +186,80 @@ def _speaks(closer: GroupCloser, known: frozenset[int]) -> bool:
             return key in known
         case AfterPunctuation(keys) | AfterOrder(keys):
             return known.issuperset(keys)
+        case AfterReference():
+            return True  # of what has no entry
     return False
 
 
-def _evidence(closer: GroupCloser) -> int | None:
-    return closer.evidence if isinstance(closer, AfterPunctuation | AfterOrder) else None
+def _evidence(closer: GroupCloser) -> tuple[int, ...]:
+    match closer:
+        case AfterReference(evidence=number, then=then) | AfterPunctuation(evidence=number, then=ByReference() as then):
+            return number, then.ticks
+        case AfterPunctuation(evidence=number) | AfterOrder(evidence=number):
+            return (number,)
+    return ()
+
+
+def _counts(closer: GroupCloser, evidence: int) -> bool:
+    """Whether a closer counts the rows of some evidence."""
+    match closer:
+        case AfterOrder(evidence=number) | AfterPunctuation(evidence=number, cluster=ByRows()):
+            return number == evidence
+        case AfterReference(then=then) | AfterPunctuation(then=ByReference() as then):
+            return then.ticks == evidence
+    return False
 
 
 def _reading(closer: GroupCloser, places: Mapping[int, int] | Sequence[int]) -> GroupCloser:
     """The closer, whose evidence has another number."""
-    if isinstance(closer, AfterPunctuation | AfterOrder):
-        return replace(closer, evidence=places[closer.evidence])
+    match closer:
+        case AfterReference(evidence=number, then=then) | AfterPunctuation(evidence=number, then=ByReference() as then):
+            return replace(closer, evidence=places[number], then=replace(then, ticks=places[then.ticks]))
+        case AfterPunctuation(evidence=number) | AfterOrder(evidence=number):
+            return replace(closer, evidence=places[number])
     return closer
 
 
 @dataclass(frozen=True, slots=True)
 class AfterJoin:
-    """Keys for which the join below gives no more results, as one of its rules by punctuations tells."""
+    """Keys for which the join below gives no more results, as one of its rules by punctuations says."""
 
     keys: tuple[int, ...]
     rule: int
 
 
+#: What has entries that end.
+Ending = Aggregate | Distinct | SetOp | Scan
+
+
 @dataclass(frozen=True, slots=True)
 class GroupEnding(Relation):
-    """GROUP BY, DISTINCT or a set operation, whose groups or rows end, or the values that its aggregates keep."""
+    """GROUP BY, DISTINCT or a set operation, whose groups or rows end, or the values that its aggregates keep.
 
-    input: Aggregate | Distinct | SetOp
+    So is a partitioned window whose partitions end, unless a join reads it, which keeps its rows.
+    """
+
+    input: Ending
     closers: Closers
     after_join: tuple[AfterJoin, ...] = ()
+    #: What the join below says of values, besides the closers: then punctuations of them can be forgotten.
+    done_by_join: tuple[AfterJoin, ...] = ()
     #: Whether groups show when they close, and not before.
     emits: bool = False
     values: tuple[EndingValues, ...] = ()
 
     def _schema(self) -> Schema:
         return self.input.schema
+
+    @property
+    def keys(self) -> Schema:
+        """What entries that end have in common."""
+        match self.input:
+            case Aggregate(keys=keys):
+                return self.schema[: len(keys)]
+            case Scan(spec=PartitionRows(by=by)):
+                return by
+        return self.schema
 
     @property
     def evidence(self) -> tuple[Scan, ...]:
@@ -183,7 +271,7 @@ class GroupEnding(Relation):
 
     def with_inputs(self, inputs: tuple[Relation, ...]) -> GroupEnding:
         grouping, scans = inputs[0], [scan for scan in inputs[1:] if isinstance(scan, Scan)]
-        assert isinstance(grouping, Aggregate | Distinct | SetOp)
+        assert isinstance(grouping, Ending)
         evidence, values = tuple(scans[: len(self.evidence)]), []
         del scans[: len(evidence)]
         for each in self.values:
@@ -197,6 +285,12 @@ class GroupEnding(Relation):
     @property
     def closes_groups(self) -> bool:
         return bool(self.closers.streams or self.after_join)
+
+    @property
+    def leans_on_join(self) -> bool:
+        """Whether groups, or punctuations that are kept for them, end only by what the join below says."""
+        own = bool(self.after_join or self.done_by_join)
+        return own or any(values.groups.leans_on_join for values in self.values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from itertools import combinations
 from penstock.closing.group_closers import (
     AfterOrder,
     AfterPunctuation,
+    AfterReference,
     Closers,
     GroupCloser,
     GroupEnding,
@@ -71,7 +72,7 @@ def _needing_values(closers: Closers) -> Iterator[int]:
         match closer:
             case GroupInTime(key):
                 yield key
-            case AfterPunctuation(never_null=keys) | AfterOrder(keys):
+            case AfterPunctuation(never_null=keys) | AfterOrder(keys) | AfterReference(keys):
                 yield from keys
 
 
@@ -82,7 +83,9 @@ def _closes(closer: GroupCloser, nulls: frozenset[int]) -> bool:
             return key not in nulls
         case AfterPunctuation(never_null=never):
             return not never & nulls
-        case NeverNull(keys):
-            return bool(keys & nulls)
+        case AfterReference(keys):
+            return nulls.isdisjoint(keys)
+        case NeverNull(never):
+            return bool(never & nulls)
         case WithFirstRow():
             return True

@@ -1,7 +1,7 @@
 """Groups that end: from some time on, or after punctuations, no more row has their keys. Then nothing of them is kept.
 
 What they showed stays in the result, since nothing will change it. So it is with distinct values and rows of set
-operations. What closes them is found by `closed_values.py`. A join below that forgets knows more: for which values it
+operations. What closes them is found by `closed_values.py`. A join below that purges says more: for which values it
 gives no more results.
 
 A group that stays open may have values that do not: of COUNT(DISTINCT x) an x that comes no more is counted for good.
@@ -9,17 +9,18 @@ A group that stays open may have values that do not: of COUNT(DISTINCT x) an x t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from penstock.algebra.expressions import Column, Expr
+from penstock.algebra.expressions import Column, Expr, substitute
 from penstock.algebra.functions import AggregateFunction
-from penstock.algebra.physical import Keep
+from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.relations import (
     Aggregate,
     Aggregation,
     Distinct,
     Output,
+    PartitionRows,
     Project,
     Relation,
     Repeat,
@@ -28,7 +29,7 @@ from penstock.algebra.relations import (
     SetOperator,
     rewrite_relation,
 )
-from penstock.closing.closed_values import Declared, JointKeys, closed_values, forgettable
+from penstock.closing.closed_values import closed_values, forgettable
 from penstock.closing.group_closers import (
     AfterJoin,
     Closers,
@@ -36,9 +37,11 @@ from penstock.closing.group_closers import (
     GroupEnding,
     NeverNull,
 )
+from penstock.closing.group_retention import lasting_nulls
 from penstock.closing.join_variables import is_monotone, join_variables
+from penstock.closing.joint_keys import Declared, JointKeys
 from penstock.closing.joint_rows import JointRows
-from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.physical_join import PhysicalJoin, join_below, punctuations_of
 from penstock.closing.purging import with_purging
 from penstock.closing.rules import ByPunctuation
 from penstock.errors import PenstockError
@@ -46,14 +49,31 @@ from penstock.errors import PenstockError
 
 def with_endings(relation: Relation, declared: Declared) -> Relation:
     """The physical relation with groups that end, where something says so."""
-    return rewrite_relation(relation, lambda node: _ending(node, declared))
+    found = rewrite_relation(relation, lambda node: _ending(_over_partitions(node, declared), declared))
+    return _ending_partitions(found, declared)
+
+
+def _over_partitions(node: Relation, declared: Declared) -> Relation:
+    """An operator over partitioned windows, whose partitions end; joins keep what they hold."""
+    if isinstance(node, PhysicalJoin | GroupEnding | Scan) or not node.inputs:
+        return node
+    inputs = tuple(_ending_partitions(below, declared) for below in node.inputs)
+    return node if inputs == node.inputs else node.with_inputs(inputs)
+
+
+def _ending_partitions(relation: Relation, declared: Declared) -> Relation:
+    """A partitioned window whose partitions end by punctuations; any other relation as it is."""
+    if not isinstance(relation, Scan) or not isinstance(relation.spec, PartitionRows):
+        return relation
+    closers = forgettable(closed_values(relation, relation.spec.by, declared))
+    return relation if closers is None or lasting_nulls(closers) else GroupEnding(relation, closers)
 
 
 def ending_of_groups(node: Aggregate | Distinct | SetOp, declared: Declared) -> GroupEnding | None:
     """How the entries of a physical operator end, if they do."""
     found = _ending(node, declared)
-    if not (isinstance(found, GroupEnding) and found.closes_groups) and isinstance(node.inputs[0], PhysicalJoin):
-        # A join that purges tells for which values it gives no more results.
+    if not (isinstance(found, GroupEnding) and found.closes_groups) and join_below(node) is not None:
+        # A join that purges says for which values it gives no more results.
         found = _ending(node.with_inputs((with_purging(node.inputs[0], declared.catalog), *node.inputs[1:])), declared)
     return found if isinstance(found, GroupEnding) else None
 
@@ -98,29 +118,40 @@ def _ending(node: Relation, declared: Declared) -> Relation:
 
 def _ending_groups(node: Aggregate | Distinct, declared: Declared) -> GroupEnding:
     """Groups of rows that only come have a row. Those of others end when nothing below changes any more."""
-    keys: tuple[Expr, ...] = tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
+    keys = _keys(node)
     grows = is_monotone(node.input)
     found = closed_values(node.input, keys, declared, is_there=grows)
+    if found is not None and not declared.emits and (alone := forgettable(found)) is not None and alone.streams:
+        return GroupEnding(node, alone)
+    by_join = tuple(_after_join(node, keys)) if grows else ()
     if found is not None and not declared.emits:
-        found = _without_lasting(found, node.input) if grows else forgettable(found)
-    closers = found or Closers()
-    return GroupEnding(node, closers, () if closers.streams or not grows else tuple(_after_join(node.input, keys)))
+        found = _without_lasting(found, node, by_join) if grows else None
+    if found is None or not found.streams:
+        return GroupEnding(node, Closers(), by_join)
+    return GroupEnding(node, found, done_by_join=by_join)
 
 
-def _without_lasting(closers: Closers, grouped: Relation) -> Closers:
-    """Without punctuations that would have to be remembered indefinitely, where all they close has other closers.
+def _without_lasting(closers: Closers, node: Aggregate | Distinct, by_join: Sequence[AfterJoin]) -> Closers | None:
+    """Without punctuations that would have to be remembered indefinitely; None if some streams have no other closers.
 
     One is forgotten when all streams are closed for its values, or the join below is done with them.
     """
-    read = grouped.evidence if isinstance(grouped, PhysicalJoin) else ()
     kept = set(range(len(closers.evidence)))
-    for number, scan in enumerate(closers.evidence):
-        users = [closer for closer in closers.punctuations() if closer.evidence == number]
-        is_forgotten = scan in read or any(closers.all_close(frozenset(user.keys)) for user in users)
+    for number in range(len(closers.evidence)):
         rest = closers.reading(kept - {number})
-        if not is_forgotten and all(any(not isinstance(c, NeverNull) for c in own) for own in rest.streams):
+        is_enough = all(any(not isinstance(c, NeverNull) for c in own) for own in rest.streams)
+        if is_enough and not _is_forgotten(closers, number, node, by_join):
             kept.discard(number)
-    return closers.reading(kept)
+    left = closers.reading(kept)
+    forgotten = (_is_forgotten(left, number, node, by_join) for number in range(len(left.evidence)))
+    return left if all(forgotten) else None
+
+
+def _is_forgotten(closers: Closers, number: int, node: Relation, by_join: Sequence[AfterJoin]) -> bool:
+    """Whether punctuations that are read as one evidence do not pile up."""
+    is_said = {each.keys for each in by_join if punctuations_of(node, each) == closers.evidence[number]}
+    users = (user for user in closers.punctuations() if user.evidence == number)
+    return all(user.keys in is_said or closers.all_close(frozenset(user.keys)) for user in users)
 
 
 def keeps_values(aggregation: Aggregation) -> bool:
@@ -141,12 +172,31 @@ def _ending_values(grouping: GroupEnding, declared: Declared) -> Iterator[Ending
                 yield EndingValues(number, groups)
 
 
-def _after_join(join: Relation, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
-    if not isinstance(join, PhysicalJoin):
+def _after_join(node: Aggregate | Distinct, keys: tuple[Expr, ...]) -> Iterator[AfterJoin]:
+    """What the rules by punctuations of a join below say of values that are keys."""
+    join = join_below(node)
+    if join is None:
         return
+    own = _over_join(node, keys)
     variables = join_variables(join)
     for number, rule in enumerate(join.rules):
         if isinstance(rule, ByPunctuation):
-            places = [next((n for n, key in enumerate(keys) if key in variables[v]), None) for v in rule.variables]
+            places = [next((n for n, key in enumerate(own) if key in variables[v]), None) for v in rule.variables]
             if None not in places:
                 yield AfterJoin(tuple(place for place in places if place is not None), number)
+
+
+def keys_of_join(node: Relation) -> list[Expr]:
+    """The keys of groups of a join's results, over the columns of the join."""
+    assert isinstance(node, Aggregate | Distinct)
+    return _over_join(node, _keys(node))
+
+
+def _keys(node: Aggregate | Distinct) -> tuple[Expr, ...]:
+    return tuple(key.expr for key in node.keys) if isinstance(node, Aggregate) else node.input.schema
+
+
+def _over_join(node: Aggregate | Distinct, keys: tuple[Expr, ...]) -> list[Expr]:
+    below = node.input
+    inside = {output.column: output.expr for output in below.outputs} if isinstance(below, Project) else {}
+    return [substitute(key, inside) for key in keys]

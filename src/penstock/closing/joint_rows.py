@@ -13,7 +13,7 @@ Set operations are members by themselves: a row of one side meets none of the ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.physical import Keep, Scan
@@ -29,8 +29,7 @@ from penstock.algebra.relations import (
     Unbounded,
     walk_relations,
 )
-from penstock.algebra.rewrites.drop_null_tests import valued
-from penstock.closing.group_closers import Closers, GroupEnding, NeverNull
+from penstock.closing.group_closers import GroupEnding
 from penstock.closing.join_variables import is_monotone
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.errors import PenstockError
@@ -58,8 +57,10 @@ class JointRows:
         self._members: list[tuple[Scan | SetOp | Table, _Antis]] = []
         self._facts: list[tuple[Expr, _Antis]] = []
         self._count = 0
-        #: Of a row of one input: keys that match nothing if they are NULL, and what only adds other rows to the input.
-        self._matchless, self._adding = frozenset[int](), list[int]()
+        #: Where rows of one input of a join end: the scans that only add other rows to it, and those it has rows of.
+        self._adding, self._there = frozenset[int](), frozenset[int]()
+        #: The scan whose rows, as they come, are those that end, if they are one's.
+        self.entries: Scan | None = None
         #: Whether a row that is there says nothing of rows of each member: some need no partner.
         self.matches = False
 
@@ -95,17 +96,22 @@ class JointRows:
         others = frozenset({self._count})
         parts = [self.add(each, frozenset() if n == own else others) for n, each in enumerate(join.operands)]
         self._add_facts(join.on, {c: expr for part in parts for c, expr in part.items()}, others)
-        compared = {column for predicate in join.on for column in valued(predicate)}
-        places = enumerate(join.operands[own].schema)
-        self._matchless = frozenset(place for place, column in places if column in compared)
-        self._adding = [id(scan) for scan in _adding(join.operands[own])]
+        self._adding = frozenset(id(scan) for scan in _adding(join.operands[own]))
+        self._there = frozenset(id(scan) for scan in _there(join.operands[own]))
+        self.entries = _entries(join.operands[own])
         return parts[own]
 
-    def with_nulls(self, member: Scan | SetOp, closers: Closers) -> Closers:
-        """The closers of a member; a row that NULL keeps from matching stays as it is, whatever else is added."""
-        if id(member) not in self._adding or not self._matchless:
-            return closers
-        return replace(closers, streams=tuple((*own, NeverNull(self._matchless)) for own in closers.streams))
+    def keep_values(self) -> None:
+        """The rows are values, each of which is remembered as long as it may come again."""
+        self._adding = frozenset()
+
+    def only_adds(self, member: Scan | SetOp) -> bool:
+        """Whether rows of a member take none of the rows back that end."""
+        return id(member) in self._adding
+
+    def is_there(self, member: Scan | SetOp) -> bool:
+        """Whether each of the rows that end has a row of a member."""
+        return id(member) in self._there
 
     def joints(self) -> Iterator[Joint]:
         """Each stream and set operation brings changes in one of them."""
@@ -138,6 +144,27 @@ def _adding(relation: Relation) -> Iterator[Scan]:
                 yield from _adding(operand)
         case Select(below) | Project(below) | Keep(below) | Repeat(below) | Distinct(below):
             yield from _adding(below)
+
+
+def _there(relation: Relation) -> Iterator[Scan]:
+    """The scans of which each row of a relation has a row that stays."""
+    match relation:
+        case Scan(spec=Unbounded()):
+            yield relation
+        case PhysicalJoin(kind, operands):
+            for operand in operands if kind is JoinKind.JOIN else operands[:1]:
+                yield from _there(operand)
+        case Aggregate(below, (_, *_)):
+            yield from _there(below)
+        case Select(below) | Project(below) | Keep(below) | Distinct(below) | GroupEnding(below):
+            yield from _there(below)
+
+
+def _entries(relation: Relation) -> Scan | None:
+    """The scan whose rows are those of a relation, or the first of those that are alike."""
+    while isinstance(relation, Select | Project | Keep | Distinct | GroupEnding):
+        relation = relation.input
+    return relation if isinstance(relation, Scan) and isinstance(relation.spec, Unbounded) else None
 
 
 def _inside(expr: Expr, inside: Inside) -> Expr | None:

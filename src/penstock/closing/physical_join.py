@@ -15,10 +15,22 @@ from itertools import islice
 from penstock.algebra.buckets import Buckets
 from penstock.algebra.expressions import Column, Expr, require
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Aggregation, AntiJoin, Join, Relation, Schema, SemiJoin, rewrite_relation
-from penstock.closing.group_closers import Closers
+from penstock.algebra.relations import (
+    Aggregation,
+    AntiJoin,
+    Join,
+    Project,
+    Relation,
+    Schema,
+    SemiJoin,
+    rewrite_relation,
+)
+from penstock.closing.group_closers import AfterJoin, Closers
 from penstock.closing.monitors import Monitor
-from penstock.closing.rules import JoinRetention, Rule
+from penstock.closing.rules import ByPunctuation, JoinRetention, Rule
+
+#: So many combinations of a join are there at once: its results leave it in blocks.
+COMBINATIONS = 1 << 16
 
 
 class JoinKind(Enum):
@@ -156,3 +168,17 @@ def _physical_join(node: Relation) -> Relation:
         case AntiJoin(left, right, on):
             return PhysicalJoin(JoinKind.ANTI, (left, right), on)
     return node
+
+
+def join_below(node: Relation) -> PhysicalJoin | None:
+    """The join whose results an operator with one input groups, in whatever columns."""
+    below = node.inputs[0] if len(node.inputs) == 1 else None
+    below = below.input if isinstance(below, Project) else below
+    return below if isinstance(below, PhysicalJoin) else None
+
+
+def punctuations_of(node: Relation, said: AfterJoin) -> Relation | None:
+    """The punctuations by which the join below an operator says that values are done with."""
+    join = join_below(node)
+    rule = None if join is None else join.rules[said.rule]
+    return join.evidence[rule.evidence] if join is not None and isinstance(rule, ByPunctuation) else None

@@ -1,40 +1,78 @@
 """Punctuations that a join would keep without end: some input may always bring a row that asks for them (004, 5.1).
 
-A punctuation of b is kept as long as a row of another input with its values is there, or may come: that row then knows
-that it joins nothing new. So each other input with these values has to stop bringing them (by punctuations, order or
-clusters of its own, or because its one row came), or its rows have to go without the punctuation.
+A punctuation of b is kept as long as a row of another input with its values is there, or may arrive: by it
+that row is known to join nothing new. So each other input with these values has to stop bringing them (by punctuations,
+order or clusters of its own, because its one row came, or because the punctuation refers to it and RIDS says by when),
+or its rows have to go without the punctuation. Values that no single input has are asked for by rows of several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from penstock.closing.chaining import chain
+from penstock.closing.chaining import Granted, VariableColumns, chain
 from penstock.closing.join_inputs import JoinInputs
-from penstock.closing.rules import ByCluster, ByDeclaration, ByKey, ByOrder, ByPunctuation, Closer
+from penstock.closing.rules import ByCluster, ByDeclaration, ByKey, ByOrder, ByPunctuation, Closer, Estimate, k_of
 
 
-def always_asked_for(inputs: JoinInputs, closer: Closer, closers: Sequence[Closer]) -> str | None:
-    """Why punctuations of a closer pile up, in one sentence; None if they do not, or if no run sees any."""
-    if not isinstance(closer, ByPunctuation):
-        return None
-    for number in inputs.scans:
-        is_asking = number != closer.target and inputs.holds(number, closer.variables)
-        if is_asking and inputs.is_unbounded(number) and not _stops(inputs, number, closer, closers):
-            columns = (inputs.variables[v][number] for v in closer.variables)
-            names = ", ".join(column.name for column in columns if column is not None)
-            kept = f"one punctuation of {inputs.label(closer.target)} is kept for every value of {names}"
-            return f"{kept}, because a row of {inputs.label(number)} may always ask for it"
-    return None
+def gone_by(
+    variables: VariableColumns, closers: Iterable[Closer], forgets: Collection[int], count: int
+) -> frozenset[int]:
+    """Those inputs, of some, whose rows all go in the end by these closers."""
+    closers = tuple(closers)
+    return frozenset(n for n in forgets if chain(variables, closers, n, count, Granted.PARTNERS) is not None)
 
 
-def _stops(inputs: JoinInputs, number: int, closer: ByPunctuation, closers: Sequence[Closer]) -> bool:
-    """Whether an input brings no more rows with the values of a punctuation in the end, or none that need it."""
+def going_without(
+    variables: VariableColumns, closers: Sequence[Closer], forgets: Collection[int], count: int
+) -> dict[ByPunctuation, frozenset[int]]:
+    """Of each closer by punctuations the inputs whose rows all go in the end without it, by closers whose k is fixed.
+
+    Where two closers would each do without the other, one of them is needed: the others then go by that.
+    """
+    kept = list(closers)
+    plain = gone_by(variables, (each for each in kept if not isinstance(each, ByPunctuation)), forgets, count)
+    found = dict[ByPunctuation, frozenset[int]]()
+    punctuations = (each for each in closers if isinstance(each, ByPunctuation))
+    for closer in sorted(punctuations, key=lambda each: (len(each.variables), each.target, each.variables)):
+        without = [other for other in kept if other != closer]
+        is_needless = gone_by(variables, without, forgets, count) == frozenset(forgets)
+        kept = without if is_needless else kept
+        found[closer] = frozenset(forgets) if is_needless else plain
+    return found
+
+
+def piling_up(inputs: JoinInputs, closers: Sequence[Closer], forgets: Collection[int]) -> dict[Closer, str]:
+    """The closers whose punctuations pile up in a run that drops rows of these inputs, and why, each in a sentence."""
+    fixed = [each for each in closers if isinstance(each, ByDeclaration) or not isinstance(k_of(each), Estimate)]
+    without = going_without(inputs.variables, fixed, forgets, len(inputs))
+    # Those that are not dropped before they are needless have to be enough, whether partners come or not.
+    needed = [each for each in fixed if not isinstance(each, ByPunctuation) or without[each] != frozenset(forgets)]
+    sure = {n for n in inputs.scans if chain(inputs.variables, needed, n, len(inputs)) is not None}
+    found = dict[Closer, str]()
+    for closer, going in without.items():
+        asking = [n for n in inputs.scans if inputs.is_unbounded(n) and n not in going & sure]
+        holding = [n for n in inputs.scans if n != closer.target and inputs.holds(n, closer.variables)]
+        asking = [n for n in asking if n in holding and not _stops(n, closer, closers)] if holding else asking
+        if asking:
+            found[closer] = _reason(inputs, closer, asking[0] if holding else None)
+    return found
+
+
+def _reason(inputs: JoinInputs, closer: ByPunctuation, asking: int | None) -> str:
+    columns = (inputs.variables[v][closer.target if asking is None else asking] for v in closer.variables)
+    names = ", ".join(column.name for column in columns if column is not None)
+    kept = f"one punctuation of {inputs.label(closer.target)} is kept for every value of {names}"
+    who = "rows of several inputs together" if asking is None else f"a row of {inputs.label(asking)}"
+    return f"{kept}, because {who} may always ask for it"
+
+
+def _stops(number: int, closer: ByPunctuation, closers: Sequence[Closer]) -> bool:
+    """Whether an input brings no more rows with the values of a punctuation in the end."""
+    if any(referred.target == number for referred in closer.referred):
+        return True
     closing = ByPunctuation | ByDeclaration | ByOrder | ByCluster | ByKey
-    if any(
+    return any(
         isinstance(other, closing) and other.target == number and set(other.variables) <= set(closer.variables)
         for other in closers
-    ):
-        return True
-    others = [other for other in closers if other != closer]
-    return chain(inputs.variables, others, number, len(inputs)) is not None
+    )

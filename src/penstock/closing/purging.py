@@ -7,7 +7,7 @@ nothing else reads, such as punctuations, or the times of all rows of a stream w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.algebra.physical import Scan
@@ -21,7 +21,7 @@ from penstock.closing.join_inputs import Found, JoinInputs, own_equalities
 from penstock.closing.join_variables import join_classes
 from penstock.closing.monitors import Monitor
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
-from penstock.closing.punctuations_kept import always_asked_for
+from penstock.closing.punctuations_kept import piling_up
 from penstock.closing.retention import Retention, RetentionStep
 from penstock.closing.rules import (
     AfterRows,
@@ -75,13 +75,18 @@ def join_retention(
 def _of_join(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetention:
     inputs = JoinInputs(join, catalog, spill)
     found = closers_of(inputs)
-    retentions = _retentions(inputs, found)
     rules = _ordered(rule for rule in found if not isinstance(rule, ByDeclaration))
+    kept = {n for n in inputs.scans if _is_kept(inputs, n)}
+    retentions = _retentions(inputs, found, _forgetting(inputs, rules, kept))
     enforced = {number for number, each in enumerate(retentions) if each.enforced}
-    forgets = {n for n in inputs.scans if _may_forget(inputs, n, rules) or (n in enforced and _is_kept(inputs, n))}
+    return _made(inputs, rules, _forgetting(inputs, rules, kept & enforced), tuple(inputs.monitors), retentions)
+
+
+def _forgetting(inputs: JoinInputs, rules: tuple[Rule, ...], whole: set[int]) -> set[int]:
+    """The inputs that drop rows: those of which each goes in the end, and those of which some do."""
+    forgets = whole | {n for n in inputs.scans if _may_forget(inputs, n, rules)}
     # No components alone are not worth a purge; where there is one, they help it.
-    forgets |= {n for n in inputs.scans if _is_helped(inputs, n, rules)} if forgets else set()
-    return _made(inputs, rules, forgets, tuple(inputs.monitors), retentions)
+    return forgets | {n for n in inputs.scans if _is_helped(inputs, n, rules)} if forgets else forgets
 
 
 def _of_sides(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetention:
@@ -92,7 +97,7 @@ def _of_sides(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetentio
     """
     inputs = JoinInputs(join, catalog, spill)
     found = {closer: step for closer, step in closers_of(inputs).items() if not _is_of_joins_only(closer)}
-    left, right = _retentions(inputs, found)
+    left, right = _retentions(inputs, found, {0, 1})
     rules = _ordered(rule for rule in found if not isinstance(rule, ByDeclaration))
     forgets = {0, 1} if left.enforced and right.enforced else set[int]()
     return _made(inputs, rules, forgets, (), (left, right) if forgets else _of_both(left, right))
@@ -111,19 +116,30 @@ def _made(
     return JoinRetention(rules, tuple(inputs.evidence), tuple(sorted(forgets)), monitors, probable, retentions, ordered)
 
 
-def _retentions(inputs: JoinInputs, found: Found) -> tuple[Retention, ...]:
+def _retentions(inputs: JoinInputs, found: Found, forgets: set[int]) -> tuple[Retention, ...]:
     """What is kept of each input: until a chain of what a run sees is done, or if there is none, of what is declared.
 
-    Punctuations that a run would keep without end are no part of a chain.
+    Punctuations that a run would keep without end, where it drops rows of these inputs, are no part of a chain.
     """
     every = list(found)
     seen: list[Closer] = [closer for closer in every if not isinstance(closer, ByDeclaration)]
     options: list[list[Closer]] = [seen] if len(seen) == len(every) else [seen, every]
-    lasting = [[closer for closer in known if always_asked_for(inputs, closer, known) is None] for known in options]
-    return tuple(_retention(inputs, found, lasting, number) for number in range(len(inputs)))
+    piling = [_all_piling_up(inputs, known, forgets) for known in options]
+    lasting = [[c for c in known if c not in piles] for known, piles in zip(options, piling, strict=True)]
+    return tuple(_retention(inputs, found, lasting, piling[-1], number) for number in range(len(inputs)))
 
 
-def _retention(inputs: JoinInputs, found: Found, lasting: list[list[Closer]], number: int) -> Retention:
+def _all_piling_up(inputs: JoinInputs, known: Sequence[Closer], forgets: set[int]) -> Mapping[Closer, str]:
+    """The closers whose punctuations pile up; without them others may, which rows had done without thanks to them."""
+    found = dict[Closer, str]()
+    while more := piling_up(inputs, [closer for closer in known if closer not in found], forgets):
+        found |= more
+    return found
+
+
+def _retention(
+    inputs: JoinInputs, found: Found, lasting: list[list[Closer]], piling: Mapping[Closer, str], number: int
+) -> Retention:
     name = inputs.label(number)
     if number not in inputs.scans or not _is_forgettable(inputs, number):
         return Retention(name)
@@ -133,10 +149,8 @@ def _retention(inputs: JoinInputs, found: Found, lasting: list[list[Closer]], nu
             # Where each step is seen, what lets the punctuations go that they read is not.
             is_seen = closers is lasting[0] or not all(step.is_seen for step in steps)
             return Retention(name, steps if is_seen else steps + _unseen(found))
-    every = list(found)
-    used = chain(inputs.variables, every, number, len(inputs)) or ()
-    reasons = (always_asked_for(inputs, closer, every) for closer in used)
-    return Retention(name, piles_up=next((why for why in reasons if why is not None), None))
+    used = chain(inputs.variables, list(found), number, len(inputs)) or ()
+    return Retention(name, piles_up=next((piling[closer] for closer in used if closer in piling), None))
 
 
 def _unseen(found: Found) -> tuple[RetentionStep, ...]:
@@ -225,6 +239,6 @@ def _may_forget(inputs: JoinInputs, number: int, rules: tuple[Rule, ...]) -> boo
 
 
 def _is_helped(inputs: JoinInputs, number: int, rules: tuple[Rule, ...]) -> bool:
-    """Whether rows of an input are told by a No component that they wait in vain."""
-    is_told = any(isinstance(rule, ByNo) and inputs.holds(number, rule.variables) for rule in rules)
-    return is_told and _is_forgettable(inputs, number)
+    """Whether a No component ends the wait of rows of an input."""
+    is_ended = any(isinstance(rule, ByNo) and inputs.holds(number, rule.variables) for rule in rules)
+    return is_ended and _is_forgettable(inputs, number)

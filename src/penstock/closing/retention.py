@@ -26,6 +26,8 @@ class RetentionStep:
     is_seen: bool = True
     #: Whether it comes in the end, whatever the data: an order passes a value only if its stream goes beyond it.
     is_certain: bool = True
+    #: Whether rows that break the declarations are rejected.
+    is_guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Retention:
     input: str
     #: None if nothing says that each row goes in the end.
     chain: tuple[RetentionStep, ...] | None = None
+    #: Whether the chain also waits until rows have left that are taken back when they leave their windows.
+    ends: bool = False
     #: Why a chain that there is does not do: what it goes by would be kept without end, in one sentence.
     piles_up: str | None = None
 
@@ -58,6 +62,11 @@ class Retention:
     def unseen(self) -> tuple[str, ...]:
         """The declarations of which no run sees anything."""
         return tuple(dict.fromkeys(lean for step in self.chain or () if not step.is_seen for lean in step.leans_on))
+
+    @property
+    def guarded(self) -> tuple[str, ...]:
+        """The declarations whose violations are rejected."""
+        return tuple(dict.fromkeys(lean for step in self.chain or () if step.is_guarded for lean in step.leans_on))
 
     @property
     def enforced(self) -> bool:

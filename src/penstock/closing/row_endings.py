@@ -2,9 +2,9 @@
 
 Of groups, semi-joins or anti-joins below a join no rule of `rules.py` speaks. What closes the streams below them for
 the values of a row (`closed_values.py`) does: a row goes when all are closed, those below the other inputs, whose rows
-might match it, and those below its own, which might take it back.
+might match it, and those below its own that might take it back.
 
-    a ⋉ b ──▶ row (k, ts) ──▶ ▷ c on k        goes when a, b and c are closed for k
+    a ▷ b ──▶ row (k, ts) ──▶ ▷ c on k        goes when b and c are closed for k; a only adds rows
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from penstock.algebra.expressions import Column
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import (
     Aggregate,
+    Distinct,
     Range,
     Relation,
     Rows,
@@ -26,10 +27,19 @@ from penstock.algebra.relations import (
 )
 from penstock.catalog import Catalog, StreamDef
 from penstock.closing.bounds import BoundKind
-from penstock.closing.closed_values import Declared, closed_rows, forgettable, until_they_entered, until_they_left
-from penstock.closing.group_closers import AfterPunctuation, Closers, GroupEnding, GroupInTime, NeverNull
+from penstock.closing.closed_values import closed_rows, forgettable
+from penstock.closing.group_closers import (
+    AfterOrder,
+    AfterPunctuation,
+    AfterReference,
+    Closers,
+    GroupEnding,
+    GroupInTime,
+    NeverNull,
+)
 from penstock.closing.group_retention import lasting_nulls
 from penstock.closing.join_variables import is_monotone, is_table
+from penstock.closing.joint_keys import Declared, until_they_entered, until_they_left
 from penstock.closing.joint_rows import JointRows
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.retention import RetentionStep
@@ -41,10 +51,18 @@ def with_row_endings(relation: Relation, declared: Declared) -> Relation:
     """The physical relation, whose joins with computed inputs drop rows that have ended."""
 
     def rule(node: Relation) -> Relation:
-        endings = row_endings(node, declared) if isinstance(node, PhysicalJoin) else ()
-        return replace(node, retention=None, endings=endings) if isinstance(node, PhysicalJoin) and endings else node
+        if not isinstance(node, PhysicalJoin) or not (endings := row_endings(node, declared)):
+            return node
+        ended = zip(node.operands, endings, strict=True)
+        operands = tuple(operand if closers is None else _without_distinct(operand) for operand, closers in ended)
+        return replace(node, operands=operands, retention=None, endings=endings)
 
     return rewrite_relation(relation, rule)
+
+
+def _without_distinct(operand: Relation) -> Relation:
+    """All rows of a stream, of which the right side of a semi-join need not keep one for each value indefinitely."""
+    return operand.input if isinstance(operand, Distinct) and isinstance(operand.input, Scan) else operand
 
 
 def row_endings(join: PhysicalJoin, declared: Declared) -> tuple[Closers | None, ...]:
@@ -68,11 +86,13 @@ def _closers(join: PhysicalJoin, number: int, declared: Declared) -> Closers | N
         return None
     rows = JointRows()
     inside = rows.add_inputs(join, number)
+    if isinstance(operand, Distinct) and _without_distinct(operand) is operand:
+        rows.keep_values()
     # A right row that stays says nothing when left rows leave: these just go.
     matches = number == 1 and join.kind is not JoinKind.JOIN and is_monotone(operand) and _only_grows(join.operands[0])
     stays = until_they_entered if matches else until_they_left
     closers = forgettable(closed_rows(rows, tuple(inside.get(c) for c in operand.schema), declared, stays))
-    return None if closers is None or lasting_nulls(closers) else closers
+    return None if closers is None or not closers.streams or lasting_nulls(closers) else closers
 
 
 def _only_grows(relation: Relation) -> bool:
@@ -100,14 +120,25 @@ def leaves(relation: Relation) -> bool:
 def ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> Iterator[RetentionStep]:
     """What closes rows, in words: of each stream the first of its closers."""
     scans = {node.stream.occurrence: node for node in walk_relations(join) if isinstance(node, Scan)}
-    for closer in (next((each for each in own if not isinstance(each, NeverNull)), None) for own in closers.streams):
+    streams = (*closers.streams, *closers.adding)
+    for closer in (next((each for each in own if not isinstance(each, NeverNull)), None) for own in streams):
         match closer:
+            case AfterReference(then=then, reach=reach):
+                stream = closers.evidence[then.ticks].stream.name
+                until = f"{then.k} ROWS of {stream}" + (f" and {duration_text(reach)}" if reach else "")
+                yield RetentionStep(stream, until, BoundKind.K, (then.declaration,), is_guarded=True)
+            case AfterOrder(evidence=number, scheme=scheme):
+                stream = closers.evidence[number].stream.name
+                yield RetentionStep(stream, f"{stream} has passed its value", BoundKind.K, (scheme,), is_certain=False)
             case GroupInTime(timestamp=Column(scope), reach=reach):
                 definition = catalog.get(scans[scope].stream.name)
                 assert isinstance(definition, StreamDef)
                 until = f"{scope} is {duration_text(reach)} later" if reach else f"{scope} has passed its time"
                 yield RetentionStep(scope, until, BoundKind.WINDOW, (watermark_text(definition),))
-            case AfterPunctuation(evidence=number, scheme=scheme, reach=reach):
+            case AfterPunctuation(evidence=number, scheme=scheme, reach=reach, then=then):
                 stream = closers.evidence[number].stream.name
                 until = f"a punctuation of {stream}" + (f" and {duration_text(reach)}" if reach else "")
-                yield RetentionStep(stream, until, BoundKind.OPEN, (scheme,))
+                if then is not None:
+                    until += f" and {then.k} ROWS of {closers.evidence[then.ticks].stream.name}"
+                leans_on = (scheme,) if then is None else (scheme, then.declaration)
+                yield RetentionStep(stream, until, BoundKind.OPEN, leans_on)

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.physical import physical
 from penstock.algebra.relations import Aggregate, Distinct, Output, Project, Relation, rewrite_relation
-from penstock.closing.closed_values import Declared
 from penstock.closing.group_closers import GroupEnding
 from penstock.closing.groups import ending_of_groups, named_rows_that_others_follow
+from penstock.closing.joint_keys import Declared
 from penstock.closing.physical_join import PhysicalJoin, with_physical_joins
 
 

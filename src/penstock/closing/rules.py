@@ -110,9 +110,9 @@ class ByPunctuation(_Closer):
     target: int
     variables: tuple[int, ...]
     evidence: int
-    #: The declaration, if a row that it had ruled out stops the run.
+    #: The declaration, if a row that it rejects stops the run.
     stops: str | None = None
-    #: What a punctuation refers to that is a row of the target's own stream: later nobody asks for it.
+    #: What a punctuation refers to that is a row of the target's own stream: later no row asks for it.
     referred: tuple[ReferredRow, ...] = ()
 
 
@@ -151,11 +151,11 @@ class ByKey(_Closer):
 
 @dataclass(frozen=True, slots=True)
 class ByNo(_Closer):
-    """UNIQUE: the row with the values has come and can be in no result, so nobody need wait for it (thesis 6.3).
+    """UNIQUE: the row with the values has come and can be in no result, so no row need wait for it (thesis 6.3).
 
     The target's No component, of which only the keys are kept: those of rows that are forgotten, and of rows that fail
     the target's filter, which `evidence` has. Keys are kept until the inputs of `awaited` bring no more rows that ask
-    for them; if there are none, for a moment only: all others are told by RIDS or order (6.6.1, 6.8.5).
+    for them; if there are none, for a moment only: of all others RIDS or order says enough (6.6.1, 6.8.5).
     """
 
     always: ClassVar[bool] = False
@@ -164,7 +164,7 @@ class ByNo(_Closer):
     variables: tuple[int, ...]
     evidence: int | None
     awaited: tuple[int, ...]
-    #: By RIDS all others are told, but late; and CA says when they stop asking. So keys may be kept for them as well.
+    #: RIDS says enough of all others, but late, and CA when they stop asking. So keys may be kept for them as well.
     late: tuple[AfterRows, ...] = ()
 
     @property

@@ -217,12 +217,12 @@ class Translation:
             return Ending((), ("no row can ever be part of a result",), (), by_time=True)
         by_scheme = {closer.scheme: closer for closer in reversed(closers)}
         used = [(step, by_scheme[step.scheme]) for step in answer.steps]
-        told = [(step, closer) for step, closer in used if closer.leans_on]
+        declared = [(step, closer) for step, closer in used if closer.leans_on]
         return Ending(
-            tuple(dict.fromkeys(self._open(stream, step, closer) for step, closer in told)),
-            tuple(_step_text(step, closer) for step, closer in told),
-            tuple(dict.fromkeys(lean for _, closer in told for lean in closer.leans_on)),
-            by_time=all(closer.scheme.order is not None for _, closer in told),
+            tuple(dict.fromkeys(self._open(stream, step, closer) for step, closer in declared)),
+            tuple(_step_text(step, closer) for step, closer in declared),
+            tuple(dict.fromkeys(lean for _, closer in declared for lean in closer.leans_on)),
+            by_time=all(closer.scheme.order is not None for _, closer in declared),
         )
 
     @cached_property

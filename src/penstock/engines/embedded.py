@@ -84,7 +84,7 @@ class EmbeddedEngine:
         self._dictionary: Dictionary = self._stores.dictionary
         self._is_first = not self._stores.code_owners
         self._stores.code_owners.append(self)
-        #: The folder of spilled rows, which lives as long as the engine.
+        #: The folder of spilled rows, which is kept as long as the engine.
         self._spill = _new_folder() if self.plan.forgetting.spill else None
         self._remove = finalize(self, _remove, self._spill)
         try:

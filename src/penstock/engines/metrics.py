@@ -9,13 +9,14 @@ from typing import Any
 
 from penstock.adaptive.decisions import reported
 from penstock.adaptive.filters.filter_tuner import FilterTuner
+from penstock.adaptive.joins.join_tuner import AdaptiveJoinTuner
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Table
 from penstock.engines.lateness import Progress
 from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
-from penstock.plan.decisions import FilterDecision
+from penstock.plan.decisions import Decision
 from penstock.plan.probe_paths import ByDepth
 
 #: The operator name under which the values of a dictionary are counted.
@@ -43,7 +44,7 @@ class OperatorMetrics:
     #: Rows that were rejected after their punctuation, since the start.
     violations: int = 0
     #: Rows that it has dropped since the start at the wait timeout, without their punctuation.
-    given_up: int = 0
+    timed_out_rows: int = 0
     #: Rows of the step on which a user function failed that is declared on_error='null'.
     function_errors: int = 0
     #: What its monitors report about constraints.
@@ -57,10 +58,17 @@ class OperatorMetrics:
     filter_order: tuple[str, ...] = ()
     evaluations: tuple[int, ...] = ()
     #: The decisions on orders that are new, and those in use.
-    decisions: tuple[FilterDecision, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     #: Of a join by input and depth of its probe path: combinations that probed there in this step, and their matches.
     probes: ByDepth = ()
     matches: ByDepth = ()
+    #: Of a join how often its subresult caches were looked up in this step, and hit, and the bytes that they take.
+    #: These are no part of `state_bytes`: caches are not persisted, and can be dropped at any time.
+    cache_lookups: int = 0
+    cache_hits: int = 0
+    cache_bytes: int = 0
+    #: The decisions on caches that are new.
+    cache_decisions: tuple[dict[str, Any], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -95,7 +103,7 @@ class QueryTotals:
     #: What monitors report about constraints.
     constraints: tuple[ConstraintReport, ...] = ()
     #: Rows that were dropped at the wait timeout, without their punctuation.
-    given_up: int = 0
+    timed_out_rows: int = 0
     #: What is put on disk.
     on_disk: OnDisk = NOTHING_ON_DISK
 
@@ -113,7 +121,7 @@ def totals_of(metrics: Iterable[OperatorMetrics], watermark: int, streams: Mappi
         streams=streams,
         violations=sum(line.violations for line in lines),
         constraints=tuple(constraints_of(lines)),
-        given_up=sum(line.given_up for line in lines),
+        timed_out_rows=sum(line.timed_out_rows for line in lines),
         on_disk=sum((line.on_disk for line in lines), NOTHING_ON_DISK),
     )
 
@@ -141,7 +149,7 @@ def source_metrics(
 def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, Any]:
     """Returns the metrics of the filters of one place: their order, evaluations, and decisions."""
     ordered = [(text, count) for each in filters for text, count in each.evaluations().items()]
-    decisions: list[FilterDecision] = []
+    decisions: list[Decision] = []
     for each in filters:
         if isinstance(each.tuner, FilterTuner):
             decisions += reported(f"{place} {each.name}", each.tuner)
@@ -155,7 +163,11 @@ def filter_metrics(filters: Iterable[MeasuredFilters], place: str) -> dict[str, 
 def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
     """Yields what the operators of a machine did in its last step; `made` fills in the step and the query."""
     for gauge in machine.gauges:
-        probed = gauge.probe_counts()
+        probed, cached = gauge.probe_counts(), gauge.cache_use()
+        place = f"fragment {machine.fragment.number} cell {cell}"
+        measured = filter_metrics(gauge.filters, place)
+        if isinstance(gauge.join_tuner, AdaptiveJoinTuner):
+            measured["decisions"] += reported(f"{place} {gauge.name}", gauge.join_tuner)
         yield made(
             gauge.name,
             machine.fragment.number,
@@ -166,15 +178,19 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             gauge.state_rows(),
             machine.state_bytes(gauge),
             violations=gauge.violations(),
-            given_up=gauge.given_up_rows(),
+            timed_out_rows=gauge.timed_out_rows(),
             function_errors=gauge.function_errors.count,
             constraints=tuple(gauge.reports()),
             on_disk=gauge.spilled(),
             in_flight_rows=gauge.in_flight_rows(),
             in_flight_bytes=machine.in_flight_bytes(gauge),
-            **filter_metrics(gauge.filters, f"fragment {machine.fragment.number} cell {cell}"),
+            **measured,
             probes=probed.probes,
             matches=probed.matches,
+            cache_lookups=cached.lookups,
+            cache_hits=cached.hits,
+            cache_bytes=cached.nbytes,
+            cache_decisions=tuple({**each, "place": f"{place} {gauge.name}"} for each in gauge.cache_decisions()),
         )
 
 

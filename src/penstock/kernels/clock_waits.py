@@ -1,7 +1,7 @@
 """Rows that are notified of their partners (`retention/notification.py`) and wait for nothing else but clocks.
 
 What they wait for is not noted: when a clock has moved, those are found for which it has closed an input since. Most
-are told before, so for each clock the least is known that it waits for, and there is mostly nothing to find.
+are notified before, so for each clock the least is known that it waits for, and there is mostly nothing to find.
 """
 
 from __future__ import annotations

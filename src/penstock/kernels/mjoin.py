@@ -299,7 +299,12 @@ def sees(
     for c in range(count):
         if peek(row + 8 * columns[index, c]) != key[depth, c]:
             return False
-    visibility = peek_int32(inputs[target, VISIBILITY] + 4 * slot)
+    return is_visible(peek_int32(inputs[target, VISIBILITY] + 4 * slot), event, since)
+
+
+@lean
+def is_visible(visibility: int, event: int, since: Ints) -> bool:
+    """Whether an event sees a row of this visibility."""
     number = visibility >> EVENT_SHIFT
     return since[number] < event < number if visibility & GOES else number < event
 

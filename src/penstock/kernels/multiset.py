@@ -1,7 +1,7 @@
 """A hash multiset: how often each owner holds each value. DISTINCT inside an aggregate sees a value come and go once.
 
 An entry is a row of a table of slots: owner, value, count, and the link to the next entry of its bucket. Counts may
-dip below zero inside one instant, where the order of changes is free; an entry lives while its count is not zero.
+dip below zero inside one instant, where the order of changes is free; an entry is kept while its count is not zero.
 """
 
 from __future__ import annotations

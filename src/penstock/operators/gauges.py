@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from penstock.algebra.relations import Relation
 from penstock.operators.filters.filters import MeasuredFilters
 from penstock.operators.functions.failures import Tally
+from penstock.operators.joins.join_tuner import JoinTuner
+from penstock.plan.caches import CacheUse
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
 from penstock.plan.explain import operator_name
 from penstock.plan.probe_paths import ProbeCounts
@@ -53,10 +56,16 @@ class Gauge:
     #: Of a join what counts its probes since it was built, and what that was when the step began.
     probing: Callable[[], ProbeCounts] = ProbeCounts
     probed: ProbeCounts = field(default_factory=ProbeCounts)
+    #: What orders its probe paths.
+    join_tuner: JoinTuner | None = None
+    #: The same of its subresult caches; and what gives decisions about them that are new.
+    caching: Callable[[], CacheUse] = CacheUse
+    cached: CacheUse = field(default_factory=CacheUse)
+    cache_decisions: Callable[[], tuple[dict[str, Any], ...]] = tuple
 
     def begin(self) -> None:
         self.rows_in = self.rows_out = self.function_errors.count = 0
-        self.probed = self.probing()
+        self.probed, self.cached = self.probing(), self.caching()
 
     def stepped(self, inputs: Mapping[int, Deltas], rows_out: int) -> None:
         came = sum(gauge.latest for gauge in self.below)
@@ -67,7 +76,7 @@ class Gauge:
     def violations(self) -> int:
         return sum(count() for count in self.rejected)
 
-    def given_up_rows(self) -> int:
+    def timed_out_rows(self) -> int:
         return sum(count() for count in self.timed_out)
 
     def reports(self) -> list[ConstraintReport]:
@@ -76,6 +85,10 @@ class Gauge:
     def probe_counts(self) -> ProbeCounts:
         """Probes and matches since the step began."""
         return self.probing().since(self.probed)
+
+    def cache_use(self) -> CacheUse:
+        """How caches were used since the step began, and the bytes that they take."""
+        return self.caching().since(self.cached)
 
     def spilled(self) -> OnDisk:
         return sum((count() for count in self.on_disk), NOTHING_ON_DISK)

@@ -39,7 +39,7 @@ from penstock.synopsis.memory import Ints, Memory
 class Machine:
     """`stores`: what it has in common with the machines of other queries. `spill`: a folder of its own for rows.
 
-    `tuning`: what orders its filters as rows come.
+    `tuning`: what orders its filters and joins as rows come.
     """
 
     def __init__(
@@ -116,6 +116,11 @@ class Machine:
         self._builder.end_step()
         if self._rstream is not None:
             self._rstream.store.end_step()
+        for join in self.joins:
+            if join.tuner is not None:
+                join.tuner.between(join)
+            if join.cache_tuner is not None:
+                join.cache_tuner.between(join)
 
     @property
     def joins(self) -> Sequence[JoinCore]:
@@ -141,9 +146,9 @@ class Machine:
         """Rows that were rejected after a punctuation of their values, since the start."""
         return sum(gauge.violations() for gauge in self.gauges)
 
-    def given_up(self) -> int:
+    def timed_out_rows(self) -> int:
         """Rows that were dropped because they waited too long for a punctuation, since the start."""
-        return sum(gauge.given_up_rows() for gauge in self.gauges)
+        return sum(gauge.timed_out_rows() for gauge in self.gauges)
 
     def on_disk(self) -> OnDisk:
         """What it has put on disk."""

@@ -52,6 +52,8 @@ class Adaptive:
     confidence: float = 0.5
     #: Decisions that the plan log keeps.
     plan_log: int = 64
+    #: Bytes that the subresult caches of a join may take; None is half of what its rows take, and 256 KiB at least.
+    cache_memory: int | None = None
 
     def __post_init__(self) -> None:
         _require_one_of("mode of adaptivity", self.mode, ADAPTIVE_MODES)
@@ -62,11 +64,18 @@ class Adaptive:
         _require_between("profiling_budget", self.profiling_budget, 0, 1)
         _require_between("confidence", self.confidence, 0, 10)
         _require_between("plan_log", self.plan_log, 1, 10_000, whole=True)
+        if self.cache_memory is not None:
+            _require_between("cache_memory", self.cache_memory, 0, 1 << 40, whole=True)
 
     @property
     def orders(self) -> bool:
         """Returns whether orders may change."""
         return self.mode != "off"
+
+    @property
+    def caches(self) -> bool:
+        """Returns whether joins may use subresult caches."""
+        return self.mode == "full" and self.cache_memory != 0
 
 
 def _require_one_of(what: str, given: str, known: Sequence[str]) -> None:

@@ -48,21 +48,21 @@ def together(reports: Iterable[ConstraintReport]) -> list[ConstraintReport]:
     return [
         ConstraintReport(
             constraint,
-            max((each.k for each in told if each.k is not None), default=None),
-            any(each.used for each in told),
-            sum(each.violations for each in told),
-            told[0].copies,
-            sum(each.false_negatives for each in told),
+            max((each.k for each in reports if each.k is not None), default=None),
+            any(each.used for each in reports),
+            sum(each.violations for each in reports),
+            reports[0].copies,
+            sum(each.false_negatives for each in reports),
         )
-        for constraint, told in by_constraint.items()
+        for constraint, reports in by_constraint.items()
     ]
 
 
 def strongest(reports: Iterable[ConstraintReport]) -> list[ConstraintReport]:
     """Of each constraint what those say who saw it broken most often: many may see the same rows."""
-    told: dict[str, ConstraintReport] = {}
+    found: dict[str, ConstraintReport] = {}
     for each in reports:
-        told[each.constraint] = max(
-            each, told.get(each.constraint, each), key=lambda one: (one.broken, one.false_negatives)
+        found[each.constraint] = max(
+            each, found.get(each.constraint, each), key=lambda one: (one.broken, one.false_negatives)
         )
-    return list(told.values())
+    return list(found.values())

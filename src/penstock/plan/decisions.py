@@ -1,8 +1,8 @@
-"""Decisions, as users see them: which order was chosen when, on which statistics, and what it earned (thesis 7.1)."""
+"""Decisions, as users see them: what was chosen when, on which statistics, and what it earned (thesis 7.1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -42,17 +42,60 @@ class FilterDecision:
         return cls(**{**given, **lists})
 
 
-def latest_decisions(lines: Iterable[Mapping[str, Any]]) -> list[FilterDecision]:
+@dataclass(frozen=True, slots=True)
+class JoinDecision:
+    """The probe paths of a join, and the statistics on which they were chosen. Costs are in probes, for an event."""
+
+    #: Where the join is: the fragment and cell, and the operator.
+    place: str
+    #: Its number at that place, and how many insertions and deletions had come before.
+    number: int
+    at: int
+    reason: str
+    #: Of each input its name, and those of the inputs that its rows probe, in this order.
+    paths: tuple[tuple[str, ...], ...]
+    #: Of each input by depth of its path how many combinations a row has; none where nothing was known of it.
+    combinations: tuple[tuple[float, ...], ...]
+    #: The events that were sampled.
+    samples: int
+    #: The events for which it was used, the cost of one, and what that would have been along the paths as written.
+    rows: int
+    cost: float
+    as_written: float
+
+    @property
+    def earned(self) -> float:
+        """Returns the probes that it saved against the paths as written, by its own statistics."""
+        return self.rows * (self.as_written - self.cost)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, given: Mapping[str, Any]) -> JoinDecision:
+        lists = {name: tuple(map(tuple, given[name])) for name in ("paths", "combinations")}
+        return cls(**{**given, **lists})
+
+
+Decision = FilterDecision | JoinDecision
+
+
+def decision_of_json(given: Mapping[str, Any]) -> Decision:
+    """Returns a decision as metrics report it."""
+    return JoinDecision.of_json(given) if "paths" in given else FilterDecision.of_json(given)
+
+
+def latest_decisions(lines: Iterable[Mapping[str, Any]]) -> list[Decision]:
     """Returns the decisions that lines of metrics report, each as it was reported last, by query, place and number."""
-    found: dict[tuple[str, str, int], FilterDecision] = {}
+    found: dict[tuple[str, str, int], Decision] = {}
     for line in lines:
         for each in line.get("decisions", ()):
-            decision = FilterDecision.of_json(each)
+            decision = decision_of_json(each)
             found[line["query"], decision.place, decision.number] = decision
     return [found[key] for key in sorted(found)]
 
 
-def decisions_text(decisions: Iterable[FilterDecision]) -> str:
+def decisions_text(decisions: Iterable[Decision]) -> str:
     """Returns decisions as a person reads them, place by place."""
     lines: list[str] = []
     place = None
@@ -61,18 +104,37 @@ def decisions_text(decisions: Iterable[FilterDecision]) -> str:
         if decision.place != place:
             place = decision.place
             lines.append(place)
-        lines.append(f"  after {decision.at:,} rows, {_REASONS[decision.reason]}, on {decision.samples:,} samples:")
-        shown = zip(decision.filters, decision.drops, decision.nanoseconds, strict=True)
-        lines += [f"    {text}  drops {drops:.1%}, {time:,.0f} ns a row" for text, drops, time in shown]
-        saved = decision.earned / 1e6
-        total += saved
-        lines.append(
-            f"    used for {decision.rows:,} rows at {decision.cost:,.0f} ns each; as written "
-            f"{decision.as_written:,.0f} ns: {saved:,.1f} ms {'saved' if saved >= 0 else 'lost'}"
-        )
+        if isinstance(decision, JoinDecision):
+            lines += _join_lines(decision)
+        else:
+            lines += _filter_lines(decision)
+            total += decision.earned / 1e6
     if not lines:
         return "no order was changed"
-    return "\n".join([*lines, f"all together {total:,.1f} ms {'saved' if total >= 0 else 'lost'}"])
+    return "\n".join([*lines, f"all filters together {total:,.1f} ms {'saved' if total >= 0 else 'lost'}"])
+
+
+def _filter_lines(decision: FilterDecision) -> Iterator[str]:
+    yield f"  after {decision.at:,} rows, {_REASONS[decision.reason]}, on {decision.samples:,} samples:"
+    for text, drops, time in zip(decision.filters, decision.drops, decision.nanoseconds, strict=True):
+        yield f"    {text}  drops {drops:.1%}, {time:,.0f} ns a row"
+    saved = decision.earned / 1e6
+    yield (
+        f"    used for {decision.rows:,} rows at {decision.cost:,.0f} ns each; as written "
+        f"{decision.as_written:,.0f} ns: {saved:,.1f} ms {'saved' if saved >= 0 else 'lost'}"
+    )
+
+
+def _join_lines(decision: JoinDecision) -> Iterator[str]:
+    yield f"  after {decision.at:,} events, {_REASONS[decision.reason]}, on {decision.samples:,} samples:"
+    for (source, *targets), sizes in zip(decision.paths, decision.combinations, strict=True):
+        shown = [f"{target} ({size:,.2f})" for target, size in zip(targets, sizes, strict=False)] or targets
+        yield f"    {source}: {', '.join(shown)}"
+    gain = 1 - decision.cost / decision.as_written if decision.as_written else 0.0
+    yield (
+        f"    used for {decision.rows:,} events at {decision.cost:,.1f} probes each; as written "
+        f"{decision.as_written:,.1f}: {abs(gain):.0%} {'saved' if gain >= 0 else 'lost'}"
+    )
 
 
 _REASONS = {

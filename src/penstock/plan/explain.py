@@ -25,6 +25,7 @@ from penstock.closing.group_closers import Closers, GroupEnding, GroupInTime, Wi
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.closing.rules import ByNo
+from penstock.plan.caches import MOST_MEMORY, candidates_of
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
 from penstock.plan.probe_paths import BLOCK, Stage, paths_of
@@ -115,10 +116,12 @@ def _paths_json(relation: PhysicalJoin) -> dict[str, Json]:
     def stage(each: Stage) -> Json:
         columns = [column for v in each.variables if (column := variables[v][each.target]) is not None]
         by: list[Json] = [expression_text(column) for column in columns]
-        return {"probes": _names(operands[each.target]), "by": by, "kind": each.kind.value}
+        return {"probes": operand_name(operands[each.target]), "by": by, "kind": each.kind.value}
 
     paths = zip(operands, paths_of(relation), strict=True)
-    return {"paths": [{"input": _names(operand), "stages": [stage(each) for each in path]} for operand, path in paths]}
+    return {
+        "paths": [{"input": operand_name(operand), "stages": [stage(each) for each in path]} for operand, path in paths]
+    }
 
 
 def _fragment_text(plan: Plan, fragment: Fragment) -> str:
@@ -203,13 +206,18 @@ def _kept_texts(join: PhysicalJoin) -> Iterator[str]:
         yield from _noes(join)
     for operand, closers in zip(join.operands, join.endings, strict=False):
         if closers is not None:
-            yield f"forgets rows of {_names(operand)} that end {_closers_text(closers)}"
+            yield f"forgets rows of {operand_name(operand)} that end {_closers_text(closers)}"
     if join.buckets:
         yield f"keeps {_all_buckets_text(join.operands, join.buckets)}"
     if join.stateless is not None:
-        yield f"keeps nothing of {_names(join.operands[join.stateless])}"
+        yield f"keeps nothing of {operand_name(join.operands[join.stateless])}"
     if join.counted:
-        yield f"counts rows of {' and '.join(_names(join.operands[number]) for number in join.counted)}"
+        yield f"counts rows of {' and '.join(operand_name(join.operands[number]) for number in join.counted)}"
+    if found := candidates_of(join):
+        segments = dict.fromkeys(
+            " with ".join(operand_name(join.operands[m]) for m in cache.members) for cache in found
+        )
+        yield f"may cache {' and '.join(segments)} in at most {MOST_MEMORY >> 20} MiB"
 
 
 def _retention_text(join: PhysicalJoin, number: int) -> str:
@@ -229,11 +237,13 @@ def _buckets_text(operand: Relation, buckets: Buckets) -> str:
     """What a join keeps of an input in place of its rows."""
     what = "buckets" if buckets.size is None else counted(buckets.size, "bucket")
     totals = " and ".join(dict.fromkeys(map(_aggregate_text, buckets.totals)))
-    return f"{what} of {_names(operand)}" + (f" with {totals}" if totals else "")
+    return f"{what} of {operand_name(operand)}" + (f" with {totals}" if totals else "")
 
 
-def _names(operand: Relation) -> str:
-    return " and ".join(_leaf_name(leaf) for leaf in walk_relations(operand) if isinstance(leaf, Scan | Received))
+def operand_name(operand: Relation) -> str:
+    """What an input of an operator is called: the streams, tables and fragments that it reads."""
+    leaves = (leaf for leaf in walk_relations(operand) if isinstance(leaf, Scan | Table | Received))
+    return " and ".join(map(_leaf_name, leaves))
 
 
 def _aggregate_text(aggregation: Aggregation) -> str:
@@ -258,7 +268,8 @@ def _operator_text(relation: Relation) -> str:
         case Table():
             return f"table {_leaf_name(relation)}"
         case GroupEnding():
-            done = "gives groups when they close" if relation.emits else "forgets groups that end"
+            entries = "partitions" if isinstance(relation.input, Scan) else "groups"
+            done = "gives groups when they close" if relation.emits else f"forgets {entries} that end"
             parts = [f"{done} {_ending_text(relation)}"] if relation.closes_groups else []
             for values in relation.values:
                 column = values.groups.schema[-1].name
@@ -277,10 +288,10 @@ def _ending_text(ending: GroupEnding) -> str:
 
 def _closers_text(closers: Closers, *, by_join: bool = False) -> str:
     """What closes groups or rows."""
-    told = ["by time"] * any(isinstance(closer, GroupInTime) for closer in closers)
-    told += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in closers)
-    told += ["by the join"] * by_join
-    return " and ".join([*told, *(f"by {_leaf_name(scan)}" for scan in closers.evidence)])
+    ways = ["by time"] * any(isinstance(closer, GroupInTime) for closer in closers)
+    ways += ["by keys"] * any(isinstance(closer, WithFirstRow) for closer in closers)
+    ways += ["by the join"] * by_join
+    return " and ".join([*ways, *(f"by {_leaf_name(scan)}" for scan in closers.evidence)])
 
 
 def _noes(join: PhysicalJoin) -> Iterator[str]:

@@ -33,12 +33,12 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog
-from penstock.closing.closed_values import Declared
 from penstock.closing.group_closers import GroupEnding
-from penstock.closing.groups import emitting, with_endings
+from penstock.closing.groups import emitting, keys_of_join, with_endings
 from penstock.closing.join_variables import is_monotone, is_table, join_variables
+from penstock.closing.joint_keys import Declared
 from penstock.closing.narrowing import narrowed
-from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.closing.physical_join import JoinKind, PhysicalJoin, join_below
 from penstock.closing.purging import with_purging
 from penstock.closing.row_endings import with_row_endings
 from penstock.closing.row_times import with_row_times
@@ -186,15 +186,19 @@ def physical_plan(relation: Relation, wanted: Wanted) -> Relation:
 
 
 def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:
-    """The fragment with guards of its leaves. What they are told comes to where the rows are of which it speaks."""
+    """The fragment with guards of its leaves. Their evidence goes to where the rows are of which it speaks."""
     routes, guards = list(fragment.routes), []
+
+    def numbered(route: Route) -> int:
+        if route not in routes:
+            routes.append(route)
+        return routes.index(route)
+
     for number, route in enumerate(fragment.routes):
-        for ruling in (own for scan, own in ruled if scan is route.leaf):
-            told = Route(ruling.evidence, tuple(_along(dimension, ruling) for dimension in route.dimensions))
-            if told not in routes:
-                routes.append(told)
-            evidence = routes.index(told)
-            guards.append(Guard(number, ruling.places, evidence, ruling.lifespan, ruling.stops, ruling.by))
+        for own in (own for scan, own in ruled if scan is route.leaf):
+            evidence = numbered(Route(own.evidence, tuple(_along(each, own) for each in route.dimensions)))
+            ticks = None if own.ticks is None else numbered(Route(own.ticks, (None,) * len(route.dimensions)))
+            guards.append(Guard(number, own.places, evidence, own.lifespan, own.stops, own.by, ticks))
     return replace(fragment, routes=tuple(routes), guards=tuple(guards))
 
 
@@ -263,6 +267,8 @@ class _Cutter:
         self.cells = cells
         self.catalog = catalog
         self.fragments: list[Fragment] = []
+        #: Joins whose word groups above lean on: they run in one cell with these keys of theirs, which alone part rows.
+        self._keys_above: dict[PhysicalJoin, frozenset[Expr]] = {}
 
     def piece(self, relation: Relation) -> _Piece:
         match relation:
@@ -301,12 +307,15 @@ class _Cutter:
 
     def _ending(self, relation: GroupEnding) -> _Piece:
         """Punctuations go where the groups are that they close; to all cells, where they say too little for that."""
+        join = join_below(relation.input)
+        if join is not None and relation.leans_on_join:
+            self._keys_above[join] = frozenset(keys_of_join(relation.input))
         groups = self.piece(relation.input)
         routes = list(groups.routes)
         for ending in (relation, *(values.groups for values in relation.values)):
             for number, scan in enumerate(ending.evidence):
-                along = ending.closers.along(number, range(len(ending.schema)))
-                held = {key: column for key, column in zip(ending.schema, along, strict=True) if column is not None}
+                along = ending.closers.along(number, range(len(ending.keys)))
+                held = {key: column for key, column in zip(ending.keys, along, strict=True) if column is not None}
                 routes.append(Route(scan, _of_groups(groups, held)))
         whole = relation.with_inputs((groups.relation, *relation.inputs[1:]))
         return replace(groups, relation=whole, routes=tuple(routes))
@@ -374,9 +383,12 @@ class _Cutter:
         """A join on a grid of its variables, or of others that each say where a row goes."""
         variables = join_variables(relation) if variables is None else variables
         pieces = [self.piece(operand) for operand in relation.operands]
-        shares = choose_shares(
-            [[column is not None for column in own] for own in zip(*variables, strict=True)], self.cells
-        )
+        above = self._keys_above.get(relation)
+        parting = [n for n, held in enumerate(variables) if above is None or not above.isdisjoint(held)]
+        along = [variables[n] for n in parting]
+        found = choose_shares([[column is not None for column in own] for own in zip(*along, strict=True)], self.cells)
+        of_parting = dict(zip(parting, found, strict=True))
+        shares = tuple(of_parting.get(n, 1) for n in range(len(variables)))
         chosen = [(v, s) for v, s in zip(variables, shares, strict=True) if s > 1]
         grid = tuple(s for _, s in chosen) or (1,)
         own: list[list[Expr | None]] = [[*(v[i] for v, _ in chosen)] or [None] for i in range(len(pieces))]

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.closing.join_variables import join_variables
-from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.physical_join import COMBINATIONS, PhysicalJoin
 from penstock.closing.rules import ByKey
 
-#: So many combinations of a join are there at once: its results leave it in blocks.
-BLOCK = 1 << 16
+#: The size of a block.
+BLOCK = COMBINATIONS
 
 
 class ProbeKind(Enum):
@@ -109,8 +109,12 @@ def probe_paths(variables: Sequence[Variables], keys: Iterable[Key] = ()) -> Pat
 
 def paths_of(join: PhysicalJoin) -> Paths:
     """The paths of a join, as far as nothing is known of its data but keys that are declared."""
-    keys = [(rule.target, rule.variables) for rule in join.rules if isinstance(rule, ByKey)]
-    return probe_paths(variables_of(join), keys)
+    return probe_paths(variables_of(join), keys_of(join))
+
+
+def keys_of(join: PhysicalJoin) -> list[Key]:
+    """The keys of a join's inputs that are declared."""
+    return [(rule.target, rule.variables) for rule in join.rules if isinstance(rule, ByKey)]
 
 
 def variables_of(join: PhysicalJoin) -> list[Variables]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from penstock.catalog import Clustered, Ordered, Reference, StreamDef, Within
 
-#: Shares of the rows for which k is told, besides all of them. One row in so many may then break it.
+#: Shares of the rows for which k is given, besides all of them. One row in so many may then break it.
 SHARES = {"99.9%": 1000, "99%": 100}
 
 

@@ -36,7 +36,7 @@ _SAMPLE_OF_ALL = 1 << 18
 
 
 def profile_files(streams: Sequence[Profiled], most: int, seen: Callable[[int], None]) -> Profile:
-    """Reads the streams' files once. `seen` is told how many rows have been read, now and then."""
+    """Reads the streams' files once. `seen` is called with the number of rows read, now and then."""
     batches = []
     for stream in streams:
         names = [attribute.name for attribute in stream.columns]

@@ -8,7 +8,7 @@
 ... ''')
 >>> verdict = check_query(script.queries[0], script.catalog)
 >>> verdict.message
-'not safe: every row of bid is kept until its row of item comes, and nothing says that one comes, or by when'
+'not safe: every row of bid is kept until its row of item arrives, and nothing says that one arrives, or by when'
 >>> print(verdict.actions[0].steps[0].text)
 ALTER STREAM item ADD PUNCTUATED BY (id);
 

@@ -51,7 +51,7 @@ from penstock.register.arithmetic.closure import ZERO, Closure
 from penstock.register.constant_synopses import NARROW, ConstantSynopses
 from penstock.register.join_context import JoinContext, constant_synopses
 from penstock.register.overflow import KnownEnds
-from penstock.register.predicate_outcomes import PredicateOutcomes, told
+from penstock.register.predicate_outcomes import PredicateOutcomes, outcomes_of
 from penstock.types import BOOLEAN, Kind, Type, decimal
 
 AnyJoin = Join | SemiJoin | AntiJoin
@@ -265,7 +265,7 @@ class _Reading:
         if not self._above.columns.union(*summed) & self._own <= self._values:
             return None
         unseen = [p for p in self._crossing() if not self._is_seen(p) and not columns(p) & self._own <= self._values]
-        return told(self._block, self._input, unseen, self._values, self._theory.split(self._input))
+        return outcomes_of(self._block, self._input, unseen, self._values, self._theory.split(self._input))
 
     def _counting(self, kept: Buckets, where: tuple[Expr, ...]) -> Buckets:
         """Buckets of all rows, of which those that do not satisfy predicates count for nothing."""

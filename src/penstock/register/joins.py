@@ -110,7 +110,7 @@ class _Judge:
         if options:
             bound, proof, theory = min(options, key=lambda option: badness(option[0]))
             unseen = () if theory is Theory.ARITHMETIC else retention.unseen
-            return State(self.holder, stream, bound, theory, proof, scope, unseen=unseen)
+            return State(self.holder, stream, bound, theory, proof, scope, unseen=unseen, guarded=retention.guarded)
         shortfall = self._shortfall(block, operand) if self.memo is None else None
         return State(
             self.holder,
@@ -149,7 +149,7 @@ class _Judge:
         others = [other for other in block.others(operand) if not other.is_static]
         names = " or ".join(other.label for other in others)
         if isinstance(self.relation, Join) and len(others) == 1 and _joins_key(block, operand, others[0], self.catalog):
-            wait = f"is kept until its row of {names} comes, and nothing says that one comes, or by when"
+            wait = f"is kept until its row of {names} arrives, and nothing says that one arrives, or by when"
             return f"every row of {operand.label} {wait}"
         complaint = f"every row of {operand.label} is kept, because a row of {names} may always match it"
         if isinstance(self.relation, AntiJoin) and (tests := tuple(_null_tests(self.relation.on))):
@@ -178,7 +178,8 @@ class _Judge:
     def _waits(self, block: Block, operand: Operand, retention: Retention) -> list[TheoryBound]:
         """How long rows are kept until they go: in the words of the theories, or else of the chain of closers."""
         found = list(islice(self._theories(block, operand), None if self.memo is None else 1))
-        is_chained = retention.is_certain and all(_ends_in_time(other) for other in block.operands)
+        is_whole = retention.ends or all(_ends_in_time(other) for other in block.operands)
+        is_chained = retention.is_certain and is_whole
         return found if found or self.form is None or not is_chained else [_chained(operand, retention)]
 
     def _theories(self, block: Block, operand: Operand) -> Iterator[TheoryBound]:

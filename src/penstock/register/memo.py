@@ -1,7 +1,7 @@
 """What is worked out once of a query, however often it is judged under other declarations.
 
 Advice judges one query many times, each time with other constraints declared. Its predicates, and all that follows from
-them alone, stay the same. A memo keeps that by the node of the algebra that it is about; it lives as long as a search.
+them alone, stay the same. A memo keeps that by the node of the algebra that it is about; it lasts for one search.
 """
 
 from __future__ import annotations

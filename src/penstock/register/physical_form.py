@@ -30,11 +30,11 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.catalog import Catalog, Constraint, Punctuated
-from penstock.closing.closed_values import Declared
 from penstock.closing.declarations import constraint_text
 from penstock.closing.group_closers import Closers, GroupEnding
 from penstock.closing.group_retention import NOTHING_ENDS, GroupRetention
 from penstock.closing.groups import keeps_values, with_endings
+from penstock.closing.joint_keys import Declared
 from penstock.closing.narrowing import is_narrow, narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import join_retention, with_purging
@@ -128,9 +128,9 @@ class PhysicalForm:
             if retention.goes:
                 yield retention
             elif ended and (closers := ended[number]) is not None:
-                yield Retention("", tuple(ending_steps(node, closers, self._catalog)))
+                yield Retention("", tuple(ending_steps(node, closers, self._catalog)), ends=True)
             elif unseen and (closers := unseen[number]) is not None:
-                yield Retention("", tuple(self._unseen_steps(node, closers)))
+                yield Retention("", tuple(self._unseen_steps(node, closers)), ends=True)
             else:
                 yield retention
 
@@ -190,14 +190,17 @@ def _is_ended(nodes: list[Relation], holder: StatefulOperator, scope: str) -> bo
         case StatefulOperator.DISTINCT:
             distinct = [node for node in nodes if isinstance(node, Distinct)]
             return all(any(end.input is node for end in endings) for node in distinct)
+        case StatefulOperator.WINDOW:
+            scans = [node for node in nodes if isinstance(node, Scan) and node.stream.occurrence == scope]
+            return all(any(end.input is node for end in endings) for node in scans)
     return False
 
 
 def _seeing(catalog: Catalog) -> Catalog:
     """The catalog, in which each scheme says how its punctuations come."""
     for stream in catalog.streams:
-        told = tuple(replace(c, when=FALSE) if _is_unseen(c) else c for c in stream.constraints)
-        catalog = catalog.having(replace(stream, constraints=told)) if told != stream.constraints else catalog
+        seen = tuple(replace(c, when=FALSE) if _is_unseen(c) else c for c in stream.constraints)
+        catalog = catalog.having(replace(stream, constraints=seen)) if seen != stream.constraints else catalog
     return catalog
 
 

@@ -32,7 +32,7 @@ class PredicateOutcomes:
     where: tuple[Expr, ...]
 
 
-def told(
+def outcomes_of(
     block: Block, operand: Operand, compared: Sequence[Expr], values: frozenset[Column], split: frozenset[Column]
 ) -> PredicateOutcomes | None:
     """What answers these predicates for an input of whose columns `values` are kept; None if nothing does.

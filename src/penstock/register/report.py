@@ -23,6 +23,7 @@ def verdict_text(verdict: Verdict, explain: bool = False) -> str:
         lines += _advice(verdict)
     if explain:
         lines += [f"  {line}" for line in verdict.explanation().splitlines()]
+        lines.append(f"  a step holds {verdict.step.words}")
     return "\n".join(lines)
 
 
@@ -36,6 +37,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Json]:
         "message": verdict.message,
         "hint": verdict.hint,
         "guards": [{"declaration": lean, "remembers": REMEMBERED} for lean in verdict.guards],
+        "step": verdict.step.json(),
         "warnings": list(verdict.warnings),
     }
 

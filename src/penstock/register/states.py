@@ -60,6 +60,8 @@ class State:
     columns: tuple[Column, ...] = ()
     #: The declarations of the bound of which no run sees anything: it is safe by declaration only, and will grow.
     unseen: tuple[str, ...] = ()
+    #: The declarations whose violations are rejected, though no punctuations say so.
+    guarded: tuple[str, ...] = ()
     #: Whether a theory bounds it where it is unbounded: another plan would do, and there is no witness.
     is_shortfall: bool = False
 

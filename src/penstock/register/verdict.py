@@ -23,6 +23,7 @@ from penstock.effort import STEPS, OutOfEffort, TooDeep, answering, limit, limit
 from penstock.errors import Origin, PenstockError
 from penstock.register.advice import Advice, advice
 from penstock.register.states import State, StatefulOperator, Theory
+from penstock.register.step_bound import StepBound, step_bound
 from penstock.register.steps import Action
 from penstock.register.windows import states
 from penstock.register.witness import Witness, witness
@@ -99,7 +100,9 @@ class Verdict:
             words = self.bound.words
             if self.empty:
                 return "safe, but no row can ever satisfy its conditions"
-            return f"safe, at most {words}" if any(s.bound.size != 0 for s in self.states) else "safe, it keeps nothing"
+            if all(state.bound.size == 0 for state in self.states):
+                return "safe, it keeps nothing"
+            return f"safe, at most {words}{_remembered(len(self.guards))}"
         return f"not safe: {self.unbounded[0].because}"
 
     @cached_property
@@ -169,7 +172,13 @@ class Verdict:
         guards = (
             f"guard, constant: the last {REMEMBERED:,} values in each cell that {lean} closed" for lean in self.guards
         )
-        return "\n".join((*(line for state in self.states for line in _explained(state)), *guards))
+        lines = (line for state in self.states for line in _explained(state))
+        return "\n".join((*lines, *guards))
+
+    @cached_property
+    def step(self) -> StepBound:
+        """What a step of a run holds beside the state."""
+        return step_bound(normalise(self.query), self.catalog)
 
     @property
     def guards(self) -> tuple[str, ...]:
@@ -181,9 +190,16 @@ class Verdict:
 
 
 def _is_guarded(lean: str, state: State) -> bool:
-    """Whether rows that break a declaration are rejected: of clusters, where groups end by them."""
+    """Whether rows that break a declaration are rejected: of clusters and references, where entries end by them."""
     is_grouped = state.holder not in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
-    return ": PUNCTUATED BY" in lean or (is_grouped and ": CLUSTERED BY" in lean)
+    return ": PUNCTUATED BY" in lean or (is_grouped and ": CLUSTERED BY" in lean) or lean in state.guarded
+
+
+def _remembered(guards: int) -> str:
+    """The closed values that guards remember, as a term of a bound."""
+    if not guards:
+        return ""
+    return f" + the last {'' if guards == 1 else f'{guards} x '}{REMEMBERED:,} closed values"
 
 
 def check_query(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Schema
-from penstock.closing.group_closers import AfterOrder, AfterPunctuation
+from penstock.closing.group_closers import AfterOrder, AfterPunctuation, AfterReference
 from penstock.plan.guards import Guard
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
 from penstock.retention.monitors import values_text, violation
-from penstock.retention.row_closings import ClusterClosings, OrderClosings
+from penstock.retention.row_closings import ClusterClosings, OrderClosings, ReferenceClosings
 from penstock.synopsis.deltas import Deltas, is_null, part_of_rows, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints, Scope
@@ -39,6 +39,11 @@ class Guards:
             for n, guard in enumerate(guards)
             if isinstance(guard.by, AfterPunctuation) and guard.by.cluster is not None
         }
+        self._references = {
+            n: ReferenceClosings(memory.scope("guard", n), len(guard.places), guard.by.then.k)
+            for n, guard in enumerate(guards)
+            if isinstance(guard.by, AfterReference | AfterPunctuation) and guard.by.then is not None
+        }
         self._orders = {
             n: OrderClosings(memory.scope("guard", n), guard.by.order)
             for n, guard in enumerate(guards)
@@ -50,18 +55,19 @@ class Guards:
         """What stores codes of interned values."""
         held = [(known.held_column, guard) for guard, known in zip(self._guards, self._known, strict=True)]
         held += [(cluster.open.store.held_column, self._guards[n]) for n, cluster in self._clusters.items()]
+        held += [(waiting.open.store.held_column, self._guards[n]) for n, waiting in self._references.items()]
         return [RowCodeOwner(column, self._columns(guard)) for column, guard in held]
 
     def violations(self) -> int:
         """How many rows were rejected."""
         return int(self._rejected[0])
 
-    def step(self, arrivals: Deltas, evidence: Sequence[Deltas], until: int) -> Deltas:
-        """The rows that no guard rejects, given the evidence that arrives for each guard, before `until`."""
+    def step(self, arrivals: Deltas, inputs: Mapping[int, Deltas], until: int) -> Deltas:
+        """The rows that no guard rejects, given what arrives before `until` for all inputs, evidence among them."""
         rejected = np.zeros(len(arrivals), np.bool_)
-        for number, (guard, own) in enumerate(zip(self._guards, evidence, strict=True)):
+        for number, guard in enumerate(self._guards):
             values = part_of_rows(arrivals.rows, guard.places, len(self._schema))
-            found = self._rejected_by(number, arrivals.ts, values, own, until)
+            found = self._rejected_by(number, arrivals.ts, values, inputs, until)
             if found.any():
                 found &= arrivals.weight != 0
                 self._stop(guard, arrivals, found)
@@ -71,8 +77,12 @@ class Guards:
         self._rejected[0] += int(rejected.sum())
         return arrivals.counting(~rejected) if self._counts else arrivals.take(~rejected)
 
-    def _rejected_by(self, number: int, times: Ints, values: Ints, evidence: Deltas, until: int) -> NDArray[np.bool_]:
+    def _rejected_by(
+        self, number: int, times: Ints, values: Ints, inputs: Mapping[int, Deltas], until: int
+    ) -> NDArray[np.bool_]:
         """Which rows with these values came after they were closed."""
+        guard = self._guards[number]
+        evidence = inputs[guard.evidence]
         if (order := self._orders.get(number)) is not None:
             order.step(evidence, until)
             is_late: NDArray[np.bool_] = order.closed(values[:, 0]) < times
@@ -80,6 +90,8 @@ class Guards:
         closed = evidence.ts, evidence.rows
         if (clusters := self._clusters.get(number)) is not None:
             closed = clusters.step(evidence, until)
+        elif (references := self._references.get(number)) is not None and guard.ticks is not None:
+            closed = references.step(evidence, inputs[guard.ticks])
         return self._known[number].rejected(times, values, *closed)
 
     def _stop(self, guard: Guard, came: Deltas, found: NDArray[np.bool_]) -> None:

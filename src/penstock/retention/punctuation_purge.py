@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Unbounded
-from penstock.closing.chaining import Granted, chain
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
-from penstock.closing.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, Rule, k_of
+from penstock.closing.punctuations_kept import going_without
+from penstock.closing.rules import ByCluster, ByKey, ByOrder, ByPunctuation, Estimate, Rule, Static, k_of
 from penstock.kernels.sets import among, distinct
 from penstock.retention.closing_state import ClosingState
 from penstock.retention.code_owners import CodeOwner
@@ -62,6 +62,8 @@ class PunctuationPurge:
         #: By rule, the inputs whose rows go in the end without its punctuations: by other rules, or also their windows.
         self._going = _going(node, self._rules)
         leaving = {n for n, operand in enumerate(node.operands) if _leaves(operand)}
+        # Rows of a table ask for no punctuation.
+        leaving |= {rule.target for rule in node.rules if isinstance(rule, Static)}
         self._leaving = {number: leaving | going for number, going in self._going.items()}
         #: The keys of punctuations that were dropped last: nothing more comes for them, nor is there.
         self.ended: dict[int, Ints] = {}
@@ -216,26 +218,11 @@ class PunctuationPurge:
         return found
 
 
-def _going(node: PhysicalJoin, rules: Mapping[int, ByPunctuation]) -> dict[int, set[int]]:
-    """By rule the inputs whose rows all go in the end without it, by rules none of whose k may vary.
-
-    Where two rules would each do without the other, one of them is needed: the others then go by that.
-    """
-    kept = [rule for rule in node.rules if _is_sure(rule, node)]
-    plain = _gone_by(node, [rule for rule in kept if not isinstance(rule, ByPunctuation)])
-    found = {}
-    for number, rule in sorted(rules.items(), key=lambda each: len(each[1].variables)):
-        without = [other for other in kept if other is not rule]
-        is_needless = _gone_by(node, without) == set(node.forgets)
-        kept = without if is_needless else kept
-        found[number] = set(node.forgets) if is_needless else plain
-    return found
-
-
-def _gone_by(node: PhysicalJoin, rules: Sequence[Rule]) -> set[int]:
-    """The inputs whose rows all go in the end by these rules."""
-    variables, count = join_variables(node), len(node.operands)
-    return {n for n in node.forgets if chain(variables, rules, n, count, Granted.PARTNERS) is not None}
+def _going(node: PhysicalJoin, rules: Mapping[int, ByPunctuation]) -> dict[int, frozenset[int]]:
+    """By rule the inputs whose rows all go in the end without it, by rules none of whose k may vary."""
+    sure = [rule for rule in node.rules if _is_sure(rule, node)]
+    going = going_without(join_variables(node), sure, node.forgets, len(node.operands))
+    return {number: going[rule] for number, rule in rules.items()}
 
 
 def _is_sure(rule: Rule, node: PhysicalJoin) -> bool:

@@ -67,7 +67,7 @@ class Purge:
         self.rejection = Rejection(join, self._closing)
         # What may have to be taken back waits for its window, and rows under a window wait for nothing else.
         endless = [] if join.retracts else [n for n in windows if is_monotone(self.node.operands[n])]
-        self.wait_timeout = WaitTimeout(join, endless, settings.give_up)
+        self.wait_timeout = WaitTimeout(join, endless, settings.wait_timeout)
         self._keys = [(number, rule) for number, rule in enumerate(join.rules) if isinstance(rule, ByKey)]
         self._estimated_orders = [
             (number, rule.k)

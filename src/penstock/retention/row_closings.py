@@ -1,7 +1,8 @@
-"""What rows close by being many: CA(k) and OA(k) of a stream, as if punctuations of its values came (thesis 6.1.1).
+"""What rows close by being many: CA(k), OA(k) and RIDS(k), as if punctuations of values came (thesis 6.1.1).
 
     CLUSTERED BY a WITHIN 2 ROWS     1 1 2 1 2 3 2 | 1 is closed with the third row of others, as if it were punctuated
     ORDERED BY a WITHIN 2 ROWS       1 2 5 3 4 | below 5 all is closed, two rows after it
+    REFERENCES s (a) WITHIN 2 ROWS   a row refers to 7, then s has 5 3 | 7 is closed
 
 All is decided by instants, so it does not depend on how rows are cut into steps. Each cell counts all rows.
 """
@@ -55,6 +56,31 @@ class ClusterClosings:
         """The instants at which values with these words closed, all in this step."""
         at: Ints = words + self._by.k
         return at if self._by.in_time else ts[at - start]
+
+
+class ReferenceClosings:
+    """The values of a stream that rows referred to, and which were among its next k rows or do not come again."""
+
+    def __init__(self, memory: Scope, columns: int, k: int) -> None:
+        self._columns, self._k = columns, k
+        #: How many rows there were when a value was first referred to.
+        self.open = Evidence(memory.scope("open"), columns)
+        self._count = memory.array("count", 1)[:1]
+
+    def step(self, referring: Deltas, counted: Deltas) -> tuple[Ints, Ints]:
+        """Takes rows that refer, and all of the stream's. Gives times and values that have closed, in order of time."""
+        start = int(self._count[0])
+        self._count[0] += len(counted)
+        ts, values = without_nulls(referring, self._columns)
+        if self._k == 0:
+            return ts, whole_rows(values)
+        self.open.note(values, _ranks(counted.ts, ts, start)[1])
+        slots, keys, since = self.open.entries()
+        ended = since + self._k <= self._count[0]
+        self.open.forget(slots[ended])
+        times = counted.ts[since[ended] + (self._k - 1 - start)]
+        order = np.argsort(times, kind="stable")
+        return times[order], whole_rows(keys[ended][order])
 
 
 class OrderClosings:

@@ -73,6 +73,8 @@ class Dictionary:
         self._hashes: Ints = np.zeros(0, np.int64)
         #: The codes whose values are not hashed yet; None before anybody asks.
         self._unhashed: list[int] | None = None
+        #: How often codes were given anew, so that some may stand for other values since.
+        self.sweeps = 0
         self.encode(values)
 
     def __len__(self) -> int:
@@ -175,6 +177,7 @@ class Dictionary:
 
     def _find_codes(self) -> None:
         """What follows from the values. A new table is made, for one from which entries are taken does not shrink."""
+        self.sweeps += 1
         self._codes = {value: code for code, value in enumerate(self._values) if value is not None}
         self._free = [code for code in reversed(range(len(self._values))) if self._values[code] is None]
 

@@ -70,8 +70,11 @@ class IndexedInputs:
 
     def keep_indexes(self, probed: Set[IndexColumns]) -> None:
         """Builds indexes that are missing, between two steps, and drops those that nobody needs any more."""
-        for owner, columns in probed - self._indexes.keys():
-            self._fill(owner, self._add_index(owner, columns))
+        for owner, columns in sorted(probed - self._indexes.keys()):
+            index = self._add_index(owner, columns)
+            # A machine that goes on from the files of another finds its indexes there.
+            if self._memory.restored or index.mask < 0:
+                self._fill(owner, index)
         for owner, columns in self._indexes.keys() - {*probed, *self._lasting}:
             self._indexes.pop((owner, columns)).drop()
             del self._by_owner[owner][columns]

@@ -39,7 +39,7 @@ TABLE_5_2: dict[str, tuple[tuple[int, ...], tuple[float, ...]]] = {
     "D8": ((1, 1, 1, 1), (1, 1, 1, 1, 1, 1)),
 }
 
-#: Draws the values of so many rows.
+#: Draws the values of so many rows; a stream's columns are drawn one after the other.
 Draw = Callable[[np.random.Generator, int], Ints]
 
 
@@ -95,13 +95,57 @@ class JoinWorkload:
             yield piece
 
 
-def star() -> JoinWorkload:
+def star(multiplicities: Sequence[float] = (2, 1, 0.5, 0.2)) -> JoinWorkload:
     """A hub and four satellites, of which a row of the hub finds two, one, a half and a fifth."""
-    draws = {f"s{number}": _multiplicity(each) for number, each in enumerate((2, 1, 0.5, 0.2), start=1)}
-    satellites = (Stream(name, 1, {"key": draw}) for name, draw in draws.items())
-    return JoinWorkload(
-        "star", (Stream("hub", 1, draws), *satellites), tuple((f"hub.{name}", f"{name}.key") for name in draws), WINDOW
-    )
+    return _star("star", [_multiplicity(each) for each in multiplicities])
+
+
+def correlated_star() -> JoinWorkload:
+    """A star of which the second and the third satellite drop the same rows, and the fourth others."""
+    one, pair, other = map(_multiplicity, (1, 0.4, 0.5))
+    repeated = _Repeated(pair)
+    return _star("pair", [one, repeated.first, repeated, other])
+
+
+#: Multiplicities of a star that drifts, in turn.
+PHASES = ((2, 1, 0.5, 0.2), (0.2, 0.5, 1, 2))
+
+
+def drifting_star(periods: int) -> JoinWorkload:
+    """A star whose multiplicities are those of one phase, then those of the other, and so on."""
+    draws = zip(*(map(_multiplicity, phase) for phase in PHASES), strict=True)
+    return _star("drift", [_in_turn(each, periods) for each in draws])
+
+
+def _star(name: str, draws: Sequence[Draw]) -> JoinWorkload:
+    columns = {f"s{number}": draw for number, draw in enumerate(draws, start=1)}
+    satellites = (Stream(each, 1, {"key": draw}) for each, draw in columns.items())
+    on = tuple((f"hub.{each}", f"{each}.key") for each in columns)
+    return JoinWorkload(name, (Stream("hub", 1, columns), *satellites), on, WINDOW)
+
+
+class _Repeated:
+    """Draws what another drew just before, so that two columns have the same values."""
+
+    def __init__(self, draw: Draw) -> None:
+        self._draw, self._drawn = draw, list[Ints]()
+
+    def first(self, random: np.random.Generator, count: int) -> Ints:
+        self._drawn.append(self._draw(random, count))
+        return self._drawn[-1]
+
+    def __call__(self, random: np.random.Generator, count: int) -> Ints:
+        return self._drawn.pop()
+
+
+def _in_turn(draws: Sequence[Draw], periods: int) -> Draw:
+    """One draw in one period, and the next in the next."""
+
+    def draw(random: np.random.Generator, count: int) -> Ints:
+        ends = np.arange(periods + 1) * count // periods
+        return np.concatenate([draws[n % len(draws)](random, ends[n + 1] - ends[n]) for n in range(periods)])
+
+    return draw
 
 
 def chain() -> JoinWorkload:
@@ -133,7 +177,7 @@ def sample_point(name: str) -> JoinWorkload:
 
 
 def workloads() -> list[JoinWorkload]:
-    return [star(), chain(), cycle(), *map(sample_point, TABLE_5_2)]
+    return [star(), correlated_star(), chain(), cycle(), *map(sample_point, TABLE_5_2)]
 
 
 def _multiplicity(matches: float) -> Draw:

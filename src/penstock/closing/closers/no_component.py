@@ -36,7 +36,7 @@ def no_components(inputs: JoinInputs, found: Found) -> Closers:
 def _awaited(inputs: JoinInputs, key: ByKey, rules: tuple[Closer, ...]) -> tuple[int, ...]:
     """The inputs that may ask for a key, where nothing else tells them.
 
-    Each has to stop asking in the end, or keys would grow where rows do not. A window of rows that is not spilled knows
+    Each has to stop asking in the end, or keys would grow where rows do not. A window of rows that is not spilled says
     when the row of a key has left it, and none need ask for it any more.
     """
     held = {n for n in range(len(inputs)) if inputs.holds(n, key.variables)} - {key.target}
@@ -61,9 +61,9 @@ def _is_endless(inputs: JoinInputs, key: ByKey) -> bool:
 def _late(inputs: JoinInputs, key: ByKey, rules: tuple[Closer, ...]) -> tuple[AfterRows, ...]:
     """RIDS of those that may ask for a key, if all have it, and CA that says when they stop."""
     held = {n for n in range(len(inputs)) if inputs.holds(n, key.variables)} - {key.target}
-    told = {r.source: r for r in rules if isinstance(r, AfterRows) and r.target == key.target}
+    references = {r.source: r for r in rules if isinstance(r, AfterRows) and r.target == key.target}
     stop = {r.target for r in rules if isinstance(r, ByCluster) and r.variables == key.variables}
-    return tuple(told[n] for n in sorted(held)) if held and held <= told.keys() & stop else ()
+    return tuple(references[n] for n in sorted(held)) if held and held <= references.keys() & stop else ()
 
 
 def _tells(inputs: JoinInputs, rule: Closer, target: int, asking: int) -> bool:

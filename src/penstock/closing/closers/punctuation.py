@@ -14,14 +14,14 @@ from penstock.closing.rules import ByDeclaration, ByPunctuation, ReferredRow
 
 
 def punctuations(inputs: JoinInputs, _: Found) -> Closers:
-    told = set[tuple[int, frozenset[int]]]()
+    seen = set[tuple[int, frozenset[int]]]()
     for number, scheme in schemes(inputs):
         if scheme.lifespan is None and (read := punctuated(inputs, number, scheme)) is not None:
             variables, evidence = read
             stops = inputs.text(number, scheme) if scheme.on_violation is OnViolation.ERROR else None
-            if (number, frozenset(variables)) in told and stops is None:
+            if (number, frozenset(variables)) in seen and stops is None:
                 continue  # one scheme tells it; a second one's punctuations would find those they go with gone
-            told.add((number, frozenset(variables)))
+            seen.add((number, frozenset(variables)))
             # With spill nothing that a k says is taken for certain.
             is_sure = scheme.when is not None and not inputs.spill
             referred = tuple(_referred(inputs, number, variables)) if is_sure else ()
@@ -59,10 +59,10 @@ def _step(inputs: JoinInputs, number: int, scheme: Punctuated, is_seen: bool = T
 
 
 def _referred(inputs: JoinInputs, number: int, variables: tuple[int, ...]) -> Iterator[ReferredRow]:
-    """What rows of an input with these values refer to, if it is a key and how far is declared."""
+    """What rows of an input with these values refer to, if it is declared how far."""
     for source, target, reference in inputs.references():
         own = inputs.named(source, reference.columns)
-        if source != number or own is None or not set(own) <= set(variables) or not inputs.is_key(target, own):
+        if source != number or own is None or not set(own) <= set(variables):
             continue
         if reference.on_violation is OnViolation.WIDEN:
             continue

@@ -44,8 +44,8 @@ def waiting_time(state: Purgeability, statistics: Statistics) -> float:
         return 0.0 if state.ended else inf  # a table is held once, whatever the plan
     ready = dict.fromkeys(state.streams, 0.0)
     for step in state.steps:
-        told = max((ready[at.stream] for known in step.known for at in _sources(known)), default=0.0)
-        ready |= dict.fromkeys(step.streams, told + statistics.delay_of(step.scheme))
+        known_at = max((ready[at.stream] for known in step.known for at in _sources(known)), default=0.0)
+        ready |= dict.fromkeys(step.streams, known_at + statistics.delay_of(step.scheme))
     return max(ready.values(), default=0.0)
 
 

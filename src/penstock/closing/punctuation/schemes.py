@@ -32,7 +32,7 @@ class Scheme:
         if self.order in self.attributes:
             raise ValueError(f"{self.order} is either punctuated by value or by order")
         if self.lifespan is not None and self.lifespan <= 0:
-            raise ValueError("a punctuation lives for some time")
+            raise ValueError("a punctuation holds for some time")
 
     def __str__(self) -> str:
         parts = [*self.attributes, *([f"{self.order} up to"] if self.order else [])]

@@ -32,7 +32,7 @@ from penstock.engines.spark.clock import Clock
 from penstock.operators.filters.filters import Filters
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import ConstraintReport, OnDisk
-from penstock.plan.decisions import FilterDecision
+from penstock.plan.decisions import decision_of_json
 
 _NOTES = "penstock"
 
@@ -144,8 +144,8 @@ class _Report:
 def _operator_metrics(batch: int, line: Mapping[str, Any]) -> OperatorMetrics:
     reports = tuple(ConstraintReport(**each) for each in line["constraints"])
     on_disk = OnDisk(**line["on_disk"])
-    decided = tuple(FilterDecision.of_json(each) for each in line["decisions"])
-    lists = {name: tuple(line[name]) for name in ("filter_order", "evaluations")}
+    decided = tuple(decision_of_json(each) for each in line["decisions"])
+    lists = {name: tuple(line[name]) for name in ("filter_order", "evaluations", "cache_decisions")}
     lists |= {name: tuple(map(tuple, line[name])) for name in ("probes", "matches")}
     made = {**line, **lists, "step": batch, "constraints": reports, "on_disk": on_disk, "decisions": decided}
     return OperatorMetrics(**made)

@@ -265,11 +265,17 @@ class Builder:
 
         return repeat
 
-    def filters(self, predicates: tuple[Expr, ...], schema: Schema) -> Callable[[Ints], Bools]:
-        """What tells which rows of a schema pass predicates of the operator that is being built; its gauge counts."""
+    def filters(
+        self, predicates: tuple[Expr, ...], schema: Schema, *, repeats: bool = False
+    ) -> Callable[[Ints], Bools]:
+        """What tells which rows of a schema pass predicates of the operator that is being built; its gauge counts.
+
+        `repeats`: whether the same values are expected again and again.
+        """
         gauge = self.gauges.top
         name = f"{gauge.name}.{len(gauge.filters)}"
-        found = Filters(predicates, schema, self.tuning, name, gauge.function_errors)
+        memory = self.tuning.outcome_memory if repeats and self.tuning is not None else 0
+        found = Filters(predicates, schema, self.tuning, name, gauge.function_errors, memory)
         gauge.filters.append(found)
         return lambda rows: found.passing(RowColumns(rows, len(schema)), self.dictionary)
 

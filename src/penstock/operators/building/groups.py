@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
 from penstock.closing.group_closers import EndingValues, GroupEnding, WithFirstRow
 from penstock.closing.join_variables import is_monotone
-from penstock.closing.physical_join import PhysicalJoin
+from penstock.closing.physical_join import PhysicalJoin, join_below
 from penstock.kernels import counting
 from penstock.kernels.aggregation import COUNT, INTEGER, ORDERED, STATE_WIDTHS
 from penstock.kernels.sets import first_equals
 from penstock.operators.blocks import Blocks, in_step, together
 from penstock.operators.building.joins import build_join, build_totals
 from penstock.operators.building.nodes import BlockNode, Step, in_one_block, measured_blocks
-from penstock.operators.building.windows import build_unordered
+from penstock.operators.building.windows import build_arrivals, build_partitions, build_unordered
 from penstock.operators.groups.aggregate import (
     NOTHING_SPILT,
     AggregateOperator,
@@ -44,13 +45,16 @@ if TYPE_CHECKING:
 
 def build_ending(build: Builder, node: GroupEnding) -> BlockNode:
     """Groups of which nothing is kept once they have ended."""
+    if isinstance(node.input, Scan):
+        return _build_partitions(build, node, node.input)
     with build.gauges.building(node.input) as gauge:
         operator, groups = _grouping(build, node.input)
-    purge = next((purge for purge in build.purges if purge.node is node.input.inputs[0]), None)
+    join = join_below(node.input)
+    purge = next((purge for purge in build.purges if purge.node is join), None)
     groups = measured_blocks(groups, gauge)
     evidence = [build.rows(scan) for scan in node.evidence]
-    keys = len(node.input.keys) if isinstance(node.input, Aggregate) else len(node.schema)
-    endings = build.endings(node.closers, node.schema[:keys], Joined.below(node), emits=node.emits)
+    keys = len(node.keys)
+    endings = build.endings(node.closers, node.keys, Joined.below(node), emits=node.emits)
     has_seen = any(isinstance(closer, WithFirstRow) for closer in node.closers)
     values = [_build_values(build, operator, each) for each in node.values]
 
@@ -76,6 +80,23 @@ def build_ending(build: Builder, node: GroupEnding) -> BlockNode:
             yield _after_changes(closed, out, keys, len(node.schema)) if has_seen else closed
 
     return step_groups
+
+
+def _build_partitions(build: Builder, node: GroupEnding, scan: Scan) -> BlockNode:
+    """A partitioned window of one reader, of which nothing is kept of partitions that have ended."""
+    with build.gauges.building(scan) as gauge:
+        arrivals, window = build_arrivals(build, scan), build_partitions(build, scan)
+    evidence = [build.rows(each) for each in node.evidence]
+    endings = build.endings(node.closers, node.keys)
+
+    def step_partitions(step: Step) -> Deltas:
+        changes = window.step(arrivals(step), step.until).deltas(window.store)
+        gauge.stepped(step.inputs, len(changes))
+        endings.learn([rows(step) for rows in evidence], step.until, {})
+        endings.forget(window, step.until)
+        return changes
+
+    return in_one_block(step_partitions)
 
 
 def _build_values(

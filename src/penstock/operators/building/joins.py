@@ -49,8 +49,10 @@ from penstock.operators.joins.mjoin import (
 from penstock.operators.joins.purging_join import CountedWindow, PurgingJoin, PurgingSemiJoin
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
+from penstock.plan.caches import cached_inputs
+from penstock.plan.explain import operand_name
 from penstock.plan.path_counting import is_indexed
-from penstock.plan.probe_paths import paths_of
+from penstock.plan.probe_paths import keys_of, paths_of
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge, purge_indexes
 from penstock.retention.retained_join import RetainedJoin
@@ -143,7 +145,7 @@ def _purge(
     if node.probable:
         assert build.spill is not None, "rows are spilled, but no folder is given"
         recallable = cast(Mapping[int, RecallableWindow], windows)  # the plan sees to that
-        spill = Spill(join, core.probes, recallable, stamps, build.spill)
+        spill = Spill(join, core.first_probes, recallable, stamps, build.spill)
         gauge.on_disk.append(spill.on_disk)
     purge = Purge(join, windows, stamps, build.forgetting, spill)
     build.code_owners += purge.code_owners
@@ -415,9 +417,25 @@ def _core(
     shown = tuple(map(stored.index, columns))
     make = partial(JoinCore, build.scope("join"), tuple(inputs), residual, shown, paths_of(join))
     sums = [_column_sum(parts, join, aggregation) for aggregation in join.summed]
-    core = make(insert_only=insert_only, indexed=indexed, counted=join.counted, sums=sums)
+    core = make(
+        insert_only=insert_only,
+        indexed=indexed,
+        counted=join.counted,
+        sums=sums,
+        keys=keys_of(join),
+        cached=cached_inputs(join),
+    )
     build.joins.append(core)
     build.gauges.top.probing = core.probe_counts
+    if build.tuning is not None and len(parts) > 2:  # of two inputs each has but one to probe
+        core.tuner = build.tuning.join_tuner(build.gauges.top.name, tuple(map(operand_name, join.operands)))
+        core.tuner.adopt(core)
+        build.gauges.top.join_tuner = core.tuner
+        core.cache_tuner = build.tuning.cache_tuner(build.gauges.top.name, tuple(map(operand_name, join.operands)))
+        if core.cache_tuner is not None:
+            core.cache_tuner.adopt(core)
+            build.gauges.top.caching = core.cache_use
+            build.gauges.top.cache_decisions = core.cache_tuner.report
     return core
 
 
@@ -434,4 +452,4 @@ def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residu
     if not exprs:
         return None
     read = tuple(column for column in dict.fromkeys(stored) if any(column in columns_of(expr) for expr in exprs))
-    return Residual(build.filters(exprs, read), tuple(map(stored.index, read)))
+    return Residual(build.filters(exprs, read, repeats=True), tuple(map(stored.index, read)))

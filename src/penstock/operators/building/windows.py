@@ -12,7 +12,7 @@ from penstock.operators.building.nodes import DeltaNode, Step, StoreAndEvents, S
 from penstock.operators.windows.purgeable import purgeable_window
 from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores, SharedWindow
-from penstock.operators.windows.windows import window_operator
+from penstock.operators.windows.windows import PartitionWindow, window_operator
 from penstock.plan.sharing import SharedScan, same_rows
 from penstock.retention.code_owners import RowCodeOwner
 from penstock.retention.guards import Guards
@@ -33,7 +33,7 @@ def build_arrivals(build: Builder, scan: Scan) -> DeltaNode:
     guards = Guards(build.scope("guards"), own, scan, build.dictionary)
     build.code_owners += guards.code_owners
     build.gauges.top.rejected.append(guards.violations)
-    return lambda step: guards.step(step.inputs[number], [step.inputs[guard.evidence] for guard in own], step.until)
+    return lambda step: guards.step(step.inputs[number], step.inputs, step.until)
 
 
 def build_window(build: Builder, scan: Scan) -> StoredRelation:
@@ -98,6 +98,14 @@ def build_operator(build: Builder, scan: Scan, *, counts: bool = False) -> Windo
     counts = counts or bool(scan.where)
     window = window_operator(scan.spec, build.scope("window"), columns, row_width(columns), by, counts=counts)
     build.keeps(window.store, scan.schema)
+    return window
+
+
+def build_partitions(build: Builder, scan: Scan) -> PartitionWindow:
+    """A partitioned window of one reader, who may forget partitions."""
+    window = build_operator(build, scan)
+    assert isinstance(window, PartitionWindow)
+    build.stores.append(window.store)
     return window
 
 

@@ -24,7 +24,7 @@ from penstock.types import Kind, Type
 
 @dataclass(frozen=True, slots=True)
 class InPlace:
-    """A column of numbers where it lies, for a kernel. It lives as long as the columns that it is of."""
+    """A column of numbers where it lies, for a kernel. It is valid as long as the columns that it is of."""
 
     #: One of the layouts of `kernels.fused_filter`.
     layout: int

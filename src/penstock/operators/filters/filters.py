@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from penstock.algebra.expressions import Expr, conjunction
+from penstock.algebra.expressions import columns as columns_of
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import Schema
 from penstock.algebra.user_functions import calls_user
@@ -22,6 +23,8 @@ from penstock.operators.filters.filter_chain import Filter, FilterChain, Outcome
 from penstock.operators.filters.fused import FusedFilter
 from penstock.operators.filters.profile import MOST_FILTERS, OrderedFilters
 from penstock.operators.functions.failures import Tally
+from penstock.operators.functions.outcome_cache import MOST_COLUMNS, OutcomeCache
+from penstock.operators.joins.join_tuner import CacheTuner, JoinTuner
 from penstock.operators.scalars import compile_conjunct, compile_filter
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
@@ -49,8 +52,18 @@ class Tuning(Protocol):
     def budget(self) -> float:
         """Returns the part of the time of filters that profiles may take."""
 
+    @property
+    def outcome_memory(self) -> int:
+        """Returns the bytes that a join's conjunct may take to remember its outcomes; 0 is not to."""
+
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         """Returns the tuner of the filters of this name, given as they are written."""
+
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
+        """Returns the tuner of the join of this name, of inputs that are called so."""
+
+    def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
+        """Returns the tuner of that join's subresult caches; None if it has none."""
 
 
 class MeasuredFilters(Protocol):
@@ -81,7 +94,9 @@ class Filters:
         tuning: Tuning | None = None,
         name: str = "filters",
         tally: Tally | None = None,
+        outcome_memory: int = 0,
     ) -> None:
+        """`outcome_memory`: the bytes that each conjunct which calls functions may take to remember its outcomes."""
         found = Conjuncts.of(exprs, schema)
         self._cheap = FusedFilter(found.cheap, schema) if found.cheap else None
         # Those that find no place in a profile tuple are one filter.
@@ -90,7 +105,7 @@ class Filters:
         groups += filter(None, [found.dear[len(alone) :]])
         #: The filters that are ordered, as they are written.
         self.texts = tuple(expression_text(conjunction(group)) for group in groups)
-        self._filters = [_filter(group, schema, tally) for group in groups]
+        self._filters = [_filter(group, schema, tally, outcome_memory) for group in groups]
         self.chain: FilterChain | None = None
         self.name = name
         self.tuner: FilterTuner | None = None
@@ -138,7 +153,7 @@ def _block(exprs: Sequence[Expr], schema: Schema) -> Filter:
     return lambda columns, rows, dictionary: Outcome(holds(columns, dictionary, rows))
 
 
-def _filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None) -> Filter:
+def _filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None, memory: int) -> Filter:
     """Returns the filter of conjuncts, of which a user function may fail."""
     if not any(map(calls_user, exprs)):
         return _block(exprs, schema)
@@ -149,4 +164,5 @@ def _filter(exprs: Sequence[Expr], schema: Schema, tally: Tally | None) -> Filte
         failed = np.flatnonzero(failures.mask) if failures.all else ()
         return Outcome(true, {int(row): failures.all[failures.of_row[row]].error for row in failed})
 
-    return evaluate
+    read = [place for place, column in enumerate(schema) if any(column in columns_of(expr) for expr in exprs)]
+    return OutcomeCache(evaluate, read, memory, tally) if memory and len(read) <= MOST_COLUMNS else evaluate

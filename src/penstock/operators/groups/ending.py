@@ -1,6 +1,6 @@
 """Which groups have ended, and when (`closing/group_closers.py`): each input is closed for their keys.
 
-Groups are looked through as a whole. Where they are just forgotten that is done when there are twice as many as were
+Groups are examined all at once. Where they are just forgotten that is done when there are twice as many as were
 left the last time, so it costs a little per row, and at most half of what is kept has ended. Where they show when they
 close it is done whenever something may have closed some.
 """
@@ -14,24 +14,25 @@ from typing import Protocol
 import numpy as np
 
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Schema
+from penstock.algebra.relations import Relation, Schema
 from penstock.closing.group_closers import (
     AfterJoin,
     AfterOrder,
     AfterPunctuation,
+    AfterReference,
     Closers,
     GroupCloser,
     GroupEnding,
     GroupInTime,
     NeverNull,
+    Waiting,
     WithFirstRow,
 )
-from penstock.closing.physical_join import PhysicalJoin
-from penstock.closing.rules import ByPunctuation
+from penstock.closing.physical_join import punctuations_of
 from penstock.kernels.sets import among
 from penstock.operators.scalars import compile_scalar
 from penstock.retention.code_owners import CodeOwner, RowCodeOwner
-from penstock.retention.row_closings import ClusterClosings, OrderClosings
+from penstock.retention.row_closings import ClusterClosings, OrderClosings, ReferenceClosings
 from penstock.synopsis.deltas import NEVER, NULL_BITS, Bools, Deltas, is_null, part_of_rows, row_width, whole_rows
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.evidence import MISSING, Evidence
@@ -47,31 +48,31 @@ class Groups(Protocol):
         """Drops what has closed; `closing` says when, of keys that are followed by their null bits."""
 
 
+#: The ends that note values which are closed.
+_Noted = AfterPunctuation | AfterJoin | AfterReference
 #: What no column counts beyond.
 _LAST = np.iinfo(np.int64).max
 
-#: So few groups are looked through in every step.
+#: So few groups are examined in every step.
 FEW_GROUPS = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What a join right below tells of values that have ended, by its rules."""
+    """What a join below says of values that have ended, by its rules."""
 
-    join: PhysicalJoin | None = None
     after: tuple[AfterJoin, ...] = ()
+    #: The same, with the punctuations that each rule reads.
+    done: tuple[tuple[AfterJoin, Relation | None], ...] = ()
 
     @staticmethod
     def below(node: GroupEnding) -> Joined:
-        below = node.input.inputs[0] if len(node.input.inputs) == 1 else None
-        return Joined(below if isinstance(below, PhysicalJoin) else None, node.after_join)
+        done = tuple((each, punctuations_of(node.input, each)) for each in node.done_by_join)
+        return Joined(node.after_join, done)
 
-    def rules_of(self, punctuations: Scan) -> list[int]:
-        """The numbers of its rules that read these punctuations."""
-        if self.join is None:
-            return []
-        read = ((number, rule) for number, rule in enumerate(self.join.rules) if isinstance(rule, ByPunctuation))
-        return [number for number, rule in read if self.join.evidence[rule.evidence] == punctuations]
+    def rules_of(self, end: AfterPunctuation, punctuations: Scan) -> list[int]:
+        """The numbers of the rules by which it is done with values of an end by these punctuations."""
+        return [each.rule for each, read in self.done if each.keys == end.keys and read == punctuations]
 
 
 NOT_JOINED = Joined()
@@ -93,31 +94,38 @@ class Endings:
         """`schema` are the keys; what `emits` shows when it closes."""
         self._closers, self._schema, self._dictionary, self._emits = closers, schema, dictionary, emits
         self._keys, self._joined = len(schema), joined
-        #: How many groups were left when they were last looked through.
+        #: How many groups were left when they were last examined.
         self._left = memory.array("left", 1)
         #: By the ends that speak of values: those that do not come again, and since when.
-        # Closers wait for one of the ends by punctuations, some for longer.
-        told = dict.fromkeys(end.told for end in closers.punctuations())
-        ends: list[AfterPunctuation | AfterJoin] = [*told, *joined.after]
+        # Closers wait for one of the ends by punctuations or references, some for longer.
+        punctuated = dict.fromkeys(end.at_once for end in closers.punctuations())
+        referred = dict.fromkeys(end.at_once for end in closers if isinstance(end, AfterReference))
+        ends: list[_Noted] = [*punctuated, *joined.after, *referred]
+        self._by_reference = bool(referred)
         self._closed = {
             end: Evidence(memory.scope("closed", number), row_width(len(end.keys))) for number, end in enumerate(ends)
         }
         self._clusters = {
             end: ClusterClosings(memory.scope("cluster", number), len(end.keys), end.cluster)
-            for number, end in enumerate(told)
+            for number, end in enumerate(punctuated)
             if end.cluster is not None
+        }
+        self._references: dict[_Noted, ReferenceClosings] = {
+            end: ReferenceClosings(memory.scope("reference", number), len(end.keys), end.then.k)
+            for number, end in enumerate(ends)
+            if not isinstance(end, AfterJoin) and end.then is not None
         }
         orders = dict.fromkeys(end for end in closers if isinstance(end, AfterOrder))
         self._orders = {end: OrderClosings(memory.scope("order", n), end.order) for n, end in enumerate(orders)}
         times = list(dict.fromkeys(end for end in closers if isinstance(end, GroupInTime)))
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
-        #: The keys of a row that comes at the watermark, when groups were last looked through.
+        #: The keys of a row that comes at the watermark, when groups were last examined.
         self._reached = memory.array("reached", len(times))[: len(times)]
         #: Whether a group may close when nothing else happens than that it comes, or time goes on a little.
         self._is_always_due = any(isinstance(end, WithFirstRow) or _reach(end) for end in closers) or bool(
-            self._orders or self._clusters
+            self._orders or self._clusters or self._references
         )
-        self._rules = {end: joined.rules_of(closers.evidence[end.evidence]) for end in told}
+        self._rules = {end: joined.rules_of(end, closers.evidence[end.evidence]) for end in punctuated}
         #: By the ends by punctuations: values for which the join below gives no more results.
         self._done = {
             end: Evidence(memory.scope("done", n), row_width(len(end.keys))) for n, end in enumerate(self._rules)
@@ -135,16 +143,20 @@ class Endings:
         ]
 
     @property
-    def _open(self) -> Mapping[AfterPunctuation, Evidence]:
-        """Values whose clusters have not ended."""
-        return {end: cluster.open for end, cluster in self._clusters.items()}
+    def _open(self) -> Mapping[_Noted, Evidence]:
+        """Values whose clusters have not ended, or that are referred to by rows which still wait."""
+        waiting: dict[_Noted, Evidence] = {end: cluster.open for end, cluster in self._clusters.items()}
+        return waiting | {end: references.open for end, references in self._references.items()}
 
     def learn(self, came: Sequence[Deltas], until: int, ended: Mapping[int, Ints]) -> None:
         """Takes evidence, and by the rules of the join below the values for which it gives no more results."""
         for order, passed in self._orders.items():
             passed.step(came[order.evidence], until)
         for end, entries in self._closed.items():
-            if isinstance(end, AfterPunctuation):
+            if isinstance(end, AfterReference | AfterPunctuation) and end.then is not None:
+                times, values = self._references[end].step(came[end.evidence], came[end.then.ticks])
+                entries.note(values, times)
+            elif isinstance(end, AfterPunctuation):
                 if end in self._clusters:
                     times, values = self._clusters[end].step(came[end.evidence], until)
                     entries.note(values, times)
@@ -153,7 +165,7 @@ class Endings:
                 for rule in self._rules[end]:
                     if rule in ended:
                         done = whole_rows(ended[rule])
-                        # Of a punctuation that is forgotten here already nobody asks whether it is done.
+                        # A punctuation that is forgotten here already need not be noted as done.
                         _note(self._done[end], done[entries.words(done) != MISSING])
             elif end.rule in ended:
                 _note(entries, whole_rows(ended[end.rule]))
@@ -179,7 +191,7 @@ class Endings:
         return closed
 
     def _is_due(self, until: int, groups: int) -> bool:
-        """Whether groups are to be looked through."""
+        """Whether groups are to be examined."""
         if self._emits:
             reached = [self._value(end, np.array([until]))[0] for end in self._values]
             passed = not np.array_equal(self._reached, reached)
@@ -187,7 +199,7 @@ class Endings:
             return bool(passed or self._is_always_due or len(self))
         return groups <= FEW_GROUPS or groups >= 2 * int(self._left[0]) or len(self) >= groups
 
-    def _needless(self, end: AfterPunctuation | AfterJoin, left: Ints, until: int) -> Ints:
+    def _needless(self, end: _Noted, left: Ints, until: int) -> Ints:
         """The values that can have no more groups: all inputs are closed for them, or the join below is done with them.
 
         That may be known sooner than that a group with these keys is closed by its own closers, which then needs them.
@@ -195,11 +207,14 @@ class Endings:
         keys = self._closed[end].entries().keys
         if isinstance(end, AfterJoin) or not len(keys):
             return keys
+        is_left = among(keys, part_of_rows(left, end.keys, self._keys))
+        if isinstance(end, AfterReference):
+            return np.ascontiguousarray(keys[~is_left])  # a row that refers to it again is noted again
+        is_done = (self._done[end].words(keys) != MISSING) & ~is_left
         rows = _with_keys(keys, end.keys, self._keys)
-        is_done = self._done[end].words(keys) != MISSING
-        if is_done.any():
-            is_done &= ~among(keys, part_of_rows(left, end.keys, self._keys))
-        is_done |= self._closing(rows, until, end.keys, seen=False) != NEVER
+        is_closed = self._closing(rows, until, end.keys, seen=False) != NEVER
+        # References say nothing of values that have no entry, and need say nothing of them.
+        is_done |= is_closed & ~is_left if self._by_reference else is_closed
         return np.ascontiguousarray(keys[is_done])
 
     def _closing(self, keys: Ints, until: int, known: tuple[int, ...], seen: bool) -> Ints:
@@ -210,7 +225,7 @@ class Endings:
                 gone |= self._noted(end, keys) != MISSING
             return np.where(gone, until - 1, NEVER)
         all_closed = np.zeros(len(keys), np.int64)
-        for closers in self._closers.streams:
+        for closers in self._closers.streams if seen else (*self._closers.streams, *self._closers.adding):
             closed = np.full(len(keys), NEVER, np.int64)
             for closer in closers:
                 np.minimum(closed, self._closed_by(closer, keys, until, known, seen=seen), out=closed)
@@ -225,9 +240,12 @@ class Endings:
             case GroupInTime(key) if key in known:
                 closed = self._passed(closer, keys, until)
             case AfterPunctuation(own) if set(own) <= set(known):
-                noted = self._noted(closer.told, keys)
+                noted = self._noted(closer.at_once, keys)
                 speaks = (noted != MISSING) & ~self._has_null(keys, closer.never_null)
                 closed[speaks] = noted[speaks]
+            case AfterReference():
+                noted = self._noted(closer.at_once, keys) if seen else np.zeros(len(keys), np.int64)
+                closed[noted != MISSING] = noted[noted != MISSING]
             case AfterOrder((key,)) if key in known:
                 closed = np.where(self._has_null(keys, (key,)), NEVER, self._orders[closer].closed(keys[:, key]))
             case WithFirstRow() if seen:
@@ -236,7 +254,7 @@ class Endings:
                 closed[self._has_null(keys, own)] = 0
         return np.where(closed == NEVER, NEVER, closed + _reach(closer))
 
-    def _noted(self, end: AfterPunctuation | AfterJoin, keys: Ints) -> Ints:
+    def _noted(self, end: _Noted, keys: Ints) -> Ints:
         return self._closed[end].words(part_of_rows(keys, end.keys, self._keys))
 
     def _has_null(self, keys: Ints, some: Iterable[int]) -> Bools:
@@ -278,7 +296,7 @@ class Endings:
 
 def _reach(closer: GroupCloser) -> int:
     """How long after something else it closes a stream."""
-    return closer.reach if isinstance(closer, GroupInTime | AfterPunctuation) else 0
+    return closer.reach if isinstance(closer, Waiting) else 0
 
 
 def _note(entries: Evidence, keys: Ints) -> None:

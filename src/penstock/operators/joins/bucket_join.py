@@ -122,20 +122,20 @@ class BucketJoinOperator:
         sources = np.repeat(np.arange(len(came)), [len(each.events) for each in came])[found.order]
         weights = np.concatenate([each.weights for each in came])[found.order]
         events = found.events.take(found.order)
-        told = (sources, events.slots, weights, self._inputs.counters(), np.zeros(1, np.int64))
+        weighing = (sources, events.slots, weights, self._inputs.counters(), np.zeros(1, np.int64))
         totals = self._totals
         if totals is None:
 
             def weighed(block: Combinations, ends: bool) -> Deltas:
                 copies = np.empty(len(block.by), np.int64)
-                weigh(*told, block.slots, block.by, copies, ends)
+                weigh(*weighing, block.slots, block.by, copies, ends)
                 return Deltas(events.ts[block.by - 1], copies, block.rows)
 
             return weighed
         singles, capacity = self._singles(changes, came)[found.order], self._inputs.capacity
 
         def with_partials(block: Combinations, ends: bool) -> Deltas:
-            copies, partials = totals.weighed(told, block.slots, block.by, singles, capacity, ends=ends)
+            copies, partials = totals.weighed(weighing, block.slots, block.by, singles, capacity, ends=ends)
             return Deltas(events.ts[block.by - 1], copies, np.concatenate((block.rows, partials), axis=1))
 
         return with_partials
@@ -166,9 +166,9 @@ class BucketSemiJoinOperator:
         # A bucket has the matches that its first row has.
         firsts = [each.first() for each in (left, right)]
         blocks = (found.matches() for found in self._inputs.joined(firsts))
-        coming = changes[0]
-        if isinstance(coming, Events):
-            yield from self._operator.shown(coming, blocks)
+        left_changes = changes[0]
+        if isinstance(left_changes, Events):
+            yield from self._operator.shown(left_changes, blocks)
             self._inputs.end()
             return
         # Of buckets with buckets: there are few.
@@ -176,10 +176,10 @@ class BucketSemiJoinOperator:
         self._inputs.end()
         assert not isinstance(left.kept, slice)
         # A row that matches nothing shows at once, and indefinitely.
-        alone = coming.take(slice(0, 0) if self._wants_match else ~left.kept)
+        alone = left_changes.take(slice(0, 0) if self._wants_match else ~left.kept)
         if self._totals is not None:
             slots, store = left.events.slots, self._inputs.core.inputs[0].store
-            state, mine = self._operator.state(), coming.take(left.kept)
+            state, mine = self._operator.state(), left_changes.take(left.kept)
             yield self._totals.shown(self._wants_match, mine, slots, matches, state, alone, store)
             return
         shown = self._operator.shown(Events(left.events.ts, left.weights, left.events.slots), [matches])
@@ -199,7 +199,7 @@ def recipe_of(buckets: Buckets, schema: Schema, joined: Iterable[Column]) -> Rec
     """How keys are made of rows of a schema; `joined` are the columns whose equality the join looks for."""
     place = {column: number for number, column in enumerate(schema)}
     count = len(schema)
-    told = {place[column] for column in (*buckets.compared, *joined)}
+    compared = {place[column] for column in (*buckets.compared, *joined)}
     terms = [(place[column], shift) for side in buckets.sides for column, shift in side.terms]
     sides, start = [], 0
     for side in buckets.sides:
@@ -208,7 +208,7 @@ def recipe_of(buckets: Buckets, schema: Schema, joined: Iterable[Column]) -> Rec
         sides.append((start, end, int(side.is_upper), limit))
         start = end
     return Recipe(
-        _table(list(zip(*(each.tolist() for each in null_masks(told, count)), strict=True)), 2),
+        _table(list(zip(*(each.tolist() for each in null_masks(compared, count)), strict=True)), 2),
         _table([(_place(place, d.left), _place(place, d.right), d.limit) for d in buckets.within], 3),
         _table([(place[c], count + place[c] // NULL_BITS, place[c] % NULL_BITS) for c in buckets.values], 3),
         _table(terms, 2),

@@ -1,6 +1,6 @@
 """Joins whose rows end (`closing/row_endings.py`): when nothing changes any more that concerns a row, it is dropped.
 
-Rows are to `Endings` what groups are: entries that it looks through when there are twice as many as it left. Results
+Rows are to `Endings` what groups are: entries that it examines when there are twice as many as it left. Results
 come first, so that no row is dropped that one of this step needs.
 """
 

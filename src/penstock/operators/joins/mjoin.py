@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from time import thread_time_ns
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kernels.cached_mjoin import combine_cached
 from penstock.kernels.hashing import row_hashes
 from penstock.kernels.index import link_rows, unlink_rows
 from penstock.kernels.matching import match
@@ -34,7 +36,12 @@ from penstock.kernels.mjoin import (
 from penstock.kernels.path_counting import ENTRIES, KEY, SUM_WIDTH, AllEvents, Memo, Sums, count_along
 from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, whole_instants
-from penstock.plan.probe_paths import BLOCK, Paths, Probe, ProbeCounts, located
+from penstock.operators.joins.join_caches import JoinCaches
+from penstock.operators.joins.join_sampler import JoinSampler, SetSamples
+from penstock.operators.joins.join_tuner import CacheTuner, JoinTuner
+from penstock.plan.caches import NO_CACHES, Cache, CacheChoice, CacheCounts, CacheUse, candidates, globally_consistent
+from penstock.plan.join_choice import JoinChoice
+from penstock.plan.probe_paths import BLOCK, Key, Paths, Probe, ProbeCounts, located, paths_in_order
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.events import Events, Some, one_after_the_other
 from penstock.synopsis.indexed_inputs import IndexColumns, IndexedInputs, JoinInput, positions
@@ -127,6 +134,26 @@ class Combinations(NamedTuple):
         return Deltas(self.events.ts[places], self.events.signs[places], self.slots[:, :1].copy())
 
 
+@dataclass(frozen=True, slots=True)
+class JoinProfile:
+    """What a join measured. Counts are those since it was built, of this process."""
+
+    #: By which choice it works.
+    choice: JoinChoice
+    #: Events of each input, and all of them.
+    events: Ints
+    total: int
+    #: Combinations that probed by input and depth of its path, and the rows that they matched.
+    probes: Ints
+    matches: Ints
+    #: By input, the events that were sampled since the last profile; none if no part was.
+    samples: tuple[SetSamples, ...]
+    #: Rows that were examined for samples.
+    examined: int
+    #: Rows that each input keeps.
+    stored: tuple[int, ...]
+
+
 def _matrix(lines: Sequence[tuple[int, ...]], width: int) -> Ints:
     return np.array(lines, np.int64).reshape(-1, width)
 
@@ -149,15 +176,25 @@ class JoinCore(IndexedInputs):
         indexed: Iterable[tuple[int, tuple[int, ...]]] = (),
         counted: Sequence[int] = (),
         sums: Sequence[ColumnSum] = (),
+        keys: Sequence[Key] = (),
+        cached: Sequence[int] = (),
     ) -> None:
-        """`indexed`: inputs and variables by which rows are found, besides those that the join itself probes.
+        """`paths` are used as long as the state has no others, and nothing is chosen. `keys` are those of inputs.
+
+        `indexed`: inputs and variables by which rows are found, besides those that the join itself probes.
 
         `counted`: inputs whose rows are only counted; nothing of them is shown or tested, but `sums` of their columns
         lie behind the columns of each row.
+
+        `cached`: inputs whose rows may be in subresult caches. Each row of theirs comes and goes by an event, or is
+        forgotten.
         """
-        probes = located(paths, [source.variables for source in inputs])
+        #: The probes of the paths that it began with. Where something else finds rows, too, their indexes last.
+        self.first_probes = probes = located(paths, [source.variables for source in inputs])
+        self.first_orders = JoinChoice(paths).orders
         more = {(number, positions(inputs[number], variables)) for number, variables in indexed}
-        super().__init__(memory, inputs, _probed(probes) | more, has_residual=residual is not None)
+        lasting = _probed(probes) | more if more else set()
+        super().__init__(memory, inputs, lasting, has_residual=residual is not None)
         self._insert_only = insert_only
         #: Of each input's events of this step, the hashes by which they are probed first.
         self._hashes: dict[int, Ints] = {}
@@ -169,26 +206,101 @@ class JoinCore(IndexedInputs):
         self._room = (np.empty((BLOCK, len(inputs)), np.int64), np.empty(BLOCK, np.int64))
         self._more_room = (np.empty(BLOCK, np.int64), np.empty((BLOCK, self._sums_width), np.int64))
         shape = len(inputs), len(inputs) - 1
+        self._events = np.zeros(len(inputs), np.int64)
+        #: Insertions and deletions since it was built.
+        self.event_count = 0
         self._tally = StageCounts(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
-        self._profiled = self.probe_counts()
-        self.use(paths)
+        self._keys = tuple(keys)
+        self._cached = frozenset() if counted else frozenset(cached)
+        self._caches: JoinCaches | None = None
+        #: How caches were used that are replaced.
+        self._cache_use = CacheUse()
+        #: What replaces its caches between two parts of a step; None leaves them as they are.
+        self.cache_tuner: CacheTuner | None = None
+        #: Nanoseconds of this thread that probing took since the join was built.
+        self.probing_time = 0
+        #: How many events are to be sampled in the next part.
+        self.wanted_samples = 0
+        self._sampler: JoinSampler | None = None
+        self._samples: tuple[SetSamples, ...] = ()
+        self._examined = 0
+        #: What replaces its choice between two parts of a step; None leaves it as it is.
+        self.tuner: JoinTuner | None = None
+        self._adopt(self._remembered() or JoinChoice(paths))
 
     def probe_counts(self) -> ProbeCounts:
         """What was found along the paths since the join was built: by this process, since it is not persisted."""
         probes, matches = (tuple(map(tuple, counts.tolist())) for counts in self._tally)
         return ProbeCounts(probes, matches)
 
-    def profile(self) -> ProbeCounts:
-        """What was found along the paths since the last call."""
-        before, self._profiled = self._profiled, self.probe_counts()
-        return self._profiled.since(before)
+    def profile(self) -> JoinProfile:
+        """What was measured; its samples are those since the last call."""
+        stored = tuple(len(source.store) for source in self.inputs)
+        counts = (self._events, self.event_count, *self._tally)
+        found = JoinProfile(self.choice, *counts, self._samples, self._examined, stored)
+        self._samples, self._examined = (), 0
+        return found
 
-    def use(self, paths: Paths) -> None:
-        """Probes along these paths from the next step on. Indexes that are missing are built, others dropped."""
-        self.paths = paths
-        self.probes = located(paths, [source.variables for source in self.inputs])
+    def in_order(self, orders: Sequence[Sequence[int]]) -> JoinChoice:
+        """The choice of probing in these orders, one for each input."""
+        return JoinChoice(paths_in_order([source.variables for source in self.inputs], orders, self._keys))
+
+    def use(self, choice: JoinChoice) -> None:
+        """Works by this choice from the next part of a step on. Indexes that are missing are built, others dropped."""
+        if choice == self.choice:
+            return
+        # The choice is part of the state: whoever goes on from it need not learn it again.
+        self._memory.array("orders", len(self.inputs), len(self.inputs))[: len(self.inputs), 1:] = choice.orders
+        self._adopt(choice)
+
+    def _remembered(self) -> JoinChoice | None:
+        """The choice that was in use when the state was persisted; None if it was the one it began with."""
+        orders = self._memory.array("orders", 0, len(self.inputs))
+        return self.in_order(orders[: len(self.inputs), 1:].tolist()) if len(orders) else None
+
+    def _adopt(self, choice: JoinChoice) -> None:
+        self.choice = choice
+        self.probes = located(choice.paths, [source.variables for source in self.inputs])
         self.keep_indexes(_probed(self.probes))
         self._lay_out_paths()
+        if self._caches is not None:
+            self.use_caches(self._caches.choice.kept_by(self.cache_candidates()))
+
+    def cache_candidates(self) -> tuple[Cache, ...]:
+        """The subresult caches that the paths in use allow."""
+        uncached = set(range(len(self.inputs))) - self._cached
+        given = (self.choice.orders, [source.variables for source in self.inputs], uncached)
+        return *candidates(*given), *globally_consistent(*given)
+
+    @property
+    def cache_choice(self) -> CacheChoice:
+        return NO_CACHES if self._caches is None else self._caches.choice
+
+    def use_caches(self, choice: CacheChoice) -> None:
+        """Looks up these caches from the next part of a step on. What is used as before stays filled."""
+        assert {*choice.used, *choice.profiled} <= {*self.cache_candidates()}, "a cache must keep the prefix invariant"
+        self._cache_use = self.cache_use()
+        is_empty = not choice.used and not choice.profiled
+        self._caches = None if is_empty else JoinCaches(self.inputs, self.probes, choice, self._caches)
+
+    def cache_counts(self) -> dict[Cache, CacheCounts]:
+        """How its caches were used since they were chosen."""
+        return {} if self._caches is None else self._caches.counts()
+
+    def cache_use(self) -> CacheUse:
+        """How its caches were used since the join was built, and the memory that they take."""
+        before, caches = self._cache_use, self._caches
+        if caches is None:
+            return CacheUse(before.lookups, before.hits)
+        own = [counts for cache, counts in caches.counts().items() if cache in caches.choice.used]
+        lookups, hits = sum(each.lookups for each in own), sum(each.hits for each in own)
+        return CacheUse(before.lookups + lookups, before.hits + hits, caches.nbytes)
+
+    def bring_back(self, number: int, slots: Ints) -> None:
+        super().bring_back(number, slots)
+        if self._caches is not None:
+            # These rows come without an event, so what is cached may lack them.
+            self._caches.clear()
 
     def enter(self, number: int, events: Events, brings: Some = _ALL) -> Events:
         """Puts the rows of an input that come into its indexes. Gives its events that are of the join.
@@ -223,6 +335,10 @@ class JoinCore(IndexedInputs):
         since = np.empty(len(order) + 1, np.int64)
         tables = (self._input_table(visibility), self._index_table())
         inputs_by = self._admitted(events, brings, numbers, visibility, since, tables)
+        self._events += np.diff(bounds)
+        self.event_count += len(order)
+        if self.wanted_samples and len(order):
+            self._sample(events, numbers, visibility, since, tables)
         probers = Probers(*np.empty((4, len(order) + 1), np.int64))
         count = in_order(order, inputs_by, together.slots, together.signs, probers)
         probers = Probers(*(part[:count] for part in probers))
@@ -234,10 +350,26 @@ class JoinCore(IndexedInputs):
                 rows = np.concatenate((rows, partials), axis=1) if self._sums_width else rows
                 yield Combinations(slots, by, rows, order, together, weights)
         else:
-            for slots, by in self._combined(probing, count, decided):
+            if self._caches is None:
+                blocks = self._combined(probing, count, decided)
+            else:
+                self._caches.begin(events, brings)
+                blocks = self._combined_cached(self._caches, probing, count)
+            for slots, by in blocks:
                 found, rows = self._matching(slots, by, tables[0])
                 yield Combinations(*found, rows, order, together, None)
         self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], visibility)
+
+    def _sample(
+        self, events: list[Events], numbers: Ints, visibility: list[Int32s], since: Ints, tables: tuple[Ints, Ints]
+    ) -> None:
+        """Samples events that have been admitted, before they probe."""
+        if self._sampler is None or not self._sampler.serves(self.choice.orders, self._indexes):
+            self._sampler = JoinSampler(self.inputs, self.choice.orders, self._indexes)
+        how = (events, numbers, visibility, since, tables, not self._insert_only)
+        samples, examined = self._sampler.sample(self.wanted_samples, *how)
+        self._samples, self._examined = tuple(samples), self._examined + examined
+        self.wanted_samples = 0
 
     def _combined(self, probing: Probing, events: int, decided: Ints | None) -> Iterator[tuple[Ints, Ints]]:
         """Blocks of slots and of the numbers of events. Where few may be enough, they are short as long as they are."""
@@ -246,12 +378,26 @@ class JoinCore(IndexedInputs):
         size = BLOCK if decided is None else FEW
         while True:
             slots, by = (part[:size] for part in self._room)
+            begin = thread_time_ns()
             count = combine(*probing, skipped, progress, slots, by)
+            self.probing_time += thread_time_ns() - begin
             yield slots[:count], by[:count]
             if progress.registers[0] == events:
                 return
             if decided is not None:
                 size = max(FEW, size // 4) if decided[slots[:, 0]].any() else min(BLOCK, 2 * size)
+
+    def _combined_cached(self, caches: JoinCaches, probing: Probing, events: int) -> Iterator[tuple[Ints, Ints]]:
+        """The blocks of `_combined`, found with the help of caches."""
+        progress, places = self._begun(), caches.places(len(self.inputs) - 1)
+        slots, by = self._room
+        while True:
+            begin = thread_time_ns()
+            count = combine_cached(*probing, caches.arrays, caches.step, progress, places, slots, by)
+            self.probing_time += thread_time_ns() - begin
+            yield slots[:count], by[:count]
+            if progress.registers[0] == events:
+                return
 
     def _counted_along(
         self, probing: Probing, count: int, events: AllEvents

@@ -7,6 +7,7 @@ that a filter leaves out, too, with weight 0: these count, and are not stored.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from penstock.algebra.relations import PartitionRows, Range, Rows, Unbounded, WindowSpec
 from penstock.kernels.partitions import slide_partitions
 from penstock.retention.windows import WindowOperator
-from penstock.synopsis.deltas import Deltas, null_masks, null_words
+from penstock.synopsis.deltas import NEVER, NULL_BITS, Bools, Deltas, assemble, null_masks, null_words
 from penstock.synopsis.events import Events, in_time
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Scope
@@ -93,22 +94,22 @@ class SlidingWindow(Generic[Q]):
 
     def __init__(self, memory: Scope, store: RowStore, queue: Q, reach: int, slide: int) -> None:
         self.store, self._queue = store, queue
-        self._waiting = SlotQueue(memory.scope("coming"))
+        self._waiting = SlotQueue(memory.scope("arriving"))
         self._ends = BySlot(memory, "ends", store)
         self._reach, self._slide = reach, slide
 
     def step(self, arrived: Deltas, until: int) -> Events:
-        coming = -(-arrived.ts // self._slide) * self._slide
+        enters = -(-arrived.ts // self._slide) * self._slide
         ends = ((arrived.ts + self._reach) // self._slide + 1) * self._slide
-        seen = coming < ends
-        slots = self.store.put(arrived.rows[seen], coming[seen])
+        seen = enters < ends
+        slots = self.store.put(arrived.rows[seen], enters[seen])
         self._ends.array()[slots] = ends[seen]
         self._waiting.push(slots)
-        comers = self._waiting.take(starts := self.store.starts, until)
-        self._queue.push(comers)
+        entering = self._waiting.take(starts := self.store.starts, until)
+        self._queue.push(entering)
         goers = self._queue.take(self._ends.array(), until)
         self.store.release(goers)
-        return in_time(self._ends.array()[goers], goers, starts[comers], comers, starts)
+        return in_time(self._ends.array()[goers], goers, starts[entering], entering, starts)
 
 
 class RowsWindow:
@@ -166,7 +167,7 @@ class PartitionWindow:
     def __init__(self, memory: Scope, width: int, columns: int, by: tuple[int, ...], count: int) -> None:
         self.store = RowStore(memory, width)
         self._memory = memory
-        self._count = count
+        self._count, self._columns = count, columns
         self._by = np.array(by, np.int64)
         self._null_columns, self._null_masks = null_masks(by, columns)
         self._key_width = len(by) + len(self._null_masks)
@@ -203,6 +204,42 @@ class PartitionWindow:
         out = pushed >= 0
         self.store.release(pushed[out])
         return in_time(arrived.ts[out], pushed[out], ts, slots[kept], self.store.starts)
+
+    def state_rows(self) -> int:
+        """How many partitions there are."""
+        return int(self._registers[0])
+
+    def forget(self, closing: Callable[[Ints], Ints]) -> None:
+        """Drops the partitions that have closed, and their rows, which nobody retracts any more."""
+        count = int(self._registers[0])
+        keys, partitions = self._keys(count)[:count], self._memory.array("partition", count, 3)[:count]
+        left = closing(self._rows_of(keys)) == NEVER
+        if left.all():
+            return
+        self.store.release(self._members(partitions[~left]))
+        self._registers[0] = rest = int(left.sum())
+        keys[:rest], partitions[:rest] = keys[left], partitions[left]
+        self._index.rebuild(rest, self._keys(rest), np.arange(rest))
+
+    def _members(self, partitions: Ints) -> Ints:
+        """The slots of all rows of partitions."""
+        slots, latest, later = partitions[:, 1], partitions[:, 2], self._later.array()
+        found = [slots[slots >= 0]]
+        latest = latest[slots >= 0]
+        while len(found[-1]):
+            more = found[-1] != latest
+            latest = latest[more]
+            found.append(later[found[-1][more], 1])
+        return np.concatenate(found)
+
+    def _rows_of(self, keys: Ints) -> Ints:
+        """The values of partitions, followed by their null bits, as rows have them."""
+        columns: list[tuple[Ints, Bools | None]] = []
+        words = {int(column): number for number, column in enumerate(self._null_columns)}
+        for place, column in enumerate(self._by.tolist()):
+            word = keys[:, len(self._by) + words[self._columns + column // NULL_BITS]]
+            columns.append((keys[:, place], (word >> (column % NULL_BITS)) & 1 == 1))
+        return assemble(columns, len(keys))
 
     def _keys(self, room: int) -> Ints:
         return self._memory.array("keys", room, self._key_width)

@@ -1,7 +1,7 @@
 """Rows that satisfy a query: values for all its attributes, one after the other, within what the closure leaves.
 
 In a closed matrix any choice can be completed, so that only `<>` makes the search go back. With `<>` over bounded
-integers it could colour graphs, so it gives up after a while.
+integers it could colour graphs, so it stops after a while.
 """
 
 from __future__ import annotations
