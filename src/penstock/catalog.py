@@ -16,7 +16,7 @@ from typing import Any
 from penstock.algebra.expressions import Expr, require
 from penstock.algebra.user_functions import UserFunction
 from penstock.masking import MASK, is_secret_option, remember_secrets
-from penstock.types import TimeUnit, Type, duration_text
+from penstock.types import Kind, TimeUnit, Type, duration_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,9 @@ class StreamDef:
 
     @property
     def unit(self) -> TimeUnit:
-        return self.written_unit or TimeUnit.MICROSECONDS
+        """What its times count: a DATE counts days, and what is not said microseconds."""
+        is_date = any(a.name == self.timestamp and a.type.kind is Kind.DATE for a in self.attributes)
+        return TimeUnit.DAYS if is_date else self.written_unit or TimeUnit.MICROSECONDS
 
     @property
     def not_null(self) -> frozenset[str]:

@@ -79,11 +79,12 @@ def duration_text(microseconds: int) -> str:
 
 
 class TimeUnit(Enum):
-    """What a BIGINT column of times counts: `multiplier` microseconds, or one of `divisor` parts of a microsecond.
+    """What a column of times counts: `multiplier` microseconds, or one of `divisor` parts of a microsecond.
 
     The column keeps its own numbers; a stream's instants are microseconds. All methods take numbers or arrays of them.
     """
 
+    DAYS = (86_400_000_000, 1)
     SECONDS = (1_000_000, 1)
     MILLISECONDS = (1_000, 1)
     MICROSECONDS = (1, 1)

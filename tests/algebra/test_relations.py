@@ -21,6 +21,7 @@ from penstock.algebra.relations import (
     Query,
     Range,
     Relation,
+    Repeat,
     Rows,
     Select,
     SemiJoin,
@@ -117,6 +118,7 @@ ONE_OF_EACH: tuple[tuple[Relation, tuple[Column, ...]], ...] = (
     (SemiJoin(A, B, (EQUAL,)), (AX, ATS)),
     (AntiJoin(A, B, ()), (AX, ATS)),
     (Aggregate(A, (Output(AX, AX),), (COUNT,)), (AX, N)),
+    (Repeat(A, AX), (AX, ATS)),
     (Distinct(A), (AX, ATS)),
     (SetOp(SetOperator.EXCEPT, False, A, B, C.schema), C.schema),
 )

@@ -138,3 +138,14 @@ def test_errors_as_json(penstock: Penstock, golden: Golden) -> None:
 def test_json_keeps_letters_as_they_are(penstock: Penstock) -> None:
     penstock.file("q.sql", "CREATE TABLE `größe` (a INT); SELECT b FROM `größer`")
     assert "größe" in penstock("check", "--json", "q.sql").out
+
+
+def test_several_files_and_patterns_are_checked_one_by_one(penstock: Penstock) -> None:
+    penstock.file("good.sql", GOOD)
+    penstock.file("unsafe.sql", UNSAFE)
+    done = penstock("check", "*.sql")
+    assert done.code == 1
+    assert done.out.startswith("good.sql:\ntop: safe")
+    assert "\nunsafe.sql:\ngain: not safe" in done.out
+    assert penstock("check", "good.sql", "good.sql").code == 0
+    assert '"files": [' in penstock("check", "--json", "good.sql", "unsafe.sql").out

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -111,6 +112,10 @@ def several_cases(draw: st.DrawFn, least: int, most: int, features: Features = A
     for _ in range(draw(st.integers(least, most)) if most > 1 else 1):
         operator = choose(draw, (None, None, "ISTREAM", "DSTREAM", "RSTREAM")) if features.to_stream else None
         root = _root(draw, env, operator is not None)
+        if operator == "ISTREAM" and re.search(
+            r"\b(LEFT|RIGHT|FULL) JOIN\b", "".join((*ddl, penstock_sql.query_sql(root)))
+        ):
+            operator = None  # it would wait for partners: see tests/semantics/test_outer_joins.py
         texts.append((penstock_sql.query_sql(root, operator), duckdb_sql.query_sql(root)))
     horizon = choose(draw, (None, None, None, features.max_time + 3, features.max_time // 2))
     return [Case("\n".join(ddl), text, data, horizon, oracle) for text, oracle in texts]

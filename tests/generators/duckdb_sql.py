@@ -123,13 +123,13 @@ def _source(source: Source) -> str:
             return _named(query, alias, renamed)
         case JoinOn(left, right, None):
             return f"{_source(left)} CROSS JOIN {_source(right)}"
-        case JoinOn(left, right, on):
+        case JoinOn(left, right, on, side):
             assert on is not None
-            return f"{_source(left)} JOIN {_source(right)} ON {expr_sql(on)}"
+            return f"{_source(left)} {side} JOIN {_source(right)} ON {expr_sql(on)}"
         case HalfJoin(kind, left, right, on):
             return f"{_source(left)} {kind} JOIN {_source(right)} ON {expr_sql(on)}"
-        case JoinUsing(left, right, columns):
-            return f"{_source(left)} JOIN {_source(right)} USING ({', '.join(columns)})"
+        case JoinUsing(left, right, columns, side):
+            return f"{_source(left)} {side} JOIN {_source(right)} USING ({', '.join(columns)})"
 
 
 def _window(use: StreamUse) -> str:
@@ -298,6 +298,10 @@ def _call(expr: Call) -> str:
 
 #: Functions that DuckDB calls by another name, or that do something else there.
 _CALLS: dict[str, Callable[..., str]] = {
+    "RLIKE": lambda text, pattern: f"regexp_matches({text}, {pattern})",
+    "REGEXP_EXTRACT": lambda text, pattern, group: (
+        f"regexp_extract({text}, {pattern}, {group.split('(')[-1].split(' ')[0]})"
+    ),
     "CONCAT": lambda *args: f"({' || '.join(args)})",
     "CEIL": lambda arg: f"TRY_CAST(ceil({arg}) AS BIGINT)",
     "FLOOR": lambda arg: f"TRY_CAST(floor({arg}) AS BIGINT)",
@@ -311,7 +315,19 @@ _CALLS: dict[str, Callable[..., str]] = {
 }
 
 
+def _extreme_by(expr: Aggregate) -> str:
+    """Of rows that are alike in what is compared, the one with the most extreme value; NULL is the least."""
+    assert expr.arg is not None
+    assert expr.by is not None
+    value, by = expr_sql(expr.arg), expr_sql(expr.by)
+    where = f"{by} IS NOT NULL" + (f" AND {expr_sql(expr.where)}" if expr.where is not None else "")
+    packed = f"struct_pack(by := {by}, known := ({value}) IS NOT NULL, it := {value})"
+    return f"({expr.function[:3].lower()}({packed}) FILTER (WHERE {where})).it"
+
+
 def _aggregate(expr: Aggregate) -> str:
+    if expr.by is not None:
+        return _extreme_by(expr)
     inside = "*" if expr.arg is None else expr_sql(expr.arg)
     text = f"{expr.function}({'DISTINCT ' if expr.distinct else ''}{inside})"
     if expr.where is not None:

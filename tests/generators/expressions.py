@@ -351,6 +351,10 @@ _UNITS = [
     for unit in ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 ]
 
+_PATTERNS = [Const(pattern, STRING) for pattern in ("(a)", "^a(b|é)?$", "([^a-c])", "(a*)b", "(日|b)+", "a|(b)")]
+_GROUPS = [Const(0, INT), Const(1, INT)]
+_FORMATS = [Const(form, STRING) for form in ("yyyy-MM-dd HH:mm:ss", "d.M.yy", "HHmm", "ss.SSSSSS")]
+
 _MAKERS: dict[Type, tuple[Maker, ...]] = {
     BIGINT: (
         *(_integers(BIGINT),) * 4,
@@ -404,6 +408,8 @@ _MAKERS: dict[Type, tuple[Maker, ...]] = {
         _call("SUBSTRING", STRING, STRING, _SMALL, _SMALL),
         _call("SUBSTRING", STRING, STRING, INT, INT, as_duckdb=False),
         _call("REPLACE", STRING, STRING, STRING, STRING),
+        _call("REGEXP_EXTRACT", STRING, STRING, _PATTERNS, _GROUPS),
+        _call("DATE_FORMAT", STRING, TIMESTAMP, _FORMATS, as_duckdb=False),
         *_casts(STRING, BIGINT, INT, BOOLEAN, PRICE, TIMESTAMP, DATE, BINARY),
     ),
     BOOLEAN: (
@@ -412,6 +418,7 @@ _MAKERS: dict[Type, tuple[Maker, ...]] = {
         _call("STARTSWITH", BOOLEAN, STRING, STRING),
         _call("ENDSWITH", BOOLEAN, STRING, STRING),
         _call("CONTAINS", BOOLEAN, STRING, STRING),
+        _call("RLIKE", BOOLEAN, STRING, _PATTERNS),
     ),
     TIMESTAMP: (
         Maker(_shift, (TIMESTAMP,)),
@@ -419,6 +426,7 @@ _MAKERS: dict[Type, tuple[Maker, ...]] = {
         *_casts(TIMESTAMP, DATE),
         *_casts(TIMESTAMP, STRING, as_duckdb=False),
         _call("DATE_TRUNC", TIMESTAMP, _UNITS, TIMESTAMP),
+        _call("TO_TIMESTAMP", TIMESTAMP, STRING, _FORMATS, as_duckdb=False),
     ),
     DATE: (*_casts(DATE, TIMESTAMP), *_casts(DATE, STRING, as_duckdb=False)),
     BINARY: _casts(BINARY, STRING),

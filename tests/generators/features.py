@@ -30,12 +30,16 @@ class Features:
     max_level: int = 2
     tables: bool = True
     joins: bool = True
+    #: LEFT, RIGHT and FULL OUTER JOIN.
+    outer_joins: bool = True
     functions: bool = True
     casts: bool = True
     #: Calls of `user_functions`. DuckDB has none of them.
     user_functions: bool = False
     #: [NOT] EXISTS and [NOT] IN over queries.
     subqueries: bool = True
+    #: The same under OR, NOT, IS NULL and in CASE.
+    marks: bool = True
     correlated: bool = True
     scalar_subqueries: bool = True
     derived_tables: bool = True

@@ -131,13 +131,13 @@ def _source(source: Source) -> str:
             return f"({query_sql(query)}) AS {alias}{_renamed(renamed)}"
         case JoinOn(left, right, None):
             return f"{_source(left)} CROSS JOIN {_source(right)}"
-        case JoinOn(left, right, on):
+        case JoinOn(left, right, on, side):
             assert on is not None
-            return f"{_source(left)} JOIN {_source(right)} ON {expr_sql(on)}"
+            return f"{_source(left)} {side} JOIN {_source(right)} ON {expr_sql(on)}"
         case HalfJoin(kind, left, right, on):
             return f"{_source(left)} LEFT {kind} JOIN {_source(right)} ON {expr_sql(on)}"
-        case JoinUsing(left, right, columns):
-            return f"{_source(left)} JOIN {_source(right)} USING ({', '.join(columns)})"
+        case JoinUsing(left, right, columns, side):
+            return f"{_source(left)} {side} JOIN {_source(right)} USING ({', '.join(columns)})"
 
 
 def _alias(alias: str | None) -> str:
@@ -218,6 +218,7 @@ def _text(expr: Expr) -> tuple[str, int]:
             return f"{function}({', '.join(map(expr_sql, args))})", _ATOM
         case Aggregate(function, argument, distinct):
             inside = "*" if argument is None else expr_sql(argument)
+            inside += f", {expr_sql(expr.by)}" if expr.by is not None else ""
             condition = f" FILTER (WHERE {expr_sql(expr.where)})" if expr.where is not None else ""
             return f"{function}({'DISTINCT ' if distinct else ''}{inside}){condition}", _ATOM
         case ScalarQuery(query):

@@ -12,19 +12,22 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from penstock.algebra.functions import AggregateFunction, aggregate_type
-from penstock.types import BIGINT, DOUBLE, INT, Kind, Type
+from penstock.types import BIGINT, BOOLEAN, DOUBLE, INT, Kind, Type
 from tests.generators.expressions import COMPARATORS, Draw, Scope, chance, choose, equality, leaf_type, predicate, value
 from tests.generators.sources import Environment, From, from_clause, with_other_windows
 from tests.generators.syntax import (
     Aggregate,
     Binary,
+    CaseWhen,
     Compare,
     Const,
     Exists,
     Expr,
     InQuery,
     IsNull,
+    IsTruth,
     Item,
+    Logic,
     Not,
     Query,
     Ref,
@@ -124,7 +127,22 @@ def _existence(draw: Draw, inside: Environment, scope: Scope, columns: Sequence[
     else:
         found = query(draw, replace(inside, taken=frozenset()), shape)
     condition: Expr = InQuery(args, found, draw(st.booleans())) if args else Exists(found)
-    return [Not(condition) if chance(draw, 40) else condition]
+    condition = Not(condition) if chance(draw, 40) else condition
+    return [_marked(draw, scope, condition) if inside.features.marks and chance(draw, 40) else condition]
+
+
+def _marked(draw: Draw, scope: Scope, condition: Expr) -> Expr:
+    """The condition as a part of another one."""
+    match choose(draw, ("or", "or", "null", "truth", "case")):
+        case "null":
+            return IsNull(condition, negated=draw(st.booleans()))
+        case "truth":
+            return IsTruth(condition, draw(st.booleans()), draw(st.booleans()))
+        case "case":
+            whens, thens = (condition,), (predicate(draw, scope, 0),)
+            return IsTruth(CaseWhen(None, whens, thens, predicate(draw, scope, 0), BOOLEAN), True, False)
+    parts = (condition, predicate(draw, scope, 0))
+    return Logic("OR", parts if draw(st.booleans()) else parts[::-1])
 
 
 def _with_scalar(draw: Draw, inside: Environment, scope: Scope) -> Scope:
@@ -163,7 +181,9 @@ def _is_aggregate(item: Item | Star) -> bool:
 
 
 def aggregate(draw: Draw, below: Scope) -> Expr:
-    function = choose(draw, ("COUNT", "COUNT", "SUM", "MAX", "MIN", "AVG"))
+    function = choose(draw, ("COUNT", "COUNT", "SUM", "MAX", "MIN", "AVG", "other"))
+    if function == "other":
+        return _composed(draw, below)
     arg: Expr | None = None
     if function in ("MIN", "MAX"):
         arg = value(draw, below, leaf_type(draw, below), 1)
@@ -175,6 +195,23 @@ def aggregate(draw: Draw, below: Scope) -> Expr:
     assert type_ is not None
     where = predicate(draw, below, 0) if chance(draw, 15) else None
     return Aggregate(function, arg, arg is not None and chance(draw, 20), type_, where)
+
+
+def _composed(draw: Draw, below: Scope) -> Expr:
+    """An aggregate that is composed of others. DuckDB has some of them, but with other results."""
+    names = ("MIN_BY", "MAX_BY")
+    if not below.features.as_duckdb:
+        names += ("VAR_POP", "STDDEV", "APPROX_COUNT_DISTINCT")
+    function = choose(draw, names)
+    where = predicate(draw, below, 0) if chance(draw, 15) else None
+    if function in ("VAR_POP", "STDDEV"):
+        arg = value(draw, below, INT, 1)
+        return Aggregate(function, Binary("%", arg, Const(1000, INT), arg.type), False, DOUBLE, where)
+    arg = value(draw, below, leaf_type(draw, below), 1)
+    if function == "APPROX_COUNT_DISTINCT":
+        return Aggregate(function, arg, False, BIGINT, where)
+    by = value(draw, below, leaf_type(draw, below), 1)
+    return Aggregate(function, arg, False, arg.type, where, by)
 
 
 def _addend(draw: Draw, below: Scope, function: str) -> Expr:

@@ -93,7 +93,7 @@ def _most_rows(source: Source, features: Features) -> int:
         case Derived(query):
             return most_rows(query, features)
         case JoinOn(left, right) | JoinUsing(left, right) | HalfJoin(_, left, right):
-            return _most_rows(left, features) * _most_rows(right, features)
+            return (_most_rows(left, features) + 1) * (_most_rows(right, features) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +153,10 @@ class From:
             names=self.names | {entry.qualifier},
         )
 
-    def joined_using(self, columns: tuple[str, ...], source: Source, entry: Entry) -> From:
+    def joined_using(self, columns: tuple[str, ...], source: Source, entry: Entry, side: str) -> From:
         merged = tuple(ref for name in columns for ref in self.star_last if ref.name == name)
         rest = tuple(ref for ref in self.star_last if ref not in merged)
-        tree = JoinUsing(self.sources[-1], source, columns)
+        tree = JoinUsing(self.sources[-1], source, columns, side)
         return replace(self, star_last=merged + rest).joined(tree, replace(entry, hidden=frozenset(columns)))
 
     def columns(self, bare: bool) -> tuple[Ref, ...]:
@@ -197,6 +197,7 @@ def _joined(draw: Draw, env: Environment, from_: From) -> From:
     last = from_.entries[from_.last :]
     left = tuple(ref for other in last for ref in other.refs)
     common = _common_columns(last, entry)
+    side = choose(draw, ("", "LEFT", "RIGHT", "FULL")) if env.features.outer_joins else ""
     match choose(draw, ("comma", "comma", "on", "using", "cross", "semi")):
         case "comma":
             before = tuple(ref for other in from_.entries for ref in other.refs)
@@ -206,13 +207,14 @@ def _joined(draw: Draw, env: Environment, from_: From) -> From:
             return from_.joined(JoinOn(from_.sources[-1], source, None), entry)
         case "using" if common:
             columns = tuple(draw(st.lists(st.sampled_from(common), min_size=1, max_size=2, unique=True)))
-            return from_.joined_using(columns, source, entry)
+            # In DuckDB a qualified column of a RIGHT JOIN's left side is not the one that USING shows.
+            return from_.joined_using(columns, source, entry, side if side == "LEFT" else "")
         case "semi":
             kind = choose(draw, ("SEMI", "ANTI"))
             tree = HalfJoin(kind, from_.sources[-1], source, _on(draw, env, left, entry.refs))
             names = from_.names | {entry.qualifier}
             return replace(from_, sources=(*from_.sources[:-1], tree), names=names)
-    return from_.joined(JoinOn(from_.sources[-1], source, _on(draw, env, left, entry.refs)), entry)
+    return from_.joined(JoinOn(from_.sources[-1], source, _on(draw, env, left, entry.refs), side), entry)
 
 
 def _on(draw: Draw, env: Environment, left: tuple[Ref, ...], right: tuple[Ref, ...]) -> Expr:

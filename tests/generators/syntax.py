@@ -192,6 +192,8 @@ class Aggregate:
     distinct: bool
     type: Type
     where: Expr | None = None
+    #: What MIN_BY and MAX_BY compare.
+    by: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,11 +315,12 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class JoinOn:
-    """Without a predicate it is a CROSS JOIN."""
+    """Without a predicate it is a CROSS JOIN; with a side, LEFT, RIGHT or FULL, an outer join."""
 
     left: Source
     right: Source
     on: Expr | None
+    side: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +338,7 @@ class JoinUsing:
     left: Source
     right: Source
     columns: tuple[str, ...]
+    side: str = ""
 
 
 Source: TypeAlias = StreamUse | TableUse | NamedUse | Derived | JoinOn | JoinUsing | HalfJoin

@@ -70,6 +70,10 @@ SIGNATURES: dict[str, tuple[tuple[Type, ...], ...]] = {
     **dict.fromkeys(("UNIX_MICROS", "UNIX_MILLIS", "UNIX_SECONDS", "HOUR", "MINUTE", "SECOND"), ((TIMESTAMP,),)),
     **dict.fromkeys(("TIMESTAMP_MICROS", "TIMESTAMP_MILLIS", "TIMESTAMP_SECONDS"), ((BIGINT,),)),
     "DATE_TRUNC": ((STRING, TIMESTAMP),),
+    "RLIKE": ((STRING, STRING),),
+    "REGEXP_EXTRACT": ((STRING, STRING, INT),),
+    "TO_TIMESTAMP": ((STRING, STRING),),
+    "DATE_FORMAT": ((TIMESTAMP, STRING),),
     **dict.fromkeys(("YEAR", "MONTH", "DAY"), ((TIMESTAMP,), (DATE,))),
 }
 #: The same as pairs, without the types that a function widens before it takes them.
@@ -79,6 +83,9 @@ CALLS = tuple(
     for types in signatures
     if (fit := FUNCTIONS[name].rule(types)) and fit[0] == types
 )
+
+PATTERNS = ("(a)", "^a(b|c)?$", r"(\w+)\s", r"([^a-c]{2,3})", r"(\d*)\.?$", "a|(b)", r"\b(.)", r"(é|日)+?", "(x*)y")
+FORMATS = ("yyyy-MM-dd HH:mm:ss.SSSSSS", "d.M.yyyy", "yyyyMMdd'T'HHmmss", "HH 'o''clock' m:s", "SSS", "yy/MM")
 
 #: The pairs of types that can be added, multiplied and so on.
 OPERATIONS = tuple(
@@ -156,6 +163,15 @@ def calls(draw: st.DrawFn, name: str, types: tuple[Type, ...], depth: int) -> Ex
     args = [draw(of(type_, depth)) for type_ in types]
     if name == "DATE_TRUNC":
         args[0] = Literal(draw(or_null(st.sampled_from(TRUNCATION_UNITS))), STRING)
+    if name in ("RLIKE", "REGEXP_EXTRACT"):
+        args[1] = Literal(draw(or_null(st.sampled_from(PATTERNS))), STRING)
+    if name == "REGEXP_EXTRACT":
+        args[2] = Literal(draw(st.integers(0, 1)), INT)
+    if name in ("TO_TIMESTAMP", "DATE_FORMAT"):
+        form = draw(or_null(st.sampled_from(FORMATS)))
+        args[1] = Literal(form, STRING)
+        if name == "TO_TIMESTAMP" and form is not None and draw(st.booleans()):
+            args[0] = Call("DATE_FORMAT", (draw(leaves(TIMESTAMP)), Literal(form, STRING)))
     return Call(name, tuple(args))
 
 

@@ -11,21 +11,25 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from penstock.algebra.functions import FUNCTIONS
+from penstock.algebra.functions import ALL_FUNCTIONS
 from penstock.types import BIGINT, DAY, HOUR, MILLISECOND, MINUTE, SECOND, TIMESTAMP, Kind, Type
-from tests.reference import civil, zoned
+from tests.reference import civil, composed, text_patterns, zoned
 from tests.reference.numbers import fit_decimal, fit_integer, nearest_double, round_half_away, shortest_decimal
 from tests.reference.values import Value, canonical, less
 
 
 def call(function: str, args: tuple[Value, ...], types: tuple[Type, ...], result: Type, zone: str = "UTC") -> Value:
-    if None in args and not FUNCTIONS[function].handles_null:
+    if None in args and not ALL_FUNCTIONS[function].handles_null:
         return None
     if zone != "UTC" and function == "DATE_TRUNC" and args[0] not in ("SECOND", "MILLISECOND", "MICROSECOND"):
         unit, time = args
         assert isinstance(unit, str)
         assert isinstance(time, int)
         return fit_integer(zoned.truncated(unit, time, zone), TIMESTAMP)
+    if function in ("DATE_FORMAT", "TO_TIMESTAMP"):
+        return {"DATE_FORMAT": text_patterns.date_format, "TO_TIMESTAMP": text_patterns.to_timestamp}[function](
+            *args, zone
+        )  # type: ignore[operator]
     if zone != "UTC" and function != "DATE_TRUNC":
         args = tuple(zoned.shown(time, zone) for time in args if isinstance(time, int))
     if function in _OF_TYPES:
@@ -165,6 +169,9 @@ _OF_TYPES: dict[str, Callable[[tuple[Any, ...], tuple[Type, ...], Type], Value]]
     "YEAR": _civil_part(0),
     "MONTH": _civil_part(1),
     "DAY": _civil_part(2),
+    "_SORT_KEY": composed.sort_key,
+    "_SORTED_VALUE": composed.sorted_value,
+    "_COUPON": composed.coupon,
 }
 
 _OF_VALUES: dict[str, Callable[..., Value]] = {
@@ -200,4 +207,9 @@ _OF_VALUES: dict[str, Callable[..., Value]] = {
     "HOUR": lambda time: time % DAY // HOUR,
     "MINUTE": lambda time: time % HOUR // MINUTE,
     "SECOND": lambda time: time % MINUTE // SECOND,
+    "RLIKE": text_patterns.rlike,
+    "REGEXP_EXTRACT": text_patterns.regexp_extract,
+    "_ESTIMATE": composed.estimate,
+    "_VARIANCE_TERM": composed.variance_term,
+    "_VARIANCE": composed.variance,
 }

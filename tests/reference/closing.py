@@ -31,7 +31,7 @@ from penstock.algebra.expressions import (
     columns,
     substitute,
 )
-from penstock.algebra.relations import Aggregate, Join, Project, Relation, Select, SetOp, Window, walk_relations
+from penstock.algebra.relations import Aggregate, Join, Project, Relation, Repeat, Select, SetOp, Window, walk_relations
 from penstock.catalog import Catalog, Punctuated, Reference, StreamDef, Unique, WithinTime
 from penstock.types import Kind
 from tests.reference.instants import first_number, most_microseconds
@@ -44,7 +44,7 @@ from tests.reference.windows import Element
 def groups_closing(relation: Relation, catalog: Catalog, inputs: Inputs, horizon: int) -> Iterator[tuple[int, Row]]:
     """The rows of groups, each with the instant at which its group closes."""
     groups = relation
-    while isinstance(groups, Select | Project):
+    while isinstance(groups, Select | Project | Repeat):
         groups = groups.input
     assert isinstance(groups, Aggregate)
     closing = _Closing(groups, catalog, inputs, horizon)
@@ -61,10 +61,12 @@ def _above(relation: Relation, groups: Aggregate, row: Row) -> list[Row]:
     """What HAVING and the select list make of a group's row."""
     if relation is groups:
         return [row]
-    assert isinstance(relation, Select | Project)
+    assert isinstance(relation, Select | Project | Repeat)
     below = [dict(zip(relation.input.schema, one, strict=True)) for one in _above(relation.input, groups, row)]
     if isinstance(relation, Select):
         return [tuple(one.values()) for one in below if holds(relation.predicates, one)]
+    if isinstance(relation, Repeat):
+        return [tuple(one.values()) for one in below for _ in range(int(one[relation.times]))]  # type: ignore[arg-type]
     return [tuple(evaluate(output.expr, one) for output in relation.outputs) for one in below]
 
 
@@ -80,6 +82,9 @@ class _Closing:
         """All at which a group may come or close."""
         blocks = list(_blocks(self._tree))
         found = {t for block in blocks for t in block.instants()}
+        if len(blocks) > 1:  # a side may close for a key that only rows of another side have
+            keys = [key for block in blocks for key in block.time_keys()]
+            found |= {t for block in blocks for number, value in keys for t in block.closing_for(number, value)}
         found |= {
             t + reach for t in found for one in blocks for other in blocks for reach in one.referred_within(other)
         }
@@ -162,6 +167,19 @@ class _Block:
             found |= {t + reach for t in found for _, _, reach in self._follows}
         return found
 
+    def time_keys(self) -> Iterator[tuple[int, Value]]:
+        """The keys of its rows that round a time, each with its number."""
+        for window, (number, key) in product(self._windows, enumerate(self._keys)):
+            if self._is_time(key, window):
+                for element in self._elements(window):
+                    yield number, evaluate(key, dict(zip(window.stream.schema, element.row, strict=True)))
+
+    def closing_for(self, number: int, value: Value) -> Iterator[int]:
+        """The last instants at which a key may have a value."""
+        for window in self._windows:
+            if self._is_time(self._keys[number], window):
+                yield self._last_up_to(self._keys[number], window, value, -1)
+
     def is_closed(self, key: Row, t: int) -> bool:
         """Whether it is closed for a group that has a row of it."""
         rows = self._named_rows(key, t)
@@ -171,7 +189,19 @@ class _Block:
         )
 
     def is_closed_by_itself(self, key: Row, t: int) -> bool:
-        return all(self._is_stream_closed(window, key, t, frozenset(), {}) for window in self._windows)
+        return self._has_no_row(key) or all(
+            self._is_stream_closed(window, key, t, frozenset(), {}) for window in self._windows
+        )
+
+    def _has_no_row(self, key: Row) -> bool:
+        """Whether a key is NULL that a condition compares: then no row is of the group."""
+        nulls = {expr for expr, value in zip(self._keys, key, strict=True) if value is None}
+        return any(
+            isinstance(condition, Compare)
+            and condition.op is not Comparator.SAME
+            and bool({condition.left, condition.right} & nulls)
+            for condition in self._conditions
+        )
 
     def is_referred_to(self, other: _Block, key: Row, t: int) -> bool:
         """Whether punctuations of another side, which are rows of it, say what its rows refer to has come."""
@@ -348,7 +378,10 @@ class _Block:
 
     def _last_with(self, key: Expr, window: Window, element: Element) -> int:
         own = evaluate(key, dict(zip(window.stream.schema, element.row, strict=True)))
-        low, high = element.ts, self._horizon + 1
+        return self._last_up_to(key, window, own, element.ts)
+
+    def _last_up_to(self, key: Expr, window: Window, own: Value, low: int) -> int:
+        high = self._horizon + 1
         while high - low > 1:
             middle = (low + high) // 2
             if _at(key, window, middle) > own:  # type: ignore[operator]
@@ -416,11 +449,18 @@ def _rounds(expr: Expr) -> bool:
         case Call("TIMESTAMP_SECONDS" | "TIMESTAMP_MILLIS" | "TIMESTAMP_MICROS", (arg,)):
             return _rounds(arg)
         case Cast(arg, type_):
-            return type_.kind in (Kind.DATE, Kind.BIGINT) and _rounds(arg)
+            rounds = type_.kind in (Kind.DATE, Kind.BIGINT) or (expr.arg.type.kind is Kind.DATE and expr.zone == "UTC")
+            return rounds and _rounds(arg)
         case Arithmetic(Operator.DIVIDE | Operator.MULTIPLY, arg, Literal(int(by))):
             return by > 0 and expr.type.is_integer and _rounds(arg)
         case Arithmetic(Operator.SUBTRACT, arg, Arithmetic(Operator.MODULO, same, Literal(int(by)))):
-            return by > 0 and arg == same and _rounds(arg)
+            positive = (
+                isinstance(same, Arithmetic)
+                and same.op is Operator.ADD
+                and same.right == Literal(by, arg.type)
+                and same.left == Arithmetic(Operator.MODULO, arg, Literal(by, arg.type))
+            )
+            return by > 0 and (arg == same or positive) and _rounds(arg)
         case Arithmetic(Operator.ADD | Operator.SUBTRACT, arg, Literal(int())) | Arithmetic(
             Operator.ADD, Literal(int()), arg
         ):

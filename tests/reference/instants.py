@@ -38,12 +38,18 @@ def _changes(window: Window, ts: int) -> Iterator[int]:
 
 
 #: How many numbers of a column of times there are in a second.
-_PER_SECOND = {"SECONDS": 1, "MILLISECONDS": 1_000, "MICROSECONDS": 1_000_000, "NANOSECONDS": 1_000_000_000}
+_PER_SECOND: dict[str, int | Fraction] = {
+    "DAYS": Fraction(1, 86_400),
+    "SECONDS": 1,
+    "MILLISECONDS": 1_000,
+    "MICROSECONDS": 1_000_000,
+    "NANOSECONDS": 1_000_000_000,
+}
 
 
 def microsecond(number: int, unit: str) -> int:
     """The instant that a number of a column of times lies in."""
-    return math.floor(Fraction(number, _PER_SECOND[unit]) * 1_000_000)
+    return math.floor(Fraction(number) / _PER_SECOND[unit] * 1_000_000)
 
 
 def first_number(instant: int, unit: str) -> int:
@@ -53,4 +59,4 @@ def first_number(instant: int, unit: str) -> int:
 
 def most_microseconds(difference: int, unit: str) -> int:
     """How far apart the instants of numbers are at most that are so far apart."""
-    return math.ceil(Fraction(difference, _PER_SECOND[unit]) * 1_000_000)
+    return math.ceil(Fraction(difference) / _PER_SECOND[unit] * 1_000_000)

@@ -9,11 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.algebra.relations import Query, StreamKind, Table, ToStream, Window, walk_relations
+from penstock.algebra.relations import (
+    Aggregate,
+    Project,
+    Query,
+    Relation,
+    Repeat,
+    Select,
+    SetOp,
+    StreamKind,
+    Table,
+    ToStream,
+    Window,
+    walk_relations,
+)
 from penstock.catalog import Attribute, Catalog, NotNull, StreamDef, TableDef
 from tests.reference.closing import groups_closing
 from tests.reference.instants import arrivals, instants, microsecond
 from tests.reference.relations import Input, Inputs, relation_at
+from tests.reference.scalar import evaluate, holds
 from tests.reference.values import Bag, Row, canonical, minus, sort_key
 from tests.reference.windows import Element
 
@@ -55,9 +69,47 @@ def run(
 
 
 def _closing(query: Query, catalog: Catalog, inputs: Inputs, horizon: int) -> list[Change]:
-    found = groups_closing(query.relation, catalog, inputs, horizon)
+    found = _closing_rows(query.relation, catalog, inputs, horizon)
     in_order = sorted(found, key=lambda one: (one[0], sort_key(one[1])))
     return [Change(t, "+", tuple(map(canonical, row))) for t, row in in_order]
+
+
+def _closing_rows(relation: Relation, catalog: Catalog, inputs: Inputs, horizon: int) -> Iterator[tuple[int, Row]]:
+    """Rows of groups when these close; of UNION ALL each side by itself, and rows without groups when they come."""
+    above: list[Relation] = []
+    while isinstance(relation, Select | Project) and any(isinstance(node, SetOp) for node in _top(relation)):
+        above.append(relation)
+        relation = relation.input
+    if isinstance(relation, SetOp):
+        for side in relation.inputs:
+            for t, row in _closing_rows(side, catalog, inputs, horizon):
+                rows = [row]
+                for node in reversed(above):
+                    rows = [shown for one in rows for shown in _shown(node, one)]
+                yield from ((t, one) for one in rows)
+    elif any(isinstance(node, Aggregate) for node in _top(relation)):
+        yield from groups_closing(relation, catalog, inputs, horizon)
+    else:
+        before: Bag = []
+        for t in instants(relation, inputs, horizon):
+            now = relation_at(relation, inputs, t)
+            yield from ((t, row) for row in minus(now, before))
+            before = now
+
+
+def _top(relation: Relation) -> Iterator[Relation]:
+    """What stands below the conditions and lists of a relation."""
+    while isinstance(relation, Select | Project | Repeat):
+        relation = relation.input
+    yield relation
+
+
+def _shown(node: Relation, row: Row) -> list[Row]:
+    assert isinstance(node, Select | Project)
+    named = dict(zip(node.input.schema, row, strict=True))
+    if isinstance(node, Select):
+        return [row] if holds(node.predicates, named) else []
+    return [tuple(evaluate(output.expr, named) for output in node.outputs)]
 
 
 def _others(catalog: Catalog, data: Data, horizon: int | None, end: int) -> Inputs:

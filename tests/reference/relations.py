@@ -15,6 +15,7 @@ from penstock.algebra.relations import (
     Join,
     Project,
     Relation,
+    Repeat,
     Schema,
     Select,
     SemiJoin,
@@ -68,6 +69,9 @@ def relation_at(relation: Relation, inputs: Inputs, t: int) -> Bag:
             return [row for row in bags[0] if not _has_partner(relation, row, bags[1])]
         case Aggregate():
             return _groups(relation, bags[0])
+        case Repeat(below, times):
+            place = below.schema.index(times)
+            return [row for row in bags[0] for _ in range(int(row[place]))]  # type: ignore[arg-type]
         case Distinct():
             return distinct(bags[0])
         case SetOp(op, all_, _, _, _):

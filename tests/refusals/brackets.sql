@@ -1,4 +1,5 @@
 -- refused: arrays, maps and structs are not supported
--- at: 4:8
+-- hint: compute the column in the DataFrame first, or call a function of your own
+-- at: 5:8
 CREATE STREAM bid (auction BIGINT, bidder BIGINT, price BIGINT, kind STRING, ts TIMESTAMP) TIMESTAMP BY ts;
 SELECT kind[0] AS k FROM bid;

@@ -2,7 +2,7 @@
 -- hint: did you mean auction?
 -- at: 14:8
 -- refused: there is no function MEDAIN
--- hint: a Python function is declared by session.function, or in a file that --functions names
+-- hint: compute the column in the DataFrame first, or call a function of your own
 -- at: 14:17
 -- refused: cannot compare STRING with INT
 -- hint: say what is meant: CAST(... AS INT)

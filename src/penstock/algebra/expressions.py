@@ -15,7 +15,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from penstock.algebra.functions import FUNCTIONS
+from penstock.algebra.functions import ALL_FUNCTIONS
 from penstock.algebra.zones import DEFAULT, ZONED_FUNCTIONS
 from penstock.effort import once, spend
 from penstock.errors import PenstockError
@@ -452,7 +452,8 @@ def cast_in(arg: Expr, target: Type, zone: str) -> Cast:
 
 def call_in(function: str, args: tuple[Expr, ...], zone: str) -> Call:
     """A call, in a time zone if that makes a difference."""
-    is_zoned = function in ZONED_FUNCTIONS and any(arg.type.kind is Kind.TIMESTAMP for arg in args)
+    reads_time = function == "TO_TIMESTAMP" or any(arg.type.kind is Kind.TIMESTAMP for arg in args)
+    is_zoned = function in ZONED_FUNCTIONS and reads_time
     return Call(function, args, zone if is_zoned else DEFAULT)
 
 
@@ -462,7 +463,7 @@ def can_cast(source: Type, target: Type) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Call(Expr):
-    """A call of one of `functions.FUNCTIONS`. Those of a TIMESTAMP's parts are of what the clocks of `zone` show."""
+    """A call of one of `ALL_FUNCTIONS`. Those of a TIMESTAMP's parts are of what the clocks of `zone` show."""
 
     function: str
     args: tuple[Expr, ...]
@@ -470,9 +471,9 @@ class Call(Expr):
     type: Type = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require(self.function in FUNCTIONS, f"no function {self.function}")
+        require(self.function in ALL_FUNCTIONS, f"no function {self.function}")
         given = tuple(arg.type for arg in self.args)
-        fit = FUNCTIONS[self.function].rule(given)
+        fit = ALL_FUNCTIONS[self.function].rule(given)
         if fit is None or fit[0] != given:
             raise AlgebraError(f"{self.function} does not take {given}")
         object.__setattr__(self, "type", fit[1])

@@ -174,8 +174,36 @@ FUNCTIONS: dict[str, Function] = {
         Function("HOUR", "HOUR(timestamp)", _fixed(INT, TIMESTAMP)),
         Function("MINUTE", "MINUTE(timestamp)", _fixed(INT, TIMESTAMP)),
         Function("SECOND", "SECOND(timestamp)", _fixed(INT, TIMESTAMP)),
+        # The pattern or format is a literal that `text_patterns` accepts; without a match the result is empty.
+        Function("RLIKE", "RLIKE(string, 'pattern')", _fixed(BOOLEAN, STRING, STRING)),
+        Function("REGEXP_EXTRACT", "REGEXP_EXTRACT(string, 'pattern' [, group])", _fixed(STRING, STRING, STRING, INT)),
+        Function("TO_TIMESTAMP", "TO_TIMESTAMP(string [, 'format'])", _fixed(TIMESTAMP, STRING, STRING)),
+        Function("DATE_FORMAT", "DATE_FORMAT(timestamp, 'format')", _fixed(STRING, TIMESTAMP, STRING)),
     )
 }
+
+#: What aggregates are composed of (`sql/composed_aggregates.py`). Nobody calls them by name.
+INTERNAL: dict[str, Function] = {
+    function.name: function
+    for function in (
+        # Bytes that sort as (by, value) do; with no value as one that comes before all others.
+        Function(
+            "_SORT_KEY", "_SORT_KEY(by [, value])", lambda given: (given, BINARY) if len(given) in (1, 2) else None
+        ),
+        # The value of such a key, of the type of the second argument.
+        Function(
+            "_SORTED_VALUE",
+            "_SORTED_VALUE(key, some)",
+            lambda given: (given, given[1]) if len(given) == 2 and given[0] == BINARY else None,
+        ),
+        Function("_COUPON", "_COUPON(value, bits)", lambda given: (given, INT) if given[1:] == (INT,) else None),
+        Function("_ESTIMATE", "_ESTIMATE(coupons, bits)", _fixed(BIGINT, BIGINT, INT)),
+        Function("_VARIANCE_TERM", "_VARIANCE_TERM(double, number)", _fixed(DOUBLE, DOUBLE, INT)),
+        Function("_VARIANCE", "_VARIANCE(count, sums, sample)", _fixed(DOUBLE, BIGINT, *(DOUBLE,) * 6, INT)),
+    )
+}
+
+ALL_FUNCTIONS: dict[str, Function] = {**FUNCTIONS, **INTERNAL}
 
 TRUNCATION_UNITS = (
     "MICROSECOND",

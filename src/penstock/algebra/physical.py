@@ -34,6 +34,7 @@ from penstock.algebra.relations import (
     PartitionRows,
     Project,
     Relation,
+    Repeat,
     Rows,
     Schema,
     Select,
@@ -149,6 +150,8 @@ def _prune(relation: Relation, needed: Needed) -> Relation:
             return relation.with_inputs(tuple(_sampled(below, relation) for below in relation.inputs))
         case Keep(below, ()):
             return _project(below, ())
+        case Repeat(below, times):
+            return Repeat(_prune(below, needed | {times}), times)
         case Distinct(below):
             return Distinct(physical(below))
         case SetOp(op, all_, left, right, schema):

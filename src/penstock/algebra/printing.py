@@ -46,6 +46,7 @@ from penstock.algebra.relations import (
     Query,
     Range,
     Relation,
+    Repeat,
     Rows,
     Schema,
     Select,
@@ -168,6 +169,8 @@ def _line(node: Node) -> str:
             return f"{_name(stream.name)} {window_text(spec)}{_alias(stream.name, stream.occurrence)}"
         case Table(name, occurrence):
             return f"{_name(name)}{_alias(name, occurrence)}"
+        case Repeat(_, times):
+            return f"Repeat {times} times"
         case Select(_, predicates):
             return f"Select {_conjunction(predicates)}"
         case Project(_, outputs):
@@ -244,6 +247,8 @@ def _arguments(node: Node) -> dict[str, Json]:
             return {"stream": stream.name, "occurrence": stream.occurrence, **window, **unit}
         case Table(name, occurrence):
             return {"table": name, "occurrence": occurrence}
+        case Repeat(_, times):
+            return {"times": _column(times)}
         case Select(_, predicates):
             return {"predicates": _texts(predicates)}
         case Project(_, outputs):

@@ -61,14 +61,15 @@ class Stream:
     occurrence: str
     schema: Schema
     timestamp: Column
-    #: What a BIGINT timestamp counts. Instants are microseconds.
+    #: What a BIGINT timestamp counts; a DATE counts days. Instants are microseconds.
     unit: TimeUnit = TimeUnit.MICROSECONDS
 
     def __post_init__(self) -> None:
         _require_own_columns(self.schema, self.occurrence)
         require(self.timestamp in self.schema, "a stream is timestamped by one of its columns")
-        is_counted = self.unit is TimeUnit.MICROSECONDS or self.timestamp.type.kind is Kind.BIGINT
-        require(is_counted, "only a BIGINT counts in units")
+        units = {Kind.BIGINT: tuple(TimeUnit), Kind.DATE: (TimeUnit.DAYS,)}
+        counted = units.get(self.timestamp.type.kind, (TimeUnit.MICROSECONDS,))
+        require(self.unit in counted, "a BIGINT counts in units, a DATE days")
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +328,30 @@ class Aggregate(Relation):
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat(Relation):
+    """Each row as often as one of its columns says."""
+
+    input: Relation
+    times: Column
+
+    def __post_init__(self) -> None:
+        require(
+            self.times in self.input.schema and self.times.type.kind is Kind.BIGINT, "rows repeat a number of times"
+        )
+
+    def _schema(self) -> Schema:
+        return self.input.schema
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Repeat:
+        (below,) = inputs
+        return Repeat(below, self.times)
+
+
+@dataclass(frozen=True, slots=True)
 class Distinct(Relation):
     """Duplicate elimination; NULLs are alike."""
 
@@ -453,11 +478,13 @@ def walk_relations(relation: Relation) -> Iterator[Relation]:
         pending += reversed(node.inputs)
 
 
-def outermost_groups(relation: Relation) -> Aggregate | None:
-    """The GROUP BY that a query ends in, below its HAVING and its select list."""
-    while isinstance(relation, Select | Project):
+def outermost_groups(relation: Relation) -> tuple[Aggregate, ...]:
+    """The groups that a query ends in, below its HAVING and its select list: of UNION ALL those of each side."""
+    while isinstance(relation, Select | Project | Repeat):
         relation = relation.input
-    return relation if isinstance(relation, Aggregate) else None
+    if isinstance(relation, SetOp) and relation.op is SetOperator.UNION and relation.all:
+        return tuple(groups for side in relation.inputs for groups in outermost_groups(side))
+    return (relation,) if isinstance(relation, Aggregate) else ()
 
 
 def rewrite_relation(relation: Relation, rule: Callable[[Relation], Relation]) -> Relation:

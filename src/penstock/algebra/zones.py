@@ -21,7 +21,9 @@ from penstock.errors import PenstockError
 DEFAULT = "UTC"
 
 #: Functions of a TIMESTAMP that depend on the zone.
-ZONED_FUNCTIONS = frozenset({"DATE_TRUNC", "YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
+ZONED_FUNCTIONS = frozenset(
+    {"DATE_TRUNC", "YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "DATE_FORMAT", "TO_TIMESTAMP"}
+)
 
 #: Seconds in 400 years, and the first second of the year 2500.
 CYCLE = 146_097 * 86_400

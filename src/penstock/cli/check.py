@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from glob import glob
 
 from penstock.algebra.printing import Json
 from penstock.algebra.relations import streams
@@ -23,7 +24,12 @@ from penstock.sql import Script
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="SQL statements; - for standard input")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="SQL statements, each file by itself; may be a pattern; - for standard input",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--explain", action="store_true", help="print the proof of every bound")
     parser.add_argument(
@@ -35,18 +41,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    with limited(args.effort):
-        return _run(args)
+    """Checks each file, and returns the worst of their exit codes."""
+    files = [file for given in args.files for file in _matching(given)]
+    reports: list[dict[str, Json]] = []
+    worst = 0
+    for number, file in enumerate(files):
+        if len(files) > 1 and not args.json:
+            say(f"{'' if number == 0 else chr(10)}{file}:")
+        with limited(args.effort):
+            worst = max(worst, _run(argparse.Namespace(**{**vars(args), "file": file}), reports))
+    if args.json:
+        whole = reports[0] if len(files) == 1 else {"schema": JSON_SCHEMA, "files": [*_named(files, reports)]}
+        say(json.dumps(whole, indent=2, ensure_ascii=False))
+    return worst
 
 
-def _run(args: argparse.Namespace) -> int:
+def _named(files: list[str], reports: list[dict[str, Json]]) -> list[Json]:
+    """Returns the reports of several files, each with its name."""
+    return [{"file": file, **report} for file, report in zip(files, reports, strict=True)]
+
+
+def _matching(given: str) -> list[str]:
+    """Returns the files of a pattern in order, or what was given if it is none, or none match."""
+    return sorted(glob(given, recursive=True)) or [given] if any(mark in given for mark in "*?[") else [given]
+
+
+def _run(args: argparse.Namespace, reports: list[dict[str, Json]]) -> int:
     script = bound_script(args)
     catalog, queries = script.catalog, script.queries
     verdicts = [verdict_of(query, catalog, script.origin(query)) for query in queries]
     read = [frozenset(stream.name for stream in streams(query.relation)) for query in script.queries]
     notices = () if script.errors else assertion_notices(script.catalog, read)
     if args.json:
-        say(json.dumps(report(script, verdicts, notices), indent=2, ensure_ascii=False))
+        reports.append(report(script, verdicts, notices))
     else:
         for before, verdict in zip([None, *verdicts], verdicts, strict=False):
             if before is not None and not (before.safe and verdict.safe):

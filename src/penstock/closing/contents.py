@@ -19,6 +19,7 @@ from penstock.algebra.relations import (
     Project,
     Range,
     Relation,
+    Repeat,
     Rows,
     Select,
     SemiJoin,
@@ -88,6 +89,8 @@ def content(relation: Relation, catalog: Catalog) -> Bound:
             return least((content(below, catalog), _keyed(relation, finite(relation), catalog)))
         case Project(below):
             return content(below, catalog)
+        case Repeat():
+            return UNBOUNDED  # of rows that are alike there may be any number
         case Join():
             return _join_content(relation, catalog)
         case SemiJoin(left=left) | AntiJoin(left=left):

@@ -195,6 +195,8 @@ def count(expr: Expr, known: Finite) -> Count | None:
             return Count(min(2 * abs(divisor), MOST))
         case Call(function) if function in _PERIODIC:
             return Count(_PERIODIC[function])
+        case Call("_COUPON", (_, Literal(int(bits)))):
+            return Count((64 << bits) + 1)
         case Case(_, values, otherwise) if all(count(value, known) for value in (*values, otherwise)):
             numbers = [_number(count(value, known)) for value in (*values, otherwise)]
             return Count(None if None in numbers else sum(number or 0 for number in numbers))

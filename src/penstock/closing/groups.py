@@ -23,6 +23,7 @@ from penstock.algebra.relations import (
     PartitionRows,
     Project,
     Relation,
+    Repeat,
     Select,
     SetOp,
     SetOperator,
@@ -79,8 +80,12 @@ def ending_of_groups(node: Aggregate | Distinct | SetOp, declared: Declared) -> 
 
 def emitting(relation: Relation) -> Relation:
     """The relation whose outermost groups show when they close (EMIT ON CLOSE)."""
-    if isinstance(relation, Select | Project | Keep):
+    if isinstance(relation, Select | Project | Keep | Repeat):
         return relation.with_inputs((emitting(relation.input),))
+    if isinstance(relation, SetOp) and relation.op is SetOperator.UNION and relation.all:
+        return relation.with_inputs(tuple(map(emitting, relation.inputs)))
+    if is_monotone(relation):
+        return relation  # the rows of an outer join that have partners show at once
     if isinstance(relation, GroupEnding) and relation.closers.streams:
         return replace(relation, after_join=(), emits=True)
     raise PenstockError(

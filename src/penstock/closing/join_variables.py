@@ -14,6 +14,7 @@ from penstock.algebra.relations import (
     Join,
     Project,
     Relation,
+    Repeat,
     Select,
     SetOp,
     SetOperator,
@@ -98,7 +99,7 @@ def is_monotone(relation: Relation) -> bool:
             return window is None and is_monotone(left)
         case GroupEnding(emits=True) | BucketCounts(emits=True) | LinkMonitor():
             return True
-        case Select() | Project() | Keep() | Distinct() | GroupEnding():
+        case Select() | Project() | Keep() | Repeat() | Distinct() | GroupEnding():
             return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):
             return all(map(is_monotone, relation.inputs))

@@ -22,6 +22,7 @@ from penstock.algebra.relations import (
     Distinct,
     Project,
     Relation,
+    Repeat,
     Select,
     SetOp,
     Table,
@@ -77,7 +78,7 @@ class JointRows:
                 inside = self.add(below, antis)
                 self._add_facts(predicates, inside, antis)
                 return inside
-            case Keep(below) | Distinct(below) | GroupEnding(below):
+            case Keep(below) | Repeat(below) | Distinct(below) | GroupEnding(below):
                 return self.add(below, antis)
             case PhysicalJoin(kind, operands, on):
                 self.matches |= kind is not JoinKind.JOIN
@@ -141,7 +142,7 @@ def _adding(relation: Relation) -> Iterator[Scan]:
         case PhysicalJoin(kind, operands):
             for operand in operands[:1] if kind is JoinKind.ANTI else operands:
                 yield from _adding(operand)
-        case Select(below) | Project(below) | Keep(below) | Distinct(below):
+        case Select(below) | Project(below) | Keep(below) | Repeat(below) | Distinct(below):
             yield from _adding(below)
 
 

@@ -107,6 +107,13 @@ def _rounded(expr: Expr) -> _Rounded | None:
         case Arithmetic(Operator.SUBTRACT, arg, Arithmetic(Operator.MODULO, same, Literal(int(by)))) if arg == same:
             inner = _rounded(arg) if by > 0 and expr.type.is_integer else None
             return inner and inner.coarser(by)
+        case Arithmetic(Operator.SUBTRACT, arg, Arithmetic(Operator.MODULO, rest, Literal(int(by)))) if (
+            rest
+            == Arithmetic(Operator.ADD, Arithmetic(Operator.MODULO, arg, Literal(by, arg.type)), Literal(by, arg.type))
+        ):
+            # What window(ts, '10 minutes') computes: a remainder that is not negative, whatever the sign.
+            inner = _rounded(arg) if by > 0 and expr.type.is_integer else None
+            return inner and inner.coarser(by)
         case Arithmetic(op, arg, Literal(int(by))):
             inner = _rounded(arg)
             return inner and _with_constant(inner, op, by, expr.type)
@@ -124,6 +131,8 @@ def _whole(column: Column) -> _Rounded | None:
             return _Rounded(column, 0, _LARGEST)
         case Kind.BIGINT:
             return _Rounded(column, -_LARGEST, _LARGEST)
+        case Kind.DATE:
+            return _Rounded(column, 0, 1 << 40)
         case Kind.INT:
             return _Rounded(column, -(1 << 30), 1 << 30)
     return None
@@ -140,11 +149,14 @@ def _of_time(expr: Call | Cast) -> _Rounded | None:
             # A number that is no time is not one of a stream's.
             found = inner.scaled(Fraction(_COUNTED[function]))
             return replace(found, least=max(found.least, -_LARGEST), most=min(found.most, _LARGEST))
-        case Call("YEAR", (arg,)) if (inner := _rounded(arg)) is not None:
+        case Call("YEAR", (arg,)) if arg.type.kind is Kind.TIMESTAMP and (inner := _rounded(arg)) is not None:
             return inner.coarser(366 * _DAY + _repeated(expr)).scaled(Fraction(1, 366 * _DAY))
         case Cast(arg, type_) if type_.kind is Kind.DATE and arg.type.kind is Kind.TIMESTAMP:
             inner = _rounded(arg)
             return inner and inner.coarser(_DAY + _repeated(expr)).scaled(Fraction(1, _DAY))
+        case Cast(arg, type_, "UTC") if type_.kind is Kind.TIMESTAMP and arg.type.kind is Kind.DATE:
+            inner = _rounded(arg)
+            return inner and inner.scaled(Fraction(_DAY))
         case Cast(arg, type_) if type_.kind is Kind.BIGINT and arg.type.kind is Kind.INT:
             return _rounded(arg)
     return None

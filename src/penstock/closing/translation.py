@@ -15,6 +15,7 @@ from penstock.algebra.relations import (
     Project,
     Range,
     Relation,
+    Repeat,
     Select,
     SetOp,
     Unbounded,
@@ -47,14 +48,14 @@ def _ending_of(relation: Relation, asked: Asked, catalog: Catalog) -> Ending | N
     match relation:
         case Project(below, outputs) | Aggregate(below, outputs):
             return ending_of(below, asked.through({output.column: output.expr for output in outputs}), catalog)
-        case Distinct(below):
+        case Distinct(below) | Repeat(below):
             return ending_of(below, asked, catalog)
         case SetOp():
             return _of_sides(relation, asked, catalog)
         case AntiJoin(left, right, on):
             block = _united(flat_block(left), flat_block(right), on)
             return both((ending_of(left, asked, catalog), _answer(block, asked, catalog)))
-        case Select(AntiJoin() | Aggregate() | Distinct() | SetOp() | Project() as below):
+        case Select(AntiJoin() | Aggregate() | Distinct() | Repeat() | SetOp() | Project() as below):
             return ending_of(below, asked, catalog)
     return _answer(flat_block(relation), asked, catalog)
 

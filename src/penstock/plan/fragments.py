@@ -26,6 +26,7 @@ from penstock.algebra.relations import (
     Project,
     Query,
     Relation,
+    Repeat,
     Select,
     SetOp,
     StreamKind,
@@ -280,7 +281,7 @@ class _Cutter:
                 return _Piece(relation, (Route(relation, (by,)),), (self.cells,), _seen(relation, _columns(by)))
             case Scan() | Table():
                 return _Piece(relation)
-            case Select() | Project() | Keep() | Panes():
+            case Select() | Project() | Keep() | Repeat() | Panes():
                 return self.piece(relation.inputs[0]).under(relation)
             case PhysicalJoin(JoinKind.JOIN):
                 return self._join(relation)

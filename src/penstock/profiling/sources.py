@@ -131,8 +131,8 @@ def _timestamp(path: str, attributes: tuple[Attribute, ...], time: str | None) -
         if not chosen:
             hint = did_you_mean(time, names) or f"its columns are {listed(names)}"
             raise PenstockError(f"{path}: there is no column {time} for the time", hint)
-        if chosen[0].type.kind not in (Kind.TIMESTAMP, Kind.BIGINT):
-            hint = f"a time is a TIMESTAMP, or a BIGINT that counts microseconds, {_DECLARE}"
+        if chosen[0].type.kind not in (Kind.TIMESTAMP, Kind.DATE, Kind.BIGINT):
+            hint = f"a time is a TIMESTAMP, a DATE, or a BIGINT that counts microseconds, {_DECLARE}"
             raise PenstockError(f"{path}: {chosen[0].name} is {chosen[0].type}, and no time", hint)
         return chosen[0].name
     times = [attribute.name for attribute in attributes if attribute.type.kind is Kind.TIMESTAMP]
@@ -146,6 +146,9 @@ def _timestamp(path: str, attributes: tuple[Attribute, ...], time: str | None) -
 
 def _columns(file: Path, format_: str) -> Iterator[tuple[str, Type]]:
     """The columns that can be declared."""
+    if format_ == "json" and _is_array(file):
+        hint = "write an object on each line, for example with: jq -c '.[]'"
+        raise PenstockError(f"{file}: it holds a JSON array", hint)
     try:
         schema = {"csv": _csv_schema, "json": _json_schema, "parquet": pq.read_schema}[format_](file)
     except (pa.ArrowException, OSError, MemoryError, csv.Error, UnicodeDecodeError) as error:
@@ -155,8 +158,14 @@ def _columns(file: Path, format_: str) -> Iterator[tuple[str, Type]]:
         ) from error
     for field in schema:
         type_ = STRING if pa.types.is_null(field.type) else sql_type(field.type)
-        if type_ is not None:
+        if type_ is not None and field.name.strip():  # what has no name is read by nobody
             yield field.name, type_
+
+
+def _is_array(file: Path) -> bool:
+    """Whether a file that is not compressed begins with a bracket."""
+    with file.open("rb") as data:
+        return data.read(1 << 12).lstrip().startswith(b"[")
 
 
 def _csv_schema(file: Path) -> pa.Schema:

@@ -53,7 +53,7 @@ from penstock.register.memo import Memo
 from penstock.register.states import State, StatefulOperator
 from penstock.register.steps import Action, AddTimeRange, AdviceStep, Declare, MakeDistinct, SetWindow
 from penstock.register.windows import is_safe
-from penstock.types import HOUR
+from penstock.types import HOUR, Kind
 
 #: What is proposed where the user has to choose.
 WINDOW = Range(HOUR)
@@ -407,7 +407,8 @@ def _ranges(relation: Relation, unbounded: tuple[State, ...], windows: dict[str,
             if len(pair) == 2 and waiting & set(pair):
                 one, other = (windows[name].stream for name in pair)
                 left, right = one.timestamp, other.timestamp
-                if left.type == right.type and one.unit is other.unit and {left, right} <= set(join.schema):
+                is_range = left.type == right.type and left.type.kind is not Kind.DATE and one.unit is other.unit
+                if is_range and {left, right} <= set(join.schema):
                     yield AddTimeRange(left, right, one.unit)
 
 

@@ -320,17 +320,15 @@ class _Walk:
 
     def _on_close(self, relation: Relation) -> Iterator[State]:
         """Groups that show when they close have to, be they ever so few."""
-        groups = outermost_groups(relation)
-        assert groups is not None, "the binder lets nothing else have EMIT ON CLOSE"
-        keys = tuple(key.expr for key in groups.keys)
-        if (
-            self.form is not None
-            and not self.form.groups(StatefulOperator.GROUP_BY, groups.schema[0].scope, seen=True).shows
-        ):
-            names = _texts(keys, groups.input)
-            because = Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
-            scope, piling = groups.schema[0].scope, _piling(keys, groups.input)
-            yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+        if self.form is None:
+            return
+        for grouped in outermost_groups(relation):
+            keys, scope = tuple(key.expr for key in grouped.keys), grouped.schema[0].scope
+            if not self.form.groups(StatefulOperator.GROUP_BY, scope, seen=True).shows:
+                names, piling = _texts(keys, grouped.input), _piling(keys, grouped.input)
+                claim = f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will"
+                because = Proof(claim)
+                yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
 
     def _ending(self, relation: Relation, keys: Iterable[Expr], at_last: bool = False) -> Ending | None:
         """How changes end; as in a run by punctuations and times if these will do, and not after numbers of rows."""

@@ -20,10 +20,10 @@ _HINT = "write SELECT ..., COUNT(*) AS n FROM ... GROUP BY ... APPROXIMATE"
 
 def with_intervals(relation: Relation, env: Environment, place: Span) -> Relation:
     """The query with `n_low` and `n_high` behind each COUNT(*) that it names n, and `_certified` behind all."""
-    groups = outermost_groups(relation)
-    if groups is None or not isinstance(relation, Project):
+    found = outermost_groups(relation)
+    if len(found) != 1 or not isinstance(relation, Project):
         env.diagnostics.fail("APPROXIMATE is of a query that ends in GROUP BY", _HINT, place)
-    counts = set(_counts(groups))
+    counts = set(_counts(found[0]))
     outputs: list[Output] = []
     for output in relation.outputs:
         outputs.append(output)

@@ -10,23 +10,30 @@ from sqlglot import exp
 from penstock import types
 from penstock.algebra.expressions import Case, Comparator, Expr, Literal, Operator, call_in
 from penstock.algebra.functions import FUNCTIONS, TRUNCATION_UNITS, AggregateFunction
+from penstock.algebra.text_patterns import FORMAT_HINT, PATTERN_HINT, groups_of, pattern_problem, read_format
 from penstock.algebra.user_functions import UserCall, UserFunction
 from penstock.sql.coercion import widen
 from penstock.sql.context import Context
 from penstock.sql.diagnostics import counted, did_you_mean
 from penstock.sql.dialect import RELATION_TO_STREAM
 from penstock.sql.operations import arithmetic, cast, choose, compare
-from penstock.sql.refused import NO_CLOCK
+from penstock.sql.refused import COMPUTE_FIRST, NO_CLOCK
 from penstock.sql.syntax import Tree
 from penstock.sql.zone import current_zone
 from penstock.types import BOOLEAN, STRING, common_type
 
-AGGREGATES = {function.value: function for function in AggregateFunction}
+BASIC_AGGREGATES = {function.value: function for function in AggregateFunction}
+COMPOSED_AGGREGATES = frozenset(
+    {
+        *("MIN_BY", "MAX_BY", "FIRST", "FIRST_VALUE", "LAST", "LAST_VALUE", "APPROX_COUNT_DISTINCT", "COUNT_IF"),
+        *("VARIANCE", "VAR_SAMP", "VAR_POP", "STDDEV", "STDDEV_SAMP", "STDDEV_POP"),
+    }
+)
+AGGREGATES = frozenset(BASIC_AGGREGATES) | COMPOSED_AGGREGATES
 
 _NO_CHANCE = "choose rows by their values, such as id % 10 = 0"
 
 #: The hint where a function is not known, and no name is near.
-_UNDECLARED = "a Python function is declared by session.function, or in a file that --functions names"
 
 
 def check_function(tree: exp.Anonymous, context: Context) -> None:
@@ -43,12 +50,12 @@ def check_function(tree: exp.Anonymous, context: Context) -> None:
         context.fail(f"{message}: {tree.name}", hint, tree)
 
 
-def call_function(tree: exp.Anonymous, args: tuple[Expr, ...], context: Context) -> Expr:
+def call_function(tree: exp.Anonymous, args: tuple[Expr, ...], context: Context, place: Tree | None = None) -> Expr:
     special = _SPECIAL_FUNCTIONS.get(tree.name.upper())
     name = _FUNCTION_ALIASES.get(tree.name.upper(), tree.name.upper())
     if special is None and name not in FUNCTIONS:
         return _call_user(name, args, tree, context)
-    return special(args, tree, context) if special else call(name, args, tree, context)
+    return special(args, place or tree, context) if special else call(name, args, place or tree, context)
 
 
 def is_taken(name: str) -> bool:
@@ -87,8 +94,11 @@ def _unknown_function(tree: exp.Anonymous, name: str, context: Context) -> NoRet
         context.fail(f"{name} stands right after the outermost SELECT, around the whole list", hint, tree)
     own = [function.name for function in context.callables.functions.values()]
     known = [*FUNCTIONS, *_FUNCTION_ALIASES, *_SPECIAL_FUNCTIONS, *AGGREGATES, *own]
-    hint = did_you_mean(name, known, at_least=0.75) or _UNDECLARED
-    context.fail(f"there is no function {tree.name}", hint, tree)
+    if name in ("SESSION_WINDOW", "SESSION"):
+        hint = "window(ts, '10 minutes') is; or compute the session in the DataFrame first"
+        context.fail("session windows are not supported", hint, tree)
+    near = did_you_mean(name, known, at_least=0.75)
+    context.fail(f"there is no function {tree.name}", near or COMPUTE_FIRST, tree)
 
 
 def call(name: str, args: tuple[Expr, ...], place: Tree, context: Context) -> Expr:
@@ -142,7 +152,58 @@ def _date(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
     return cast(arg, types.DATE, tree, context)
 
 
+def _pattern(args: tuple[Expr, ...], tree: Tree, context: Context) -> str:
+    """The regular expression that is the second argument."""
+    literal = args[1] if len(args) > 1 else None
+    if not isinstance(literal, Literal) or not isinstance(literal.value, str):
+        context.fail("a regular expression stands in quotes", "write RLIKE(text, 'a+b')", tree)
+    problem = pattern_problem(literal.value)
+    if problem is not None:
+        context.fail(f"this is not a regular expression: {problem}", PATTERN_HINT, tree)
+    return literal.value
+
+
+def _rlike(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    args = _take(2, args, "RLIKE(text, 'pattern')", tree, context)
+    _pattern(args, tree, context)
+    return call("RLIKE", args, tree, context)
+
+
+def _regexp_extract(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    """Without a number it is the first group, as in Spark."""
+    pattern = _pattern(args, tree, context)
+    group = args[2] if len(args) > 2 else Literal(1, types.INT)
+    number = group.value if isinstance(group, Literal) else None
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= groups_of(pattern):
+        hint = f"this pattern has {counted(groups_of(pattern), 'group')} in parentheses, and 0 is all of it"
+        context.fail("REGEXP_EXTRACT takes the number of a group", hint, tree)
+    return call("REGEXP_EXTRACT", (*args[:2], Literal(number, types.INT)), tree, context)
+
+
+def _format(args: tuple[Expr, ...], tree: Tree, context: Context) -> None:
+    literal = args[1]
+    form = literal.value if isinstance(literal, Literal) else None
+    if not isinstance(form, str) or read_format(form) is None:
+        context.fail("a format of times stands in quotes, such as 'yyyy-MM-dd HH:mm:ss'", FORMAT_HINT, tree)
+
+
+def _to_timestamp(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    if len(args) == 1:
+        return args[0] if args[0].type == types.TIMESTAMP else cast(args[0], types.TIMESTAMP, tree, context)
+    args = _take(2, args, "TO_TIMESTAMP(string, 'format')", tree, context)
+    _format(args, tree, context)
+    return call("TO_TIMESTAMP", args, tree, context)
+
+
+def _date_format(args: tuple[Expr, ...], tree: Tree, context: Context) -> Expr:
+    args = _take(2, args, "DATE_FORMAT(timestamp, 'format')", tree, context)
+    _format(args, tree, context)
+    return call("DATE_FORMAT", args, tree, context)
+
+
 _FUNCTION_ALIASES = {
+    "REGEXP": "RLIKE",
+    "REGEXP_LIKE": "RLIKE",
     "CEILING": "CEIL",
     "POW": "POWER",
     "SUBSTR": "SUBSTRING",
@@ -164,6 +225,12 @@ _SPECIAL_FUNCTIONS: dict[str, Callable[[tuple[Expr, ...], Tree, Context], Expr]]
     "MOD": _mod,
     "NULLIF": _null_if,
     "POSITION": _locate,
+    "RLIKE": _rlike,
+    "REGEXP": _rlike,
+    "REGEXP_LIKE": _rlike,
+    "REGEXP_EXTRACT": _regexp_extract,
+    "TO_TIMESTAMP": _to_timestamp,
+    "DATE_FORMAT": _date_format,
 }
 
 #: Functions of other systems whose value is not a function of the input.

@@ -24,8 +24,9 @@ def bind_column(tree: exp.Column, context: Context) -> Expr:
         _ambiguous(tree, found, context)
     if found:
         return found[0]
-    if qualifier is None and name.lower() in context.aliases:
-        return context.aliases[name.lower()]()
+    alias = f"{qualifier}.{name}".lower() if qualifier else name.lower()
+    if alias in context.aliases:
+        return context.aliases[alias]()
     return _outer_column(tree, qualifier, name, context)
 
 
@@ -62,7 +63,7 @@ def _unknown_column(tree: exp.Column, qualifier: str | None, name: str, context:
     if scope.is_virtual(qualifier, name):
         context.fail(f"{name} is virtual: no row has it", "virtual columns stand only in assertions", tree)
     if qualifier is not None and scope.item(qualifier) is None:
-        known = [item.qualifier for item in scope.items]
+        known = [item.qualifier for item in scope.items if item.qualifier]
         hint = did_you_mean(qualifier, known) or f"{context.clause} has {listed(known)}"
         context.fail(f"there is no {qualifier} in {context.clause}", hint, tree)
     names = list(dict.fromkeys(scope.names(qualifier)))

@@ -2,6 +2,7 @@
 
 `EXISTS` is a semi-join on the subquery's correlated conditions, `IN` one on an equality too. `x NOT IN (...)` is true
 only where no row of the subquery makes `x = y` true *or unknown*; so its anti-join also matches where a side is NULL.
+Where one of them is not a condition of its own, but stands under OR or in CASE, each row is marked with its value.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.algebra.expressions import Comparator, Expr, IsNull, Literal, Or, columns
-from penstock.algebra.relations import AntiJoin, Relation, Select, SemiJoin
+from penstock import types
+from penstock.algebra.expressions import Column, Comparator, Expr, IsNull, Literal, Or, columns
+from penstock.algebra.relations import Relation, Select
+from penstock.sql.cases import Existence, Mark
 from penstock.sql.context import Context
 from penstock.sql.diagnostics import counted
 from penstock.sql.operations import compare
@@ -29,15 +32,6 @@ class Subquery:
     relation: Relation
     outputs: tuple[Expr, ...]
     correlated: tuple[Expr, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Existence:
-    """That some row, or no row, of a relation makes all of `on` true."""
-
-    relation: Relation
-    on: tuple[Expr, ...]
-    negated: bool
 
 
 Condition = Expr | Existence
@@ -62,9 +56,35 @@ def apply(conditions: list[Condition], relation: Relation) -> Relation:
         relation = Select(relation, predicates)
     for condition in conditions:
         if isinstance(condition, Existence):
-            join = AntiJoin if condition.negated else SemiJoin
-            relation = join(relation, condition.relation, condition.on)
+            relation = condition.among(relation)
     return relation
+
+
+def bind_mark(tree: Tree, name: str, context: Context, subquery: BindSubquery, lift: Lift) -> Mark:
+    """EXISTS or IN (SELECT ...) anywhere in an expression: what its value is for each row.
+
+    Where only truth counts, as in operands of OR, a value of IN that is unknown need not be told from one that is
+    false.
+    """
+    column = Column(name, "is_there", types.BOOLEAN)
+    if isinstance(tree, exp.Exists):
+        rows = subquery(tree.this)
+        on = _lifted(rows, lift, tree)
+        return Mark(column, tuple((there, (Existence(rows.relation, on, not there),)) for there in (True, False)))
+    assert isinstance(tree, exp.In)
+    is_in, is_not_in = (_bind_in(tree, negated, context, subquery, lift) for negated in (False, True))
+    never_equal = Existence(is_in.relation, is_in.on, True)
+    if _only_truth_counts(tree):
+        return Mark(column, ((True, (is_in,)), (False, (never_equal,))))
+    unknown = Existence(is_not_in.relation, is_not_in.on, False)
+    return Mark(column, ((True, (is_in,)), (False, (is_not_in,)), (None, (never_equal, unknown))))
+
+
+def _only_truth_counts(tree: Tree) -> bool:
+    around = tree.parent
+    while isinstance(around, (exp.And, exp.Or, exp.Paren)):
+        around = around.parent
+    return isinstance(around, (exp.Where, exp.Having))
 
 
 def _conjuncts(tree: Tree) -> Iterator[Tree]:

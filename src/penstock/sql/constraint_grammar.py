@@ -26,7 +26,8 @@ from penstock.sql.syntax import (
 from penstock.sql.words import WordParser
 
 CONSTRAINT_HINT = (
-    "constraints are UNIQUE, NOT NULL, FOREIGN KEY ... REFERENCES, CLUSTERED BY, ORDERED BY, PUNCTUATED BY and RATE"
+    "constraints are UNIQUE, PRIMARY KEY, NOT NULL, FOREIGN KEY ... REFERENCES, CLUSTERED BY, ORDERED BY, "
+    "PUNCTUATED BY and RATE"
 )
 RATE_HINT = "for example RATE 1000 PER SECOND, or RATE BETWEEN 500 AND 1000 PER SECOND"
 WITHIN_HINT = "write WITHIN n ROWS, WITHIN t SECONDS, or INFERRED to have that found while the query runs"
@@ -63,7 +64,8 @@ class ConstraintParser(WordParser):
         if self._match(TokenType.FOREIGN_KEY):
             return self.read_reference(start)
         if self._match(TokenType.PRIMARY_KEY):
-            self.fault("PRIMARY KEY is not a constraint here", "write UNIQUE (column)", start)
+            columns = self.read_names()
+            return UniqueClause(self._span(start), columns, is_primary=True)
         if self._is_start("CLUSTERED", "BY"):
             self._advance(2)
             columns = self.read_names()

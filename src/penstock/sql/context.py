@@ -22,6 +22,9 @@ class Refusal(NamedTuple):
 
 NO_AGGREGATE = Refusal("there is no aggregate here")
 NO_SUBQUERY = Refusal("there is no subquery here")
+NO_EXISTENCE = Refusal(
+    "EXISTS and IN (SELECT ...) do not stand here", "they stand in WHERE, HAVING and the select list, CASE included"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class Context:
     aggregate: Callable[[exp.Anonymous, Tree | None], Expr] | Refusal = NO_AGGREGATE
     #: Takes a scalar subquery, or says why there may be none.
     subquery: Callable[[exp.Subquery], Expr] | Refusal = NO_SUBQUERY
+    #: Takes EXISTS or IN (SELECT ...) in an expression, or says why there may be none.
+    existence: Callable[[Tree, Context], Expr] | Refusal = NO_EXISTENCE
     #: The user functions that may be called.
     callables: Callables = field(default_factory=Callables)
     #: Names that are looked up after the columns in scope: aliases of the select list or of GROUP BY.

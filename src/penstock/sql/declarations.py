@@ -73,7 +73,8 @@ def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics, functions
     attributes = _attributes(statement.elements, diagnostics)
     clauses = [element for element in statement.elements if not isinstance(element, ColumnDef)]
     not_null = _not_null(statement.elements, diagnostics)
-    constraints = not_null + bind_constraints(clauses, attributes, diagnostics, functions)
+    keys = tuple(Unique((element.name.text,)) for element in _own_keys(statement.elements))
+    constraints = not_null + keys + bind_constraints(clauses, attributes, diagnostics, functions)
     timestamp = _timestamp(statement, attributes, diagnostics)
     diagnostics.stop_if_failed()
     unit = statement.unit[0] if statement.unit else None
@@ -84,10 +85,13 @@ def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics, functions
 def bind_table_def(statement: CreateTable, diagnostics: Diagnostics) -> TableDef:
     attributes = _attributes(statement.elements, diagnostics)
     constraints: list[Unique | NotNull] = list(_not_null(statement.elements, diagnostics))
+    constraints += [Unique((element.name.text,)) for element in _own_keys(statement.elements)]
     for element in statement.elements:
         with diagnostics.gathering():
             if isinstance(element, UniqueClause):
                 constraints.append(Unique(_column_names(element.columns, attributes, diagnostics)))
+                if element.is_primary:
+                    constraints.append(NotNull(_column_names(element.columns, attributes, diagnostics)))
             elif isinstance(element, NotNullClause):
                 constraints.append(NotNull(_column_names(element.columns, attributes, diagnostics)))
             elif not isinstance(element, ColumnDef):
@@ -134,6 +138,8 @@ def bind_constraints(
             if isinstance(clause, RateClause) and any(isinstance(each, Rated) for each in (*before, *constraints)):
                 diagnostics.fail("RATE stands twice", "a stream has one rate: BETWEEN gives it two ends", clause.span)
             constraints.append(_bind_constraint(clause, attributes, diagnostics, functions))
+            if isinstance(clause, UniqueClause) and clause.is_primary:
+                constraints.append(NotNull(_column_names(clause.columns, attributes, diagnostics)))
     return tuple(constraints)
 
 
@@ -220,9 +226,15 @@ def _attributes(elements: Sequence[ColumnDef | ConstraintClause], diagnostics: D
     return tuple(attributes)
 
 
+def _own_keys(elements: Sequence[ColumnDef | ConstraintClause]) -> list[ColumnDef]:
+    """The columns that are declared as keys where they stand."""
+    return [element for element in elements if isinstance(element, ColumnDef) and element.key]
+
+
 def _not_null(elements: Sequence[ColumnDef | ConstraintClause], diagnostics: Diagnostics) -> tuple[NotNull, ...]:
     """What columns say of themselves, as one constraint."""
-    declared = [element for element in elements if isinstance(element, ColumnDef) and element.not_null]
+    columns = [element for element in elements if isinstance(element, ColumnDef)]
+    declared = [element for element in columns if element.not_null or element.key == "PRIMARY KEY"]
     for element in declared:
         with diagnostics.gathering():
             if element.virtual:
@@ -236,12 +248,12 @@ def _timestamp(statement: CreateStream, attributes: tuple[Attribute, ...], diagn
         hint = "add TIMESTAMP BY column after the parenthesis"
         diagnostics.fail("a stream needs the column of its timestamps", hint, statement.name)
     attribute = _attribute(statement.timestamp, attributes, diagnostics)
-    if attribute.type.kind not in (Kind.TIMESTAMP, Kind.BIGINT, Kind.NULL):
-        hint = "declare it as TIMESTAMP, or as BIGINT if it counts microseconds"
+    if attribute.type.kind not in (Kind.TIMESTAMP, Kind.DATE, Kind.BIGINT, Kind.NULL):
+        hint = "declare it as TIMESTAMP or DATE, or as BIGINT if it counts microseconds or another unit"
         diagnostics.fail(f"{attribute.name} is {attribute.type}, and no timestamp", hint, statement.timestamp)
-    if statement.unit is not None and attribute.type.kind is Kind.TIMESTAMP:
+    if statement.unit is not None and attribute.type.kind in (Kind.TIMESTAMP, Kind.DATE):
         hint = "leave the unit out: it says what a BIGINT counts"
-        diagnostics.fail(f"{attribute.name} is a TIMESTAMP, which has no unit", hint, statement.unit[1])
+        diagnostics.fail(f"{attribute.name} is a {attribute.type}, which has no unit", hint, statement.unit[1])
     return attribute.name
 
 
@@ -324,5 +336,5 @@ def _variables(variables: Sequence[VariableDef], scope: Scope, env: Environment)
 
 def _assertion_predicates(tree: Tree, scope: Scope, env: Environment) -> tuple[Expr, ...]:
     callables = Callables(env.catalog.functions, _NO_FUNCTION_IN_ASSERTION)
-    context = Context(env.diagnostics, scope, _NO_AGGREGATE, _NO_SUBQUERY, callables, clause="FOR")
+    context = Context(env.diagnostics, scope, _NO_AGGREGATE, _NO_SUBQUERY, callables=callables, clause="FOR")
     return conjuncts(bind_predicate(tree, context))

@@ -85,6 +85,8 @@ class QueryParser(SparkParser):
 
     # A comma binds less than JOIN, as in the SQL standard.
     JOINS_HAVE_EQUAL_PRECEDENCE = False
+    # There is no clause WINDOW, but GROUP BY window(ts, '10 minutes').
+    QUERY_MODIFIER_TOKENS: ClassVar[set[TokenType]] = set(SparkParser.QUERY_MODIFIER_TOKENS) - {TokenType.WINDOW}
     # What sqlglot does not know stays an anonymous call with the name that was written.
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {

@@ -31,9 +31,10 @@ def check_on_close(
     fail = env.diagnostics.fail
     if kind in (StreamKind.DSTREAM, StreamKind.RSTREAM):
         fail(f"EMIT ON CLOSE gives rows that only come, and {kind.value} others", f"leave {kind.value} out", place)
-    groups = outermost_groups(relation)
-    if groups is None or not groups.keys:
+    found = outermost_groups(relation)
+    if len(found) != 1 or not found[0].keys:
         fail("EMIT ON CLOSE is of a query that ends in GROUP BY", _HINT, place)
+    (groups,) = found
     for node in walk_relations(groups.input):
         if isinstance(node, Window) and not isinstance(node.spec, Unbounded):
             hint = "leave the window out, and group by a time, such as DATE_TRUNC('HOUR', ts)"

@@ -45,6 +45,8 @@ class Environment:
     places: dict[str, Span] = field(default_factory=dict)
     #: Those of them that stand in the query's own text, not in that of a view.
     own_places: set[str] = field(default_factory=set)
+    #: Whether the result has insertions only, so that an outer join has to wait for partners.
+    insert_only: bool = False
     #: The place of the view that is being bound: what stands inside it is in another statement.
     inside: Span | None = None
 

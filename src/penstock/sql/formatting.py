@@ -163,14 +163,15 @@ def _create_source(statement: CreateStream | CreateTable) -> str:
 def _element(element: ColumnDef | ConstraintClause) -> str:
     if isinstance(element, ColumnDef):
         virtual = "VIRTUAL " if element.virtual else ""
-        return f"{virtual}{_name(element.name)} {_sql(element.type)}{' NOT NULL' * element.not_null}"
+        key = f" {element.key}" if element.key else ""
+        return f"{virtual}{_name(element.name)} {_sql(element.type)}{' NOT NULL' * element.not_null}{key}"
     return _constraint(element)
 
 
 def _constraint(clause: ConstraintClause) -> str:
     match clause:
         case UniqueClause():
-            return f"UNIQUE {_names(clause.columns)}"
+            return f"{'PRIMARY KEY' if clause.is_primary else 'UNIQUE'} {_names(clause.columns)}"
         case NotNullClause():
             return f"NOT NULL {_names(clause.columns)}"
         case ReferenceClause():

@@ -1,7 +1,8 @@
 """FROM: occurrences of streams, tables, views and subqueries, and the joins between them.
 
 Each occurrence gets a scope of its own, so a stream that stands twice is two relations. Comma and inner joins gather
-operands and predicates of one n-way join; LEFT SEMI and LEFT ANTI JOIN close over what stands before them.
+operands and predicates of one n-way join; LEFT SEMI and LEFT ANTI JOIN close over what stands before them, and outer
+joins over what stands between the last comma and them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.algebra.expressions import Column, Comparator, Expr, conjuncts
-from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin
+from penstock.algebra.expressions import Column, Comparator, Expr, columns, conjuncts
+from penstock.algebra.relations import AntiJoin, Join, Output, Project, Relation, Schema, SemiJoin
 from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
+from penstock.sql.calls import call
+from penstock.sql.cases import outer_join
 from penstock.sql.context import Callables, Context, Refusal
 from penstock.sql.diagnostics import Consequence, Diagnostics, counted, listed, tree_span
 from penstock.sql.environment import BoundRelation, CommonTable, Environment, refuse_others
@@ -23,6 +26,7 @@ from penstock.sql.scope import Item, Scope
 from penstock.sql.sources import bind_stream, bind_table, refuse_window, unknown_source
 from penstock.sql.syntax import Tree
 from penstock.sql.system_streams import SCHEMA, system_definition, system_views
+from penstock.sql.waiting_joins import Presence, join_cases, waiting_join
 
 #: Binds a subquery: its tree, the scope for its columns, and what it is bound in.
 BindDerivedTable = Callable[[Tree, str, Environment], BoundRelation]
@@ -34,12 +38,14 @@ _NO_SUBQUERY_IN_ON = Refusal("ON joins rows and has no subquery", "put the condi
 _NOT_ALIASES = frozenset({"GROUP", "ORDER", "WHERE", "HAVING", "LIMIT", "ON", "ALLOW", "WINDOW", "RANGE", "ROWS"})
 
 
-def bind_from(tree: exp.Select, scope: Scope, env: Environment, subquery: BindDerivedTable) -> Relation:
-    """The relation of a FROM clause; its items go into `scope`."""
+def bind_from(
+    tree: exp.Select, scope: Scope, env: Environment, subquery: BindDerivedTable, waits: bool = False
+) -> Relation:
+    """The relation of a FROM clause; its items go into `scope`. Where it `waits`, outer joins wait for partners."""
     from_ = tree.args.get("from_")
     if from_ is None:
         env.fail("a query reads a stream, and this one has no FROM", "write SELECT ... FROM stream", tree)
-    clause = _FromClause(scope, env, subquery)
+    clause = _FromClause(scope, env, subquery, waits)
     clause.add(from_.this)
     for join in tree.args.get("joins") or ():
         clause.join(join)
@@ -50,16 +56,23 @@ def bind_from(tree: exp.Select, scope: Scope, env: Environment, subquery: BindDe
 class _FromClause:
     """The joins of one FROM while they are gathered."""
 
-    def __init__(self, scope: Scope, env: Environment, subquery: BindDerivedTable) -> None:
+    def __init__(self, scope: Scope, env: Environment, subquery: BindDerivedTable, waits: bool) -> None:
         self._scope = scope
         self._env = env
         self._subquery = subquery
         self._operands: list[Relation] = []
         self._on: list[Expr] = []
-        #: The items since the last comma.
+        #: The items since the last comma, and how many operands stand before it.
         self._joined: list[Item] = []
+        self._before = 0
+        self._waits = waits
+        #: Of an outer join that waits: its cases, and where it stands.
+        self._cases: list[Presence] = []
+        self._place: Tree = exp.Null()
 
     def relation(self) -> Relation:
+        if self._cases:
+            return waiting_join(self._cases, self._columns, self._place, self._env)
         if len(self._operands) == 1 and not self._on:
             return self._operands[0]
         return Join(tuple(self._operands), tuple(self._on))
@@ -75,16 +88,26 @@ class _FromClause:
 
     def join(self, tree: exp.Join) -> None:
         side, kind = (tree.args.get("side") or "").upper(), (tree.args.get("kind") or "").upper()
+        if (tree.args.get("method") or "").upper() == "ASOF":
+            with self._gathering():
+                hint = "join the latest row of each key: JOIN b [PARTITION BY key ROWS 1] ON a.key = b.key"
+                self._env.fail("ASOF JOIN is not supported", hint, tree.this)
+            return
         if kind in ("SEMI", "ANTI"):
             with self._gathering():
                 self._semi_join(tree, side, kind)
             return
         if side or kind == "OUTER":
-            hint = "write the matches UNION ALL the rows with NOT EXISTS (...) and NULLs"
             with self._gathering():
-                self._env.fail(f"{side or 'FULL'} OUTER JOIN is not supported", hint, tree.this)
+                self._outer_join(tree, side or "FULL")
+            return
         is_comma = not kind and not tree.args.get("on") and not tree.args.get("using")
-        self._joined = [] if is_comma else self._joined
+        if is_comma:
+            self._joined, self._before = [], len(self._operands)
+        if self._cases:
+            with self._gathering():
+                hint = "put inner joins before outer joins, or their conditions into WHERE"
+                self._env.fail("with ISTREAM an outer join comes last in FROM", hint, tree.this)
         item = self.add(tree.this)
         with self._gathering():
             refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
@@ -111,12 +134,84 @@ class _FromClause:
         self._operands = [join(self.relation(), right, on)]
         self._on = []
 
+    def _outer_join(self, tree: exp.Join, side: str) -> None:
+        """Of what was joined since the last comma with one more relation: a union of cases."""
+        refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
+        on, using = tree.args.get("on"), tree.args.get("using")
+        left = self._operands[0] if self._cases else self._last_joined(tree)
+        right, item = self._bind(tree.this)
+        self._env.diagnostics.stop_if_failed(self._scope.incomplete)
+        pairs = list(self._pairs(using or [], item))
+        predicates = self._predicates(on, replace(self._scope, items=[*self._joined, item]))
+        predicates += tuple(equality for equality, _, _ in pairs)
+        self._scope.items.append(item)
+        self._joined.append(item)
+        if self._env.insert_only:
+            self._wait(tree, side, left, right, predicates)
+            if pairs and side == "FULL":
+                hint = "write ON, and COALESCE(a.id, b.id)"
+                self._env.fail("with ISTREAM a FULL JOIN has no USING", hint, tree.this)
+            self._shown_once(left, side, pairs)
+            return
+        joined = outer_join(side, left, right, predicates, self._env)
+        self._operands[self._before :] = [self._shown_once(joined, side, pairs)]
+
+    @property
+    def _columns(self) -> Schema:
+        return tuple(column for operand in self._operands for column in operand.schema)
+
+    def _wait(self, tree: exp.Join, side: str, left: Relation, right: Relation, on: tuple[Expr, ...]) -> None:
+        """Adds the cases of an outer join whose result has insertions only."""
+        if not self._waits or self._before:
+            hint = "leave ISTREAM or EMIT ON CLOSE out, to have its changes; or read just the outer join"
+            message = "with ISTREAM an outer join is all that a query reads, and is neither grouped nor in a subquery"
+            self._env.fail(message, hint, tree.this)
+        cases = self._cases or [Presence((left,))]
+        found = join_cases(cases, side, right, on, self._columns)
+        if found is None:
+            hint = "write it as a LEFT JOIN, with its right side first"
+            self._env.fail(f"with ISTREAM a {side} JOIN does not follow another outer join", hint, tree.this)
+        self._cases, self._place = found, tree.this
+        self._operands.append(right)
+
+    def _last_joined(self, tree: exp.Join) -> Relation:
+        """What stands between the last comma and an outer join."""
+        operands = self._operands[self._before :]
+        known = {column for operand in operands for column in operand.schema}
+        own = [predicate for predicate in self._on if columns(predicate) & known]
+        if any(not columns(predicate) <= known for predicate in own):
+            hint = "write JOIN instead of the comma, or put the condition into WHERE"
+            self._env.fail("a condition before this outer join reaches over a comma", hint, tree.this)
+        self._on = [predicate for predicate in self._on if predicate not in own]
+        return operands[0] if len(operands) == 1 and not own else Join(tuple(operands), tuple(own))
+
+    def _shown_once(self, joined: Relation, side: str, pairs: list[tuple[Expr, Column, Column]]) -> Relation:
+        """Columns of USING: of a LEFT JOIN the left one is never missing, of a RIGHT JOIN the right one."""
+        chain = self._scope.using.setdefault(self._joined[0], [])
+        if side != "FULL" or not pairs:
+            for _, left, right in pairs:
+                shown, hidden = (left, right) if side == "LEFT" else (right, left)
+                self._scope.merged.add(hidden)
+                chain[:] = [shown, *(column for column in chain if column not in (shown, hidden))]
+            return joined
+        label, context = self._env.names.fresh("using"), Context(self._env.diagnostics, self._scope)
+        either = []
+        for _, left, right in pairs:
+            value = call("COALESCE", (left, right), exp.Null(), context)
+            either.append(Output(Column(label, left.name, value.type), value))
+            self._scope.merged.update((left, right))
+            chain[:] = [either[-1].column, *(column for column in chain if column not in (left, right))]
+        item = Item("", tuple((output.column.name, output.column) for output in either))
+        self._scope.items.append(item)
+        self._joined.append(item)
+        return Project(joined, (*either, *(Output(column, column) for column in joined.schema)))
+
     def _predicates(self, on: Tree | None, scope: Scope) -> tuple[Expr, ...]:
         if on is None:
             return ()
         inner = replace(scope, closed_because=scope.closed_because or "ON sees only its own FROM")
         callables = Callables(self._env.catalog.functions)
-        context = Context(self._env.diagnostics, inner, _NO_AGGREGATE_IN_ON, _NO_SUBQUERY_IN_ON, callables)
+        context = Context(self._env.diagnostics, inner, _NO_AGGREGATE_IN_ON, _NO_SUBQUERY_IN_ON, callables=callables)
         return conjuncts(bind_predicate(on, context))
 
     def _using(self, names: list[Tree], item: Item) -> list[Expr]:
@@ -196,7 +291,7 @@ class _FromClause:
         if isinstance(tree.this, exp.Table):
             return self._bind_parenthesised(tree)
         if not tree.alias:
-            self._env.fail("a subquery in FROM needs a name", "write (SELECT ...) AS name", tree)
+            return self._derived(tree.this, "", (), self._env)
         names = tuple(column.name for column in tree.args["alias"].columns)
         return self._derived(tree.this, self._qualifier(tree), names, self._env)
 
@@ -210,13 +305,13 @@ class _FromClause:
     def _derived(
         self, query: Tree, qualifier: str, renamed: tuple[str, ...], env: Environment
     ) -> tuple[Relation, Item]:
-        bound = self._subquery(query, env.names.fresh(qualifier), env)
+        bound = self._subquery(query, env.names.fresh(qualifier or "subquery"), env)
         if renamed and len(renamed) != len(bound.names):
             has, given = counted(len(bound.names), "column"), counted(len(renamed), "name")
             message = f"{qualifier} has {has}, and {given} for them"
             env.fail(message, "name all columns or none", query)
-        columns = zip(renamed or bound.names, bound.relation.schema, strict=True)
-        return bound.relation, Item(qualifier, tuple(columns))
+        named = zip(renamed or bound.names, bound.relation.schema, strict=True)
+        return bound.relation, Item(qualifier, tuple(named))
 
     def _qualifier(self, tree: Tree) -> str:
         qualifier: str = tree.alias or tree.name

@@ -15,9 +15,11 @@ from penstock import types
 from penstock.algebra.expressions import And, Call, Case, Column, Expr, Literal, Or, columns
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.algebra.relations import Aggregate, Aggregation, Output, Relation
-from penstock.sql.calls import AGGREGATES
+from penstock.sql.calls import AGGREGATES, BASIC_AGGREGATES, COMPOSED_AGGREGATES
+from penstock.sql.composed_aggregates import compose
 from penstock.sql.context import Context, Refusal
 from penstock.sql.environment import Environment, refuse_others
+from penstock.sql.group_windows import OverlappingWindows, bind_group_window, is_group_window
 from penstock.sql.scalars import bind_predicate, bind_scalar
 from penstock.sql.syntax import Tree
 
@@ -29,9 +31,11 @@ _NO_AGGREGATE_IN_KEY = Refusal("GROUP BY has no aggregate", "aggregate in a subq
 
 
 class Grouping:
-    def __init__(self, below: tuple[Column, ...], label: str, context: Context) -> None:
-        #: The columns of FROM.
-        self.columns = below
+    def __init__(self, source: Relation, label: str, context: Context, env: Environment) -> None:
+        self.env = env
+        #: FROM, and its columns.
+        self.source = source
+        self.columns = source.schema
         self.label = label
         #: What arguments and keys are bound in: below the grouping, where there are no aggregates.
         self.below = replace(context, aggregate=_NO_NESTED_AGGREGATE)
@@ -40,6 +44,8 @@ class Grouping:
         #: A key could not be bound, so a column that is not found among the keys may be grouped all the same.
         self.incomplete = False
         self.aggregations: list[Aggregation] = []
+        #: The windows of the keys that overlap, if there are such.
+        self.overlapping: OverlappingWindows | None = None
 
     def add_key(self, expr: Expr, name: str) -> None:
         if all(key.expr != expr for key in self.keys):
@@ -47,7 +53,9 @@ class Grouping:
 
     def aggregate(self, call: exp.Anonymous, condition: Tree | None) -> Expr:
         """The column of an aggregate, which is added if it is new."""
-        function = AGGREGATES[call.name.upper()]
+        if call.name.upper() in COMPOSED_AGGREGATES:
+            return compose(self, call, condition)
+        function = BASIC_AGGREGATES[call.name.upper()]
         argument, distinct = self._argument(function, call)
         if condition is not None:
             argument = self._filtered(function, argument, bind_predicate(condition, self.below))
@@ -56,6 +64,15 @@ class Grouping:
             given = argument.type if argument is not None else "*"
             hint = "CAST it to a number" if argument is not None and argument.type == types.STRING else None
             self.below.fail(f"{function.value} does not take {given}", hint, call)
+        return self._known(function, argument, distinct, type_)
+
+    def column_of(self, function: AggregateFunction, argument: Expr, distinct: bool = False) -> Column:
+        """The column of an aggregate of an expression over the columns of FROM."""
+        type_ = aggregate_type(function, argument.type)
+        assert type_ is not None
+        return self._known(function, argument, distinct, type_)
+
+    def _known(self, function: AggregateFunction, argument: Expr | None, distinct: bool, type_: types.Type) -> Column:
         for known in self.aggregations:
             if (known.function, known.argument, known.distinct) == (function, argument, distinct):
                 return known.column
@@ -81,6 +98,8 @@ class Grouping:
         return next((key.column for key in self.keys if key.expr == expr), None)
 
     def relation(self, below: Relation) -> Relation:
+        if self.overlapping is not None:
+            below = self.overlapping.over(below, self.env)
         if not self.keys and not self.aggregations:  # HAVING alone: one row, of which nothing is shown
             self._add(AggregateFunction.COUNT, None, False, types.BIGINT)
         return Aggregate(below, tuple(self.keys), tuple(self.aggregations))
@@ -148,6 +167,9 @@ def bind_keys(group: Tree | None, items: list[Tree], grouping: Grouping, env: En
         with env.diagnostics.gathering():
             named = tree.alias if isinstance(tree, exp.Alias) else None
             key = _key_tree(tree.this if named else tree, items, grouping.keys_context)
+            if isinstance(key, exp.Anonymous) and is_group_window(key):
+                aliases |= _window_key(key, named, grouping)
+                continue
             expr = bind_scalar(key, grouping.keys_context)
             if expr.type == types.NULL:
                 grouping.below.fail("NULL alone is not a key", None, key)
@@ -159,6 +181,30 @@ def bind_keys(group: Tree | None, items: list[Tree], grouping: Grouping, env: En
 
 
 Aliases = dict[str, Callable[[], Expr]]
+
+
+def _window_key(tree: exp.Anonymous, named: str | None, grouping: Grouping) -> Aliases:
+    """Adds the start of a window as a key, and gives the names of both its ends."""
+    name, context = tree.name.upper(), grouping.keys_context
+    args = tuple(bind_scalar(arg, context) for arg in tree.expressions)
+    window = bind_group_window(tree, args, context, name)
+    start = window.start()
+    if window.overlaps > 1:
+        if grouping.overlapping is not None:
+            hint = "group by one of them in a subquery of FROM, and by the other around it"
+            context.fail("GROUP BY has one window that overlaps others", hint, tree)
+        start = Column(grouping.env.names.fresh("window"), "start", types.TIMESTAMP)
+        grouping.overlapping = OverlappingWindows(window, start)
+    grouping.add_key(start, "start")
+    called = (named or "window").lower()
+
+    def whole() -> Expr:
+        hint = f"write {called}.start, {called}.end"
+        context.fail(f"{called} is two times, the start and the end of a window", hint, tree)
+
+    ends = {"start": _constant(start), "end": _constant(window.end(start))}
+    functions = {f"{name.lower()}_{end}": value for end, value in ends.items()}
+    return {called: whole, **{f"{called}.{end}": value for end, value in ends.items()}, **functions}
 
 
 def _constant(expr: Expr) -> Callable[[], Expr]:

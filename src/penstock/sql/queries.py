@@ -25,14 +25,16 @@ from penstock.algebra.relations import (
     Project,
     Query,
     Relation,
+    Select,
     SetOp,
     SetOperator,
     StreamKind,
     ToStream,
 )
 from penstock.sql.approximation import with_intervals
+from penstock.sql.cases import Mark, marked
 from penstock.sql.coercion import widen
-from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions
+from penstock.sql.conditions import Condition, Lift, Subquery, apply, bind_conditions, bind_mark
 from penstock.sql.context import NO_AGGREGATE, Callables, Context, Refusal
 from penstock.sql.diagnostics import TooLarge, counted, did_you_mean, listed
 from penstock.sql.dialect import StreamList
@@ -52,6 +54,9 @@ def bind_root(name: str, statement: CreateQuery, env: Environment) -> Query:
     """A whole query: the only place where ISTREAM, DSTREAM, RSTREAM, APPROXIMATE and EMIT ON CLOSE may stand."""
     tree, on_close = statement.query, statement.on_close
     stream_list = _stream_list(_unwrapped(tree))
+    is_istream = stream_list is not None and stream_list.args["kind"] == "ISTREAM"
+    env = replace(env, insert_only=is_istream or on_close is not None)
+    waits = env.insert_only and _reads_an_outer_join(_unwrapped(tree))
     relation = bind_query(tree, "", env, outermost=True).relation
     for position, column in enumerate(relation.schema):
         _check_output(column, env, _output_tree(tree, position))
@@ -60,11 +65,36 @@ def bind_root(name: str, statement: CreateQuery, env: Environment) -> Query:
     if statement.approximate is not None:
         approximate, place = statement.approximate
         relation = with_intervals(relation, env, place)
-    if on_close is not None:
+    if waits:
+        _check_waiting(relation, env, tree)
+        kind = StreamKind.ON_CLOSE
+    elif on_close is not None:
         check_on_close(relation, kind, env, on_close, approximate is not None)
         kind = StreamKind.ON_CLOSE
     root = ToStream(kind, relation) if kind else relation
     return Query(name, root, statement.allow_unbounded, current_zone(), statement.adaptive, approximate)
+
+
+def _reads_an_outer_join(tree: Tree) -> bool:
+    """Whether a query is an outer join, of which conditions choose rows, and no more."""
+    if not isinstance(tree, exp.Select) or _is_grouped(tree) or tree.args.get("distinct"):
+        return False
+    stream_list = _stream_list(tree)
+    if stream_list and (stream_list.args.get("distinct") or any(map(has_aggregate, stream_list.expressions))):
+        return False
+    return any(
+        (join.args.get("side") or (join.args.get("kind") or "").upper() == "OUTER")
+        and (join.args.get("kind") or "").upper() not in ("SEMI", "ANTI")
+        for join in tree.args.get("joins") or ()
+    )
+
+
+def _check_waiting(relation: Relation, env: Environment, tree: Tree) -> None:
+    while isinstance(relation, Select | Project):
+        relation = relation.input
+    if not isinstance(relation, SetOp):
+        hint = "leave ISTREAM or EMIT ON CLOSE out, to have its changes"
+        env.fail("with ISTREAM an outer join is not joined further, by subqueries either", hint, tree)
 
 
 def _check_output(column: Column, env: Environment, tree: Tree) -> None:
@@ -209,7 +239,8 @@ _SELECT_PARTS = {"expressions", "from_", "joins", "where", "group", "having", "d
 def _bind_select(tree: exp.Select, label: str, env: Environment, around: Around, outermost: bool) -> BoundRelation:
     items, distinct = _select_items(tree, env, outermost)
     scope = Scope(outer=around.scope, closed_because=around.closed_because)
-    source = bind_from(tree, scope, env, _derived(scope))
+    waits = outermost and env.insert_only and _reads_an_outer_join(tree)
+    source = bind_from(tree, scope, env, _derived(scope), waits)
     below = Stage(scope, env)
     where = below.conditions(tree.args.get("where"), below.context(_NO_AGGREGATE_IN_WHERE))
     group, having = tree.args.get("group"), tree.args.get("having")
@@ -236,13 +267,13 @@ def _bind_grouped(
 ) -> tuple[Relation, list[tuple[str, Expr]]]:
     """GROUP BY, the aggregates and HAVING: the relation above them, and the select list over it."""
     env, scope = below.env, below.scope
-    grouping = Grouping(source.schema, env.names.fresh("agg"), below.context(NO_AGGREGATE))
+    grouping = Grouping(source, env.names.fresh("agg"), below.context(NO_AGGREGATE), env)
     env.note_place(grouping.label, tree.args.get("group") or next(filter(has_aggregate, items), tree))
     aliases = bind_keys(tree.args.get("group"), items, grouping, env)
-    above = Stage(scope, env)
+    above = Stage(scope, env, grouping.lift)
     context = replace(above.context(grouping.aggregate), aliases=aliases)
     outputs = _bind_items(items, context, grouping.lift)
-    having = above.conditions(tree.args.get("having"), _having_context(items, grouping, context), grouping.lift)
+    having = above.conditions(tree.args.get("having"), _having_context(items, grouping, context))
     env.diagnostics.stop_if_failed()
     grouped = grouping.relation(apply(where, below.join_to(source)))
     return apply(having, above.join_to(grouped)), outputs
@@ -300,20 +331,33 @@ def _derived(scope: Scope) -> Callable[[Tree, str, Environment], BoundRelation]:
 class Stage:
     """Expressions that stand at one place of a SELECT, and the scalar subqueries in them, which are joined in there."""
 
-    def __init__(self, scope: Scope, env: Environment) -> None:
+    def __init__(self, scope: Scope, env: Environment, lift: Lift = _as_it_is) -> None:
         self.scope = scope
         self.env = env
+        self._lift = lift
         self._scalars: list[Relation] = []
+        self._marks: list[Mark] = []
 
     def context(self, aggregate: Callable[[exp.Anonymous, Tree | None], Expr] | Refusal) -> Context:
         callables = Callables(self.env.catalog.functions)
-        return Context(self.env.diagnostics, self.scope, aggregate, self._scalar, callables)
+        return Context(self.env.diagnostics, self.scope, aggregate, self._scalar, self._mark, callables)
 
-    def conditions(self, clause: Tree | None, context: Context, lift: Lift = _as_it_is) -> list[Condition]:
-        return bind_conditions(clause, context, lambda tree: bind_subquery(tree, self.scope, self.env), lift)
+    def conditions(self, clause: Tree | None, context: Context) -> list[Condition]:
+        return bind_conditions(clause, context, self._subquery, self._lift)
 
     def join_to(self, relation: Relation) -> Relation:
-        return Join((relation, *self._scalars), ()) if self._scalars else relation
+        joined = Join((relation, *self._scalars), ()) if self._scalars else relation
+        for mark in self._marks:
+            joined = marked(joined, mark, self.env)
+        return joined
+
+    def _subquery(self, tree: Tree) -> Subquery:
+        return bind_subquery(tree, self.scope, self.env)
+
+    def _mark(self, tree: Tree, context: Context) -> Expr:
+        name = self.env.names.fresh("exists" if isinstance(tree, exp.Exists) else "in")
+        self._marks.append(bind_mark(tree, name, context, self._subquery, self._lift))
+        return self._marks[-1].column
 
     def _scalar(self, tree: exp.Subquery) -> Expr:
         around = Around(self.scope, "a subquery that is a value sees only its own FROM")
@@ -352,14 +396,11 @@ def bind_subquery(tree: Tree, scope: Scope, env: Environment) -> Subquery:
     conditions = stage.conditions(query.args.get("where"), stage.context(_NO_AGGREGATE_IN_WHERE))
     outputs = _bind_items(items, above.context(NO_AGGREGATE), _as_it_is)
     env.diagnostics.stop_if_failed()
-    own = [c for c in conditions if not isinstance(c, Expr) or columns(c) <= _reach(stage.join_to(source))]
+    joined = stage.join_to(source)
+    own = [c for c in conditions if not isinstance(c, Expr) or columns(c) <= frozenset(joined.schema)]
     correlated = tuple(c for c in conditions if isinstance(c, Expr) and c not in own)
-    relation = above.join_to(apply(own, stage.join_to(source)))
+    relation = above.join_to(apply(own, joined))
     return Subquery(relation, tuple(expr for _, expr in outputs), correlated)
-
-
-def _reach(relation: Relation) -> frozenset[Column]:
-    return frozenset(relation.schema)
 
 
 def _is_grouped(query: exp.Select) -> bool:
@@ -393,7 +434,7 @@ def _bind_star(star: exp.Star, qualifier: str | None, context: Context) -> list[
         context.fail("SELECT * with changes is not supported", "list the columns", star)
     scope = context.scope
     if qualifier and scope.item(qualifier) is None:
-        known = [item.qualifier for item in scope.items]
+        known = [item.qualifier for item in scope.items if item.qualifier]
         hint = did_you_mean(qualifier, known) or f"FROM has {listed(known)}"
         context.fail(f"there is no {qualifier} in FROM", hint, star.parent or star)
     return list(scope.visible(qualifier))

@@ -6,14 +6,13 @@ from sqlglot import exp
 
 from penstock.sql.syntax import Tree
 
-MISPLACED_SUBQUERY = (
-    "EXISTS and IN (SELECT ...) stand only as conditions of WHERE or HAVING that are joined by AND",
-    "write one query for each case and UNION ALL them",
-)
-
 NO_CLOCK = (
     "there is no clock: a result depends on the input alone",
     "compare with the stream's own time column, or use a window such as [RANGE 1 HOUR]",
+)
+
+COMPUTE_FIRST = (
+    "declare a function of your own with session.function or --functions, or compute the column in the DataFrame"
 )
 
 PER_GROUPING = "write one query per grouping and UNION ALL them"
@@ -23,7 +22,6 @@ REFUSED: dict[type[Tree], tuple[str, str | None]] = {
     exp.CurrentDate: NO_CLOCK,
     exp.CurrentTime: NO_CLOCK,
     exp.Localtimestamp: NO_CLOCK,
-    exp.Exists: MISPLACED_SUBQUERY,
     exp.Window: (
         "OVER is not supported",
         "aggregate over a window of the stream, such as s [RANGE 1 HOUR] or s [PARTITION BY a ROWS 5]",
@@ -35,10 +33,9 @@ REFUSED: dict[type[Tree], tuple[str, str | None]] = {
     exp.Distinct: ("DISTINCT stands only after SELECT and in an aggregate", None),
     **dict.fromkeys(
         (exp.Array, exp.Bracket, exp.Dot, exp.JSONExtract, exp.Lambda, exp.Struct),
-        ("arrays, maps and structs are not supported", None),
+        ("arrays, maps and structs are not supported", COMPUTE_FIRST),
     ),
     exp.Select: ("a subquery stands in parentheses", None),
-    exp.RegexpLike: ("RLIKE is not supported", "LIKE, CONTAINS and STARTSWITH are"),
     **dict.fromkeys((exp.Parameter, exp.Placeholder), ("there are no parameters in a query", None)),
     exp.Alias: ("a name is given only in a select list and in GROUP BY", None),
     **dict.fromkeys(

@@ -38,8 +38,9 @@ from penstock.sql.coercion import unify_all, widen
 from penstock.sql.column_names import bind_column
 from penstock.sql.context import Context, Refusal
 from penstock.sql.diagnostics import listed
+from penstock.sql.group_windows import WINDOW_ENDS, bind_group_window, is_group_window
 from penstock.sql.operations import arithmetic, cast, choose, compare
-from penstock.sql.refused import MISPLACED_SUBQUERY, REFUSED
+from penstock.sql.refused import REFUSED
 from penstock.sql.syntax import Tree
 from penstock.types import BOOLEAN, INTERVAL, STRING, Kind
 
@@ -117,7 +118,7 @@ def _bind_between(tree: Tree, context: Context) -> Expr:
 
 def _bind_in(tree: Tree, context: Context) -> Expr:
     if tree.args.get("query"):
-        context.fail(*MISPLACED_SUBQUERY, tree)
+        return _bind_existence(tree, context)
     if not tree.expressions:
         context.fail("IN takes a list or a subquery", None, tree)
     arg = bind_scalar(tree.this, context)
@@ -163,6 +164,11 @@ def _like(tree: Tree, escape: str, context: Context) -> Expr:
 def _pattern_units(pattern: str, escape: str) -> list[str]:
     """The characters of a LIKE pattern, each with the escape character before it, if there is one."""
     return re.findall(rf"{re.escape(escape)}?.|{re.escape(escape)}", pattern, re.DOTALL)
+
+
+def _bind_rlike(tree: Tree, context: Context) -> Expr:
+    args = (bind_scalar(tree.this, context), bind_scalar(tree.expression, context))
+    return call_function(exp.Anonymous(this="RLIKE"), args, context, tree)
 
 
 def _bind_arithmetic(op: Operator) -> Callable[[Tree, Context], Expr]:
@@ -243,8 +249,33 @@ def _bind_function(tree: Tree, context: Context) -> Expr:
     assert isinstance(tree, exp.Anonymous)
     if tree.name.upper() in AGGREGATES:
         return _bind_aggregate(tree, None, context)
+    if tree.name.upper() in WINDOW_ENDS:
+        return _bind_window_end(tree, *WINDOW_ENDS[tree.name.upper()], context)
+    if is_group_window(tree):
+        hint = "write GROUP BY window(ts, '10 minutes'), and window.start and window.end in the select list"
+        context.fail(f"{tree.name.upper()} stands in GROUP BY", hint, tree)
     check_function(tree, context)
     return call_function(tree, tuple(bind_scalar(arg, context) for arg in tree.expressions), context)
+
+
+def _bind_window_end(tree: exp.Anonymous, name: str, end: str, context: Context) -> Expr:
+    """TUMBLE_START(ts, INTERVAL 10 MINUTES) and its like. Of windows that overlap it is that of GROUP BY."""
+    args = tuple(bind_scalar(arg, context) for arg in tree.expressions)
+    window = bind_group_window(tree, args, context, name)
+    if window.overlaps > 1:
+        grouped = context.aliases.get(f"{name}_{end}".lower())
+        if grouped is None:
+            context.fail(f"{tree.name.upper()} is of windows that stand in GROUP BY", None, tree)
+        return grouped()
+    return window.start() if end == "START" else window.end(window.start())
+
+
+def _bind_dot(tree: Tree, context: Context) -> Expr:
+    """`window(ts, '10 minutes').start`."""
+    call, end = tree.this, tree.expression.name.upper()
+    if not is_group_window(call) or end not in ("START", "END"):
+        context.fail(*REFUSED[exp.Dot], tree)
+    return _bind_window_end(call, call.name.upper(), end, context)
 
 
 def _bind_filter(tree: Tree, context: Context) -> Expr:
@@ -274,6 +305,13 @@ def _bind_subquery(tree: Tree, context: Context) -> Expr:
     return context.subquery(tree)
 
 
+def _bind_existence(tree: Tree, context: Context) -> Expr:
+    """EXISTS or IN (SELECT ...) as a value."""
+    if isinstance(context.existence, Refusal):
+        context.fail(*context.existence, tree)
+    return context.existence(tree, context)
+
+
 _BINDERS: dict[type[Tree], Callable[[Tree, Context], Expr]] = {
     exp.Column: bind_column,  # type: ignore[dict-item]
     exp.Literal: _bind_literal,  # type: ignore[dict-item]
@@ -300,6 +338,7 @@ _BINDERS: dict[type[Tree], Callable[[Tree, Context], Expr]] = {
     exp.Like: _bind_like,
     exp.ILike: _bind_like,
     exp.Escape: _bind_escape,
+    exp.RegexpLike: _bind_rlike,
     exp.Add: _bind_arithmetic(Operator.ADD),
     exp.Sub: _bind_arithmetic(Operator.SUBTRACT),
     exp.Mul: _bind_arithmetic(Operator.MULTIPLY),
@@ -317,4 +356,6 @@ _BINDERS: dict[type[Tree], Callable[[Tree, Context], Expr]] = {
     exp.Anonymous: _bind_function,
     exp.Filter: _bind_filter,
     exp.Subquery: _bind_subquery,
+    exp.Exists: _bind_existence,
+    exp.Dot: _bind_dot,
 }

@@ -108,7 +108,7 @@ class StatementParser(ConstraintParser):
         return CreateStream(self._span(), creation, name, elements, timestamp, delay, connector, unit)
 
     def read_time_unit(self) -> tuple[TimeUnit, Span] | None:
-        """`SECONDS`, `MILLISECONDS`, `MICROSECONDS` or `NANOSECONDS`, if one is there."""
+        """`SECONDS`, `MILLISECONDS` or another unit, if one is there."""
         for unit in TimeUnit:
             start = self._curr
             if self._match_text_seq(unit.name):
@@ -229,10 +229,19 @@ class StatementParser(ConstraintParser):
             self._advance()
         name = self.read_name("a column's name")
         type_ = self.read_type(name)
-        not_null = bool(self._match_text_seq("NOT", "NULL"))
+        not_null, key = bool(self._match_text_seq("NOT", "NULL")), self.read_key()
+        not_null = bool(self._match_text_seq("NOT", "NULL")) or not_null
         if self._curr and self._curr.token_type not in (TokenType.COMMA, TokenType.R_PAREN):
             self._refuse_column_option()
-        return ColumnDef(name, type_, self._span(start), virtual, not_null)
+        if key and virtual:
+            self.fault(f"{name.text} is virtual: no row has it", f"leave {key} out", start)
+        return ColumnDef(name, type_, self._span(start), virtual, not_null, key)
+
+    def read_key(self) -> str:
+        """`UNIQUE` or `PRIMARY KEY` behind a column's type."""
+        if self._match(TokenType.PRIMARY_KEY):
+            return "PRIMARY KEY"
+        return "UNIQUE" if self._match_text_seq("UNIQUE") else ""
 
     def read_type(self, column: Name) -> Tree:
         """A type. One that there is not is kept, so that the binder can say so beside other errors."""
@@ -250,8 +259,6 @@ class StatementParser(ConstraintParser):
         hints = {
             "NOT": "a column that holds no NULL is NOT NULL",
             "NULL": "leave NULL out: a column without NOT NULL may hold NULL",
-            "PRIMARY KEY": "write UNIQUE (column) as an element of its own",
-            "UNIQUE": "write UNIQUE (column) as an element of its own",
             "REFERENCES": "write FOREIGN KEY (column) REFERENCES ... as an element of its own",
         }
         self._unexpected(hints.get(words, "a column has a name and a type, and may be NOT NULL"))

@@ -37,12 +37,16 @@ class ColumnDef:
     span: Span
     virtual: bool = False
     not_null: bool = False
+    #: UNIQUE or PRIMARY KEY, if the column alone is one.
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class UniqueClause:
     span: Span
     columns: Names
+    #: PRIMARY KEY: its columns are NOT NULL, too.
+    is_primary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from penstock.algebra.relations import Query, Relation, ToStream
+from penstock.algebra.rewrites.drop_empty_cases import drop_empty_cases
 from penstock.algebra.rewrites.drop_null_tests import drop_null_tests
 from penstock.algebra.rewrites.lift_projections import lift_projections
 from penstock.algebra.rewrites.merge_joins import merge_joins
@@ -28,6 +29,7 @@ RULES: tuple[Callable[[Relation], Relation], ...] = (
     normalise_predicates,
     push_selections,
     drop_null_tests,
+    drop_empty_cases,
 )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.link_monitor import LinkMonitor
@@ -17,6 +19,7 @@ from penstock.algebra.relations import (
     Project,
     Range,
     Relation,
+    Repeat,
     Schema,
     Select,
     SetOp,
@@ -163,6 +166,8 @@ class Builder:
                 return self.project(below, tuple(o.expr for o in outputs))
             case Keep(below, columns):
                 return self.project(below, columns)
+            case Repeat(below, times):
+                return self._repeat(self.deltas(below), below.schema.index(times))
             case PhysicalJoin(JoinKind.JOIN):
                 return build_join(self, relation, relation.schema)
             case PhysicalJoin():
@@ -264,6 +269,13 @@ class Builder:
                 yield deltas.take(passing(deltas.rows)) if len(deltas) else deltas
 
         return select
+
+    def _repeat(self, below: BlockNode, column: int) -> BlockNode:
+        def repeat(step: Step) -> Blocks:
+            for deltas in below(step):
+                yield deltas.take(np.repeat(np.arange(len(deltas)), deltas.rows[:, column])) if len(deltas) else deltas
+
+        return repeat
 
     def filters(
         self, predicates: tuple[Expr, ...], schema: Schema, *, repeats: bool = False

@@ -118,7 +118,7 @@ class Endings:
         }
         orders = dict.fromkeys(end for end in closers if isinstance(end, AfterOrder))
         self._orders = {end: OrderClosings(memory.scope("order", n), end.order) for n, end in enumerate(orders)}
-        times = [end for end in closers if isinstance(end, GroupInTime)]
+        times = list(dict.fromkeys(end for end in closers if isinstance(end, GroupInTime)))
         self._values = {end: compile_scalar(end.expr, (end.timestamp,)) for end in times}
         #: The keys of a row that comes at the watermark, when groups were last examined.
         self._reached = memory.array("reached", len(times))[: len(times)]

@@ -38,7 +38,7 @@ from penstock.algebra.user_functions import UserCall, calls_user
 from penstock.operators.filters.columns import Columns, RowColumns
 from penstock.operators.functions import arrays, calls, choices, outcomes
 from penstock.operators.functions.failures import Tally
-from penstock.operators.scalars import casts, logic, numbers, strings, times
+from penstock.operators.scalars import casts, composed, logic, numbers, strings, text_patterns, times
 from penstock.operators.scalars.vectors import Batch, Evaluate, VectorRule, constant
 from penstock.synopsis.codes import Nulls
 from penstock.synopsis.dictionary import Dictionary
@@ -176,12 +176,15 @@ _FUNCTIONS: dict[str, Callable[[Sequence[Type], Type], VectorRule]] = {
     **numbers.FUNCTIONS,
     **strings.FUNCTIONS,
     **times.FUNCTIONS,
+    **composed.FUNCTIONS,
 }
 
 
 def _call(expr: Call) -> VectorRule:
     if expr.function == "DATE_TRUNC":
         return _truncation(expr)
+    if expr.function in text_patterns.FUNCTIONS:
+        return text_patterns.rule_of(expr)
     if expr.function in times.SHOWN:
         return times.SHOWN[expr.function](expr.args[0].type, expr.zone)
     return _FUNCTIONS[expr.function](tuple(arg.type for arg in expr.args), expr.type)

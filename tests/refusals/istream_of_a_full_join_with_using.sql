@@ -1,0 +1,6 @@
+-- refused: with ISTREAM a FULL JOIN has no USING
+-- hint: write ON, and COALESCE(a.id, b.id)
+-- at: 6:40
+CREATE STREAM a (id BIGINT, x BIGINT, s STRING, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE STREAM b (id BIGINT, y BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+SELECT ISTREAM(id, y) FROM a FULL JOIN b USING (id);

@@ -1,0 +1,6 @@
+-- refused: STDDEV does not take STRING
+-- hint: CAST it to a number
+-- at: 6:8
+CREATE STREAM a (id BIGINT, x BIGINT, s STRING, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE STREAM b (id BIGINT, y BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+SELECT STDDEV(s) FROM a;

@@ -1,0 +1,6 @@
+-- refused: STDDEV takes no DISTINCT
+-- hint: COUNT, SUM, AVG, MIN and MAX do; of others take the rows of (SELECT DISTINCT ...)
+-- at: 6:8
+CREATE STREAM a (id BIGINT, x BIGINT, s STRING, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE STREAM b (id BIGINT, y BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+SELECT STDDEV(DISTINCT x) FROM a;
