@@ -12,9 +12,10 @@ from penstock.algebra.rewrites import normalise
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.operators import machine
 from penstock.plan.fragments import plan
-from tests.engines.comparing import embedded, expected
+from tests.engines.comparing import bound, embedded, expected
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended
+from tests.generators import Case
 from tests.purging.cases import Declared, Purging, data_case, ordered, punctuated, punctuated_from, reference, unique
 from tests.seeds import seeds
 
@@ -126,3 +127,30 @@ def test_spark_s_tasks_and_slices_do_not_matter(seed: int, monkeypatch: pytest.M
     found = computed_case(2000 + seed)
     got = pretended(found.case, found.query, found.catalog, 1 + seed % 3, Random(seed))
     assert got == expected(found.case, found.query, found.catalog)
+
+
+READ_TWICE = """
+CREATE STREAM r (ts BIGINT, k BIGINT) TIMESTAMP BY ts DELAY 3 MICROSECONDS;
+--- rows of r
+[0, null]
+[0, 1]
+[1, 2]
+[1, 7]
+[2, null]
+[7, 1]
+[8, 0]
+--- horizon
+null
+--- query
+SELECT r.ts, r.k FROM r [RANGE 4 MICROSECONDS] LEFT ANTI JOIN (SELECT CASE ts WHEN 1 THEN k END AS c, k FROM r) AS x
+ON r.ts = x.c AND (x.c >= r.k OR r.k <= x.k)
+--- oracle
+
+"""
+
+
+@pytest.mark.parametrize("cells", [1, 3])
+def test_an_anti_join_may_read_its_right_side_twice(cells: int) -> None:
+    case = Case.read(READ_TWICE)
+    query, catalog = bound(case)
+    assert embedded(case, query, catalog, cells, 2) == expected(case, query, catalog)

@@ -163,7 +163,8 @@ class JointKeys:
         """How much later than a row of one scan those of another are that meet it, by their numbers."""
         scans = self._joint.scans
         held = frozenset(column for scan in scans for column in scan.schema)
-        if len(scans) < 2:
+        # An anti-join may read its right side twice: for the equality, and for all that it compares.
+        if len(scans) < 2 or len(held) < sum(len(scan.schema) for scan in scans):
             return {}
         on = tuple(fact for fact in self._joint.on if columns(fact) <= held)
         inputs = JoinInputs(PhysicalJoin(JoinKind.JOIN, scans, on), self._declared.catalog)
