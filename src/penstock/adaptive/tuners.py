@@ -61,8 +61,10 @@ class Tuners:
             found = self._tuners[name] = self._new_tuner(name, filters)
         return found
 
-    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner | None:
         """Returns the tuner of the join of this name: the one that there is, if its inputs are the same."""
+        if not self.settings.orders:
+            return None
         found = self._join_tuners.get(name)
         if found is None or found.inputs != inputs:
             is_random = self.settings.strategy == Strategy.RANDOM.value
@@ -136,7 +138,7 @@ class TunersWithin:
     def tuner(self, name: str, filters: tuple[str, ...]) -> Tuner:
         return self._tuners.tuner(f"{self._place} {name}", filters)
 
-    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner | None:
         return self._tuners.join_tuner(f"{self._place} {name}", inputs)
 
     def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:

@@ -225,6 +225,13 @@ def _memory(settings: Settings, value: str) -> Settings:
     return replace(settings, memory=size)
 
 
+def _cache_memory(settings: Settings, value: str) -> Settings:
+    size = None if value == "auto" else parsed_bytes(value)
+    if value != "auto" and size is None:
+        raise PenstockError(f"cache_memory is {value}", "write 64MB, 0 or auto")
+    return replace(settings, adaptive=replace(settings.adaptive, cache_memory=size))
+
+
 def _monitors(settings: Settings, value: str) -> Settings:
     return replace(settings, uses_inferred=_one_of("monitors", value, ("on", "off")) == "on")
 
@@ -308,6 +315,13 @@ KNOBS: tuple[Knob, ...] = (
     _adaptive_knob("thrash_avoidance", float, "above 0 to 1", "how much better an order has to be"),
     _adaptive_knob("profiling_budget", float, "0 to 1", "the part of the time of filters that profiles may take"),
     _adaptive_knob("confidence", float, "0 to 10", "standard errors by which a new order has to be better"),
+    Knob(
+        "cache_memory",
+        "BYTES | auto",
+        "what the caches of a join may take; 0 is no caches",
+        lambda s: "auto" if s.adaptive.cache_memory is None else str(s.adaptive.cache_memory),
+        _cache_memory,
+    ),
     Knob("step_rows", "ROWS", "rows that a step takes at least", lambda s: str(s.steps.least), _step("least", 1)),
     Knob(
         "step_rows_most",

@@ -130,10 +130,12 @@ class Machine:
             purge.adjust(settings)
 
     def retune(self, tuning: Tuning) -> None:
-        """Lets other tuners order its filters from now on."""
+        """Lets other tuners order its filters, and choose for its joins, from now on."""
         for gauge in self.gauges:
             for filters in gauge.filters:
                 filters.retune(tuning)
+        for retune in self._builder.retuning:
+            retune(tuning)
 
     @property
     def joins(self) -> Sequence[JoinCore]:

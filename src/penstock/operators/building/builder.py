@@ -111,6 +111,8 @@ class Builder:
         self.gauges = Gauges()
         #: All joins, whose probe paths may be replaced between two steps.
         self.joins: list[JoinCore] = []
+        #: What gives joins other tuners.
+        self.retuning: list[Callable[[Tuning], None]] = []
         #: All filters that have an order, which may be replaced between two steps.
         self.pipelined_filters: list[PipelinedFiltersOperator] = []
         self.purges: list[Purge] = []

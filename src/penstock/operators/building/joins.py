@@ -30,6 +30,8 @@ from penstock.operators.building.nodes import (
     once,
 )
 from penstock.operators.building.windows import build_arrivals, build_purgeable
+from penstock.operators.filters.filters import Tuning
+from penstock.operators.gauges import Gauge
 from penstock.operators.joins.bucket_join import (
     BucketInputs,
     BucketJoinOperator,
@@ -49,7 +51,7 @@ from penstock.operators.joins.mjoin import (
 from penstock.operators.joins.purging_join import CountedWindow, PurgingJoin, PurgingSemiJoin
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
-from penstock.plan.caches import cached_inputs
+from penstock.plan.caches import CacheChoice, cached_inputs
 from penstock.plan.explain import operand_name
 from penstock.plan.index_report import IndexReport
 from penstock.plan.path_counting import is_indexed
@@ -429,16 +431,27 @@ def _core(
     build.joins.append(core)
     build.gauges.top.probing = core.probe_counts
     build.gauges.top.indexes = partial(_index_reports, [part.schema for part in parts], core)
-    if build.tuning is not None and len(parts) > 2:  # of two inputs each has but one to probe
-        core.tuner = build.tuning.join_tuner(build.gauges.top.name, tuple(map(operand_name, join.operands)))
-        core.tuner.adopt(core)
-        build.gauges.top.join_tuner = core.tuner
-        core.cache_tuner = build.tuning.cache_tuner(build.gauges.top.name, tuple(map(operand_name, join.operands)))
-        if core.cache_tuner is not None:
-            core.cache_tuner.adopt(core)
-            build.gauges.top.caching = core.cache_use
-            build.gauges.top.cache_decisions = core.cache_tuner.report
+    if len(parts) > 2:  # of two inputs each has but one to probe
+        retune = partial(_retune, core, build.gauges.top, tuple(map(operand_name, join.operands)))
+        build.retuning.append(retune)
+        if build.tuning is not None:
+            retune(build.tuning)
     return core
+
+
+def _retune(core: JoinCore, gauge: Gauge, inputs: tuple[str, ...], tuning: Tuning) -> None:
+    """Lets tuners replace the paths and the caches of a join from now on."""
+    core.tuner = gauge.join_tuner = tuning.join_tuner(gauge.name, inputs)
+    if core.tuner is not None:
+        core.tuner.adopt(core)
+    core.cache_tuner = tuning.cache_tuner(gauge.name, inputs)
+    gauge.caching = core.cache_use
+    if core.cache_tuner is None:
+        core.use_caches(CacheChoice())
+        gauge.cache_decisions = tuple
+    else:
+        core.cache_tuner.adopt(core)
+        gauge.cache_decisions = core.cache_tuner.report
 
 
 def _index_reports(schemas: Sequence[Schema], core: JoinCore) -> tuple[IndexReport, ...]:

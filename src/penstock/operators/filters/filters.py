@@ -60,7 +60,7 @@ class Tuning(Protocol):
     def tuner(self, name: str, filters: tuple[str, ...]) -> FilterTuner:
         """Returns the tuner of the filters of this name, given as they are written."""
 
-    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner:
+    def join_tuner(self, name: str, inputs: tuple[str, ...]) -> JoinTuner | None:
         """Returns the tuner of the join of this name, of inputs that are called so."""
 
     def cache_tuner(self, name: str, inputs: tuple[str, ...]) -> CacheTuner | None:
