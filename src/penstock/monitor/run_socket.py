@@ -94,11 +94,13 @@ class RunSocket:
         self._thread.start()
 
     def close(self) -> None:
-        """Stops listening, and removes the socket."""
+        """Stops listening, and removes the socket, and the folder if it was the last."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._path.parent.rmdir()
 
     def _serve(self) -> None:
         while True:

@@ -138,9 +138,9 @@ class _FromClause:
         """Of what was joined since the last comma with one more relation: a union of cases."""
         refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
         on, using = tree.args.get("on"), tree.args.get("using")
-        left = self._operands[0] if self._cases else self._last_joined(tree)
         right, item = self._bind(tree.this)
         self._env.diagnostics.stop_if_failed(self._scope.incomplete)
+        left = self._operands[0] if self._cases else self._last_joined(tree)
         pairs = list(self._pairs(using or [], item))
         predicates = self._predicates(on, replace(self._scope, items=[*self._joined, item]))
         predicates += tuple(equality for equality, _, _ in pairs)
