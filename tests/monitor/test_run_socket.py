@@ -109,7 +109,7 @@ def test_the_socket_goes_with_the_run(folder: Path) -> None:
     listener = RunSocket("a", echo)
     assert list(folder.iterdir())
     listener.close()
-    assert not list(folder.iterdir())
+    assert not folder.exists()
 
 
 def test_what_a_dead_run_left_is_removed(folder: Path) -> None:
