@@ -53,16 +53,26 @@ def with_row_endings(relation: Relation, declared: Declared) -> Relation:
     def rule(node: Relation) -> Relation:
         if not isinstance(node, PhysicalJoin) or not (endings := row_endings(node, declared)):
             return node
-        ended = zip(node.operands, endings, strict=True)
-        operands = tuple(operand if closers is None else _without_distinct(operand) for operand, closers in ended)
+        operands = tuple(
+            operand if closers is None else _kept(node, number)
+            for number, (operand, closers) in enumerate(zip(node.operands, endings, strict=True))
+        )
         return replace(node, operands=operands, retention=None, endings=endings)
 
     return rewrite_relation(relation, rule)
 
 
-def _without_distinct(operand: Relation) -> Relation:
-    """All rows of a stream, of which the right side of a semi-join need not keep one for each value indefinitely."""
-    return operand.input if isinstance(operand, Distinct) and isinstance(operand.input, Scan) else operand
+def _kept(join: PhysicalJoin, number: int) -> Relation:
+    """What a join keeps of an input that ends.
+
+    Of the right side of a semi-join it keeps all rows of a stream: how often a value is there does not matter, and
+    none has to be kept for each value indefinitely. The result of a join depends on it.
+    """
+    operand = join.operands[number]
+    is_matched = join.kind is not JoinKind.JOIN and number == 1
+    return (
+        operand.input if is_matched and isinstance(operand, Distinct) and isinstance(operand.input, Scan) else operand
+    )
 
 
 def row_endings(join: PhysicalJoin, declared: Declared) -> tuple[Closers | None, ...]:
@@ -86,7 +96,7 @@ def _closers(join: PhysicalJoin, number: int, declared: Declared) -> Closers | N
         return None
     rows = JointRows()
     inside = rows.add_inputs(join, number)
-    if isinstance(operand, Distinct) and _without_distinct(operand) is operand:
+    if isinstance(operand, Distinct) and _kept(join, number) is operand:
         rows.keep_values()
     # A right row that stays says nothing when left rows leave: these just go.
     matches = number == 1 and join.kind is not JoinKind.JOIN and is_monotone(operand) and _only_grows(join.operands[0])
