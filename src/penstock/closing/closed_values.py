@@ -82,12 +82,17 @@ def _one_scheme_each(closers: Closers) -> Closers:
 
     def chosen(own: tuple[GroupCloser, ...]) -> tuple[GroupCloser, ...]:
         schemes = (c for c in own if isinstance(c, AfterPunctuation) and closers.all_close(frozenset(c.keys)))
-        best = min(schemes, key=lambda closer: (len(closer.keys), closer.keys, closer.evidence), default=None)
+        best = min(schemes, key=_preference, default=None)
         by = None if best is None else best.at_once
         return tuple(c for c in own if not isinstance(c, AfterPunctuation) or c.at_once == by)
 
     left = Closers(tuple(map(chosen, closers.streams)), closers.evidence, tuple(map(chosen, closers.adding)))
     return left.reading(left.read)
+
+
+def _preference(closer: AfterPunctuation) -> tuple[int, int, tuple[int, ...], int]:
+    """Schemes with few keys first, and of these such as close groups of NULL as well."""
+    return len(closer.keys), len(closer.never_null), closer.keys, closer.evidence
 
 
 def _over(keys: Keys, inside: Inside) -> Keys:

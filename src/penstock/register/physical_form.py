@@ -78,9 +78,9 @@ class PhysicalForm:
     def _joins(self) -> list[PhysicalJoin]:
         return [node for node in walk_relations(self._counting) if isinstance(node, PhysicalJoin)]
 
-    def _whole(self, catalog: Catalog) -> list[Relation]:
-        """All operators, with groups that end by what is declared."""
-        declared = Declared(catalog)
+    def _whole(self, catalog: Catalog, *, emits: bool = False) -> list[Relation]:
+        """All operators, with groups that end by what is declared; as soon as they can, if they show when they do."""
+        declared = Declared(catalog, emits=emits)
         timed = with_row_times(self._folded, declared, emits=False)
         counting = self._counting if timed is self._folded else with_constant_synopses(timed, self._catalog)
         return list(walk_relations(with_endings(with_purging(counting, catalog), declared)))
@@ -155,15 +155,17 @@ class PhysicalForm:
         nodes = self._run_that_sees if by_declaration else self._run
         return _is_ended(nodes, holder, scope) or self._goes_with_its_rows(holder, scope)
 
+    def shows(self, scope: str) -> bool:
+        """Whether groups are seen to close, each of them: as EMIT ON CLOSE wants it."""
+        nodes = self._whole(self._catalog, emits=True)
+        return _groups(nodes, StatefulOperator.GROUP_BY, scope).shows
+
     def groups(self, holder: StatefulOperator, scope: str, seen: bool = False) -> GroupRetention:
         """What is kept of groups, distinct values or rows of a set operation, and what closes them.
 
         If not `seen`, as if a run saw the punctuations of all schemes.
         """
-        kind = {StatefulOperator.DISTINCT: Distinct, StatefulOperator.SET_OPERATION: SetOp}.get(holder, Aggregate)
-        nodes = self._run if seen else self._run_that_sees
-        own = [end for end in nodes if isinstance(end, GroupEnding) and isinstance(end.input, kind)]
-        return next((GroupRetention(end) for end in own if end.schema[0].scope == scope), NOTHING_ENDS)
+        return _groups(self._run if seen else self._run_that_sees, holder, scope)
 
     def _goes_with_its_rows(self, holder: StatefulOperator, scope: str) -> bool:
         """Whether a group, or an entry of a set operation, is made of rows that all leave their windows."""
@@ -174,6 +176,12 @@ class PhysicalForm:
         """Whether a set operation sees finitely many values on both sides."""
         operations = [node for node in walk_relations(self._narrow) if isinstance(node, SetOp)]
         return all(is_narrow(node) for node in operations if node.columns[0].scope == scope)
+
+
+def _groups(nodes: list[Relation], holder: StatefulOperator, scope: str) -> GroupRetention:
+    kind = {StatefulOperator.DISTINCT: Distinct, StatefulOperator.SET_OPERATION: SetOp}.get(holder, Aggregate)
+    own = [end for end in nodes if isinstance(end, GroupEnding) and isinstance(end.input, kind)]
+    return next((GroupRetention(end) for end in own if end.schema[0].scope == scope), NOTHING_ENDS)
 
 
 def _is_ended(nodes: list[Relation], holder: StatefulOperator, scope: str) -> bool:

@@ -324,7 +324,7 @@ class _Walk:
             return
         for grouped in outermost_groups(relation):
             keys, scope = tuple(key.expr for key in grouped.keys), grouped.schema[0].scope
-            if not self.form.groups(StatefulOperator.GROUP_BY, scope, seen=True).shows:
+            if not self.form.shows(scope):
                 names, piling = _texts(keys, grouped.input), _piling(keys, grouped.input)
                 claim = f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will"
                 because = Proof(claim)
