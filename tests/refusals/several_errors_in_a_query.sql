@@ -2,7 +2,7 @@
 -- hint: did you mean auction?
 -- at: 14:8
 -- refused: there is no function MEDAIN
--- hint: compute the column in the DataFrame first, or call a function of your own
+-- hint: declare a function of your own with session.function or --functions, or compute the column in the DataFrame
 -- at: 14:17
 -- refused: cannot compare STRING with INT
 -- hint: say what is meant: CAST(... AS INT)

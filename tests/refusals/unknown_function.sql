@@ -1,5 +1,5 @@
 -- refused: there is no function MEDIAN
--- hint: compute the column in the DataFrame first, or call a function of your own
+-- hint: declare a function of your own with session.function or --functions, or compute the column in the DataFrame
 -- at: 5:8
 CREATE STREAM bid (auction BIGINT, bidder BIGINT, price BIGINT, kind STRING, ts TIMESTAMP) TIMESTAMP BY ts;
 SELECT MEDIAN(price) FROM bid;

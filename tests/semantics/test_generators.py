@@ -19,6 +19,7 @@ PLAIN = Features(
     max_sources=2,
     max_level=0,
     tables=False,
+    outer_joins=False,
     functions=False,
     casts=False,
     subqueries=False,

@@ -7,7 +7,7 @@ meaning that another system has, and the binder looks them up in our own table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from sqlglot import exp
@@ -78,6 +78,10 @@ def _placed(tree: exp.Expr | None, token: Token) -> exp.Expr | None:
     if tree is not None and "start" not in tree.meta:
         tree.update_positions(token)
     return tree
+
+
+#: JOINs may be inside each other so deep.
+_MOST_JOINS_INSIDE = 16
 
 
 class QueryParser(SparkParser):
@@ -171,7 +175,11 @@ class QueryParser(SparkParser):
         return self.expression(exp.Anonymous(this="POSITION", expressions=args))
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-        table = super()._parse_table(*args, **kwargs)
+        around, self._joins_inside = self._joins_inside, 0
+        try:
+            table = super()._parse_table(*args, **kwargs)
+        finally:
+            self._joins_inside = around
         if isinstance(table, (exp.Table, exp.Subquery)) and self._match(TokenType.L_BRACKET, advance=False):
             if isinstance(table.this, exp.Query):
                 self.fault("a subquery is a relation, and has no window", INSTEAD_OF_WINDOW)
@@ -187,6 +195,29 @@ class QueryParser(SparkParser):
     def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
         ends = self._at_words("ALLOW", "UNBOUNDED") or self._at_words("EMIT", "ON") or self._at_approximate()
         return None if ends else super()._parse_table_alias(alias_tokens)
+
+    _joins_inside: int
+    _no_joins_inside_before: int
+
+    def reset(self) -> None:
+        super().reset()
+        self._joins_inside = self._no_joins_inside_before = 0
+
+    def _parse_joins(self, *args: Any, **kwargs: Any) -> Iterator[exp.Join]:
+        """In `a JOIN b JOIN c ON ... ON ...` the second JOIN is inside the first.
+
+        sqlglot tries that at each JOIN without a condition, and again at each JOIN behind it, which takes time
+        exponential in their number. What was tried in vain once is not tried again, nor what is nested deeply.
+        """
+        self._joins_inside += 1
+        try:
+            is_vain = self._index < self._no_joins_inside_before or self._joins_inside > _MOST_JOINS_INSIDE
+            if self._joins_inside == 1 or not is_vain:
+                yield from super()._parse_joins(*args, **kwargs)
+        finally:
+            self._joins_inside -= 1
+            if self._joins_inside and not (self._curr and self._curr.token_type in (TokenType.ON, TokenType.USING)):
+                self._no_joins_inside_before = max(self._no_joins_inside_before, self._index)
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
         if not self._match(TokenType.COMMA):
