@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from penstock.errors import PenstockError
+from penstock.monitor.page import report
 from tests.cli.conftest import Penstock
 
 STATEMENTS = """
@@ -97,3 +101,17 @@ def test_nothing_is_recorded_where_nobody_looks(files: Penstock, monkeypatch: py
     monkeypatch.setattr("penstock.monitor.page.recorder.Recorder.take", refuse)
     assert files(*RUN).code == 0
     assert files(*RUN, "--metrics", "m.jsonl").code == 0
+
+
+def test_a_report_that_does_not_fit_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(PenstockError, match="No space left on device"):
+        report._write(str(tmp_path / "out.html"), "text", overwrite=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_metrics_that_are_not_there_are_named(files: Penstock) -> None:
+    assert files("ui", "nothing.jsonl").err.startswith("nothing.jsonl: No such file or directory")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -9,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from penstock.engines.drafts import existing
+from penstock.engines.drafts import Draft
 from penstock.errors import PenstockError
 from penstock.monitor.page.assets import inlined_page
 from penstock.monitor.page.plan_document import SCHEMA, plan_path
@@ -23,23 +24,31 @@ _HINT = "give the file that penstock run --metrics writes"
 
 def write_report(recorder: Recorder, path: str, *, overwrite: bool = False) -> None:
     """Writes the page of a run."""
-    if Path(path).exists() and not overwrite:
-        raise existing(path)
-    try:
-        Path(path).write_text(inlined_page(recorder.document()), encoding="utf-8")
-    except OSError as error:
-        said = os.strerror(error.errno) if error.errno else str(error)
-        raise PenstockError(f"{path}: {said}", "choose a path that can be written") from error
+    _write(path, inlined_page(recorder.document()), overwrite=overwrite)
 
 
 def write_plan(plan: Mapping[str, Any], metrics: str) -> None:
     """Writes the plan of a run beside its file of metrics; a pipe or a terminal has no such place."""
     if Path(metrics).is_file():
-        Path(plan_path(metrics)).write_text(json.dumps(plan), encoding="utf-8")
+        _write(plan_path(metrics), json.dumps(plan), overwrite=True)
+
+
+def _write(path: str, text: str, *, overwrite: bool) -> None:
+    """Writes a file that is there whole, or not at all."""
+    draft = Draft(path, overwrite=overwrite)
+    try:
+        with draft.named():
+            draft.file.write(text.encode())
+        draft.finish()
+        draft.publish()
+    finally:
+        draft.abandon()
 
 
 def recorded(metrics: str) -> Recorder:
     """Returns a run that is over, of its file of metrics and the plan beside it."""
+    if not Path(metrics).exists():
+        raise PenstockError(f"{metrics}: {os.strerror(errno.ENOENT)}", _HINT)
     plan = _plan(metrics)
     lines = _lines(metrics)
     first = next(lines, None)
