@@ -9,12 +9,15 @@ so far, user functions included; under `<!-- refused: words -->` it has to be re
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 import pytest
@@ -41,6 +44,13 @@ def test_every_block_names_its_language(path: Path) -> None:
 @each_document
 def test_every_block_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    # Runs of other tests are not seen, and none of these is seen there. The path of a socket has to be short.
+    with TemporaryDirectory(prefix="docs-") as sockets:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", sockets)
+        run_blocks(path, tmp_path)
+
+
+def run_blocks(path: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     document = Document(path)
     for block in blocks(path.read_text()):
@@ -170,6 +180,20 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def compare_output(command: str, expected: list[str]) -> None:
+    printed = [line.rstrip() for line in output_of(command).rstrip().splitlines()]
+    pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in expected)
+    if not re.fullmatch(pattern, "".join(line + "\n" for line in printed)):
+        assert printed == expected, command
+
+
+def output_of(command: str) -> str:
+    """What a command prints: in this process, which has all modules and kernels at hand, unless it needs more."""
+    needs_a_shell = re.search(r"[|<>;&$*]", command)
+    runs_on_spark = command.startswith("penstock run ") and "--engine embedded" not in command
+    return of_a_shell(command) if needs_a_shell or runs_on_spark else of_this_process(shlex.split(command)[1:])
+
+
+def of_a_shell(command: str) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     as_in_a_terminal = {"PATH": path, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
     done = subprocess.run(
@@ -182,7 +206,14 @@ def compare_output(command: str, expected: list[str]) -> None:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    printed = [line.rstrip() for line in done.stdout.rstrip().splitlines()]
-    pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in expected)
-    if not re.fullmatch(pattern, "".join(line + "\n" for line in printed)):
-        assert printed == expected, command
+    return done.stdout
+
+
+def of_this_process(arguments: list[str]) -> str:
+    from penstock.cli import main
+
+    with TemporaryFile("w+", encoding="utf-8") as printed:
+        with redirect_stdout(printed), redirect_stderr(printed), suppress(SystemExit):
+            main(arguments)
+        printed.seek(0)
+        return printed.read()
