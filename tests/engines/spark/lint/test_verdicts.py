@@ -132,7 +132,8 @@ def test_spark_s_own_clean_up_agrees(spark: SparkSession, tmp_path: Path, name: 
     df = build(*streams(spark, watermarks))
     cleaned = clean_up(df, tmp_path)
     kept = {state.stream: state.is_safe for state in verdict(df).states}
-    assert {"a": cleaned[0], "a_2" if "itself" in name else "b": cleaned[1]} == kept
+    sides = ("a (the left one)", "a (the right one)") if "itself" in name else ("a", "b")
+    assert dict(zip(sides, cleaned, strict=True)) == kept
 
 
 def clean_up(df: DataFrame, folder: Path) -> tuple[bool, bool]:
