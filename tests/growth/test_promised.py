@@ -100,6 +100,39 @@ def test_punctuations_that_may_always_be_asked_for_are_not_safe(within: str) -> 
     assert verdict.message == f"not safe: {kept}"
 
 
+BY_KEY = (
+    "a: FOREIGN KEY (s) REFERENCES p (s) WITHIN 1500 MICROSECONDS",
+    "a: PUNCTUATED BY (s) FROM z (s)",
+    "p: {0} (s){1}",
+)
+WITHOUT_PARTNERS = (
+    "SELECT a.x FROM a, p WHERE a.s = p.s AND p.y > 2",
+    "SELECT a.x FROM a, p WHERE a.s = p.s AND a.g = p.g",
+)
+
+
+@pytest.mark.parametrize("asker", [("UNIQUE", ""), ("CLUSTERED BY", " WITHIN 0 ROWS")], ids=["a key", "a cluster"])
+@pytest.mark.parametrize("select", WITHOUT_PARTNERS)
+def test_a_key_or_a_cluster_does_not_stop_asking_for_values_of_which_no_row_comes(
+    asker: tuple[str, str], select: str
+) -> None:
+    verdict = verdict_of(bound(declared(*(text.format(*asker) for text in BY_KEY)), select))
+    kept = "one punctuation of a is kept for every value of s, because a row of p may always ask for it"
+    assert verdict.message == f"not safe: {kept}"
+
+
+@pytest.mark.parametrize("within", ["0 MICROSECONDS", "5 ROWS"])
+@pytest.mark.parametrize("select", WITHOUT_PARTNERS)
+@each_number_of_cells
+def test_punctuations_of_another_stream_go_with_the_rows_that_they_refer_to(
+    within: str, select: str, cells: int
+) -> None:
+    refers = f"z: FOREIGN KEY (s) REFERENCES p (s) WITHIN {within}"
+    script = bound(declared(*(text.format("UNIQUE", "") for text in BY_KEY), refers), select)
+    assert is_promised(verdict_of(script))
+    assert not growth_of(script, Nulls.NONE, cells)
+
+
 SCHEMES = declared(
     "a: PUNCTUATED BY (s) WHEN ends = 1", "a: PUNCTUATED BY (s) FROM z (s)", "b: PUNCTUATED BY (s) WHEN ends = 1"
 )
