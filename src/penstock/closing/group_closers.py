@@ -157,9 +157,9 @@ class Closers:
     def punctuations(self) -> Iterator[AfterPunctuation]:
         return (closer for closer in self if isinstance(closer, AfterPunctuation))
 
-    def all_close(self, known: frozenset[int]) -> bool:
-        """Whether these keys alone say when each stream is closed, for whoever has them."""
-        return all(any(_speaks(closer, known) for closer in own) for own in (*self.streams, *self.adding))
+    def all_close(self, end: AfterPunctuation) -> bool:
+        """Whether for the values of an end each stream is closed some time, whatever rows have them."""
+        return all(any(_speaks(closer, end) for closer in own) for own in (*self.streams, *self.adding))
 
     def reading(self, some: Iterable[int]) -> Closers:
         """Only those that read some of the evidence, or none."""
@@ -185,13 +185,15 @@ class Closers:
         return [None if key is None else held.get(key) for key in columns]
 
 
-def _speaks(closer: GroupCloser, known: frozenset[int]) -> bool:
-    """Whether a closer needs no more than these keys."""
+def _speaks(closer: GroupCloser, end: AfterPunctuation) -> bool:
+    """Whether a closer needs no more than the values of an end. Of a value that never came no cluster ends."""
     match closer:
         case GroupInTime(key):
-            return key in known
+            return key in end.keys
+        case AfterPunctuation(cluster=ByRows()):
+            return closer.at_once == end.at_once
         case AfterPunctuation(keys) | AfterOrder(keys):
-            return known.issuperset(keys)
+            return set(keys) <= set(end.keys)
         case AfterReference():
             return True  # of what has no entry
     return False

@@ -70,7 +70,7 @@ def is_forgotten(closers: Closers, number: int, node: Relation, by_join: Sequenc
     """
     is_said = {each.keys for each in by_join if punctuations_of(node, each) == closers.evidence[number]}
     users = (user for user in closers.punctuations() if user.evidence == number)
-    return all(user.keys in is_said or closers.all_close(frozenset(user.keys)) for user in users)
+    return all(user.keys in is_said or closers.all_close(user) for user in users)
 
 
 def lasting_nulls(closers: Closers) -> tuple[frozenset[int], ...]:

@@ -132,7 +132,7 @@ def _ending_groups(node: Aggregate | Distinct, declared: Declared) -> GroupEndin
 
 
 def _without_lasting(closers: Closers, node: Aggregate | Distinct, by_join: Sequence[AfterJoin]) -> Closers | None:
-    """Without punctuations that would have to be remembered indefinitely; None if some streams have no other closers."""
+    """Without punctuations that would have to be remembered indefinitely; None if a stream has no other closers."""
     kept = set(range(len(closers.evidence)))
     for number in range(len(closers.evidence)):
         rest = closers.reading(kept - {number})
@@ -150,8 +150,8 @@ def keeps_values(aggregation: Aggregation) -> bool:
 
 
 def _ending_values(grouping: GroupEnding, declared: Declared) -> Iterator[EndingValues]:
-    """The aggregates that keep values which end sooner than their groups: by the value, too. None shows when it does."""
-    declared = replace(declared, emits=False)
+    """The aggregates that keep values which end sooner than their groups: by the value, too."""
+    declared = replace(declared, emits=False)  # no value shows when it ends
     node = grouping.input
     assert isinstance(node, Aggregate)
     for number, aggregation in enumerate(node.aggregations):

@@ -128,7 +128,7 @@ class PhysicalForm:
             if retention.goes:
                 yield retention
             elif ended and (closers := ended[number]) is not None:
-                yield Retention("", tuple(ending_steps(node, closers, self._catalog)), ends=True)
+                yield Retention("", ending_steps(node, closers, self._catalog), ends=True)
             elif unseen and (closers := unseen[number]) is not None:
                 yield Retention("", tuple(self._unseen_steps(node, closers)), ends=True)
             else:
