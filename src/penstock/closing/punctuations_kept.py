@@ -64,8 +64,9 @@ def _reason(inputs: JoinInputs, closer: ByPunctuation, asking: int | None) -> st
     columns = (inputs.variables[v][closer.target if asking is None else asking] for v in closer.variables)
     names = ", ".join(column.name for column in columns if column is not None)
     kept = f"one punctuation of {inputs.label(closer.target)} is kept for every value of {names}"
-    who = "rows of several inputs together" if asking is None else f"a row of {inputs.label(asking)}"
-    return f"{kept}, because {who} may always ask for it"
+    if asking is None:
+        return f"{kept}, because rows of several inputs that need it together may always arrive"
+    return f"{kept}, because a row of {inputs.label(asking)} that needs it may always arrive"
 
 
 def _stops(number: int, closer: ByPunctuation, closers: Sequence[Closer]) -> bool:

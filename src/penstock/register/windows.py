@@ -333,8 +333,8 @@ class _Walk:
                 yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
             for end in groups.lasting_punctuations:
                 names = _texts((keys[key] for key in end.keys if key < len(keys)), grouped.input)
-                kept = f"one punctuation is kept for every {names} that {end.scheme} closes"
-                because = Proof(f"{kept}, because EMIT ON CLOSE may always wait for it with another group")
+                kept = f"one punctuation is kept for every value of {names} that {end.scheme} closes"
+                because = Proof(f"{kept}, because a group with it may always arrive")
                 yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
 
     def _ending(self, relation: Relation, keys: Iterable[Expr], at_last: bool = False) -> Ending | None:
