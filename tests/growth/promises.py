@@ -15,8 +15,8 @@ from tests.growth.process import EPOCH, TABLE, Data, Declaration, Nulls, data, d
 
 #: A run of N rows, some 1,500, is in the first 80 epochs; one of 4 N rows takes all.
 EPOCHS = 320
-#: Epochs per step: rows are forgotten between steps, so there are many.
-STEP = 8
+#: Epochs per step: rows are forgotten between steps, so there are twenty. More take longer, and show no more.
+STEP = 16
 
 
 def bound(chosen: Sequence[Declaration], select: str, views: Sequence[str] = ()) -> Script:

@@ -96,8 +96,59 @@ def test_punctuations_that_may_always_be_asked_for_are_not_safe(within: str) -> 
     """A punctuation that is no row of a refers to none of p, which may come at any time, and would stay without it."""
     said = declared("a: PUNCTUATED BY (s) FROM z (s)", f"a: FOREIGN KEY (s) REFERENCES p (s) WITHIN {within}")
     verdict = verdict_of(bound(said, "SELECT a.x FROM a, p WHERE a.s = p.s"))
-    kept = "one punctuation of a is kept for every value of s, because a row of p may always ask for it"
+    kept = "one punctuation of a is kept for every value of s, because a row of p that needs it may always arrive"
     assert verdict.message == f"not safe: {kept}"
+
+
+BY_KEY = (
+    "a: FOREIGN KEY (s) REFERENCES p (s) WITHIN 1500 MICROSECONDS",
+    "a: PUNCTUATED BY (s) FROM z (s)",
+    "p: {0} (s){1}",
+)
+WITHOUT_PARTNERS = (
+    "SELECT a.x FROM a, p WHERE a.s = p.s AND p.y > 2",
+    "SELECT a.x FROM a, p WHERE a.s = p.s AND a.g = p.g",
+)
+
+
+@pytest.mark.parametrize("asker", [("UNIQUE", ""), ("CLUSTERED BY", " WITHIN 0 ROWS")], ids=["a key", "a cluster"])
+@pytest.mark.parametrize("select", WITHOUT_PARTNERS)
+def test_a_key_or_a_cluster_does_not_stop_asking_for_values_of_which_no_row_comes(
+    asker: tuple[str, str], select: str
+) -> None:
+    verdict = verdict_of(bound(declared(*(text.format(*asker) for text in BY_KEY)), select))
+    kept = "one punctuation of a is kept for every value of s, because a row of p that needs it may always arrive"
+    assert verdict.message == f"not safe: {kept}"
+
+
+@pytest.mark.parametrize("within", ["0 MICROSECONDS", "5 ROWS"])
+@pytest.mark.parametrize("select", WITHOUT_PARTNERS)
+@each_number_of_cells
+def test_punctuations_of_another_stream_go_with_the_rows_that_they_refer_to(
+    within: str, select: str, cells: int
+) -> None:
+    refers = f"z: FOREIGN KEY (s) REFERENCES p (s) WITHIN {within}"
+    script = bound(declared(*(text.format("UNIQUE", "") for text in BY_KEY), refers), select)
+    assert is_promised(verdict_of(script))
+    assert not growth_of(script, Nulls.NONE, cells)
+
+
+def test_punctuations_that_rows_of_several_inputs_need_together_are_not_safe() -> None:
+    """Rows of b and of c have one of the columns each, and any two of them may meet."""
+    said = declared("a: PUNCTUATED BY (k, s) WHEN ends = 1", "b: PUNCTUATED BY (k) WHEN ends = 1")
+    verdict = verdict_of(bound(said, "SELECT a.x FROM a, b, c WHERE a.k = b.k AND a.s = c.s AND b.g = c.g"))
+    assert not verdict.safe
+
+
+def test_punctuations_that_groups_on_close_may_always_need_are_not_safe() -> None:
+    """A group of s and k closes with s, or with k by either stream, but only s closes them all."""
+    said = declared(
+        "a: PUNCTUATED BY (s) FROM z (s)", "b: PUNCTUATED BY (k) FROM z (k)", "b: PUNCTUATED BY (s) WHEN ends = 1"
+    )
+    closing = "GROUP BY r1.s, r2.k EMIT ON CLOSE"
+    script = bound(said, f"SELECT r1.s, r2.k, COUNT(*) AS n FROM a r1, b r2 WHERE r1.s = r2.s {closing}")
+    kept = "one punctuation is kept for every value of r2.k that b: PUNCTUATED BY (k) FROM z (k) closes"
+    assert verdict_of(script).message == f"not safe: {kept}, because a group with it may always arrive"
 
 
 SCHEMES = declared(

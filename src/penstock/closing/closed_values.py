@@ -49,11 +49,12 @@ def closed_rows(
     found = Closers()
     for joint in rows.joints():
         view = JointKeys(joint, keys, declared, stays, rows.entries)
+        there = [scan for scan in joint.scans if is_there or rows.is_there(scan)]
         for member in joint.bringing:
             if isinstance(member, SetOp):
                 own = _closed_sides(member, view.over(member), declared)
             else:
-                own = view.closers(member, is_there=is_there or rows.is_there(member))
+                own = view.closers(member, there, adds=rows.only_adds(member))
             if rows.only_adds(member):
                 own = Closers(adding=((),)) if own is None else Closers((), own.evidence, own.streams)
             if own is None:
@@ -81,7 +82,7 @@ def _one_scheme_each(closers: Closers) -> Closers:
     """Of each stream the closers by times, and by the scheme with the fewest keys that says enough of all streams."""
 
     def chosen(own: tuple[GroupCloser, ...]) -> tuple[GroupCloser, ...]:
-        schemes = (c for c in own if isinstance(c, AfterPunctuation) and closers.all_close(frozenset(c.keys)))
+        schemes = (c for c in own if isinstance(c, AfterPunctuation) and closers.all_close(c))
         best = min(schemes, key=_preference, default=None)
         by = None if best is None else best.at_once
         return tuple(c for c in own if not isinstance(c, AfterPunctuation) or c.at_once == by)

@@ -135,11 +135,19 @@ class Closers:
         return (closer for own in (*self.streams, *self.adding) for closer in own)
 
     def __add__(self, other: Closers) -> Closers:
-        """What closes both. Evidence that both read is there once."""
-        evidence = (*self.evidence, *(scan for scan in other.evidence if scan not in self.evidence))
-        places = [evidence.index(scan) for scan in other.evidence]
-        theirs = other._renumbered(places, evidence)
-        return Closers(self.streams + theirs.streams, evidence, self.adding + theirs.adding)
+        """What closes both. Evidence that both read, as the same keys, is there once."""
+        evidence, places = [*self.evidence], list[int]()
+        known = {(scan, self._keys_of(number)): number for number, scan in enumerate(self.evidence)}
+        for number, scan in enumerate(other.evidence):
+            place = known.setdefault((scan, other._keys_of(number)), len(evidence))
+            places.append(place)
+            evidence += [scan] if place == len(evidence) else []
+        theirs = other._renumbered(places, tuple(evidence))
+        return Closers(self.streams + theirs.streams, tuple(evidence), self.adding + theirs.adding)
+
+    def _keys_of(self, evidence: int) -> tuple[int, ...] | None:
+        """The keys that the columns of some evidence are; None if it is only counted."""
+        return next((c.keys for c in self if isinstance(c, Reading) and c.evidence == evidence), None)
 
     @property
     def read(self) -> frozenset[int]:
@@ -149,9 +157,9 @@ class Closers:
     def punctuations(self) -> Iterator[AfterPunctuation]:
         return (closer for closer in self if isinstance(closer, AfterPunctuation))
 
-    def all_close(self, known: frozenset[int]) -> bool:
-        """Whether these keys alone say when each stream is closed, for whoever has them."""
-        return all(any(_speaks(closer, known) for closer in own) for own in (*self.streams, *self.adding))
+    def all_close(self, end: AfterPunctuation) -> bool:
+        """Whether for the values of an end each stream is closed some time, whatever rows have them."""
+        return all(any(_speaks(closer, end) for closer in own) for own in (*self.streams, *self.adding))
 
     def reading(self, some: Iterable[int]) -> Closers:
         """Only those that read some of the evidence, or none."""
@@ -169,23 +177,23 @@ class Closers:
         return Closers(streams, evidence, adding)
 
     def along(self, number: int, columns: Iterable[int | None]) -> list[Column | None]:
-        """The columns of evidence that have the values of some keys; None where it has none, or is read in two ways."""
-        readers = [c for c in self if isinstance(c, Reading) and c.evidence == number]
-        ways = {closer.keys for closer in readers}
+        """The columns of evidence that have the values of some keys; None where it has none."""
         # Rows are counted where all of them come.
         is_counted = any(_counts(closer, number) for closer in self)
-        is_parted = len(ways) == 1 and not is_counted
-        held = dict(zip(ways.pop(), self.evidence[number].schema, strict=True)) if is_parted else {}
+        keys = None if is_counted else self._keys_of(number)
+        held = {} if keys is None else dict(zip(keys, self.evidence[number].schema, strict=True))
         return [None if key is None else held.get(key) for key in columns]
 
 
-def _speaks(closer: GroupCloser, known: frozenset[int]) -> bool:
-    """Whether a closer needs no more than these keys."""
+def _speaks(closer: GroupCloser, end: AfterPunctuation) -> bool:
+    """Whether a closer needs no more than the values of an end. Of a value that never came no cluster ends."""
     match closer:
         case GroupInTime(key):
-            return key in known
+            return key in end.keys
+        case AfterPunctuation(cluster=ByRows()):
+            return closer.at_once == end.at_once
         case AfterPunctuation(keys) | AfterOrder(keys):
-            return known.issuperset(keys)
+            return set(keys) <= set(end.keys)
         case AfterReference():
             return True  # of what has no entry
     return False

@@ -5,11 +5,13 @@ It is read from the closers that the operators execute (`groups`), so what it sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from penstock.algebra.relations import Relation
 from penstock.closing.group_closers import (
+    AfterJoin,
     AfterOrder,
     AfterPunctuation,
     AfterReference,
@@ -20,6 +22,7 @@ from penstock.closing.group_closers import (
     NeverNull,
     WithFirstRow,
 )
+from penstock.closing.physical_join import punctuations_of
 
 #: Of more keys that may be NULL not all combinations are tried: then each is taken for one that stays.
 _MOST_NULLABLE = 10
@@ -47,9 +50,27 @@ class GroupRetention:
         found = [each.groups for each in self.ending.values if each.aggregation == aggregation] if self.ending else []
         return GroupRetention(found[0] if found else None)
 
+    @property
+    def lasting_punctuations(self) -> Iterator[AfterPunctuation]:
+        """The ends whose punctuations would be kept without end: groups with their values may always come."""
+        end = self.ending
+        for number in range(len(end.evidence)) if end is not None else ():
+            if end is not None and not is_forgotten(end.closers, number, end.input, end.done_by_join):
+                yield next(each for each in end.closers.punctuations() if each.evidence == number)
+
 
 #: What no closer ends, or of which nothing is known.
 NOTHING_ENDS = GroupRetention(None)
+
+
+def is_forgotten(closers: Closers, number: int, node: Relation, by_join: Sequence[AfterJoin]) -> bool:
+    """Whether punctuations that are read as one evidence do not pile up.
+
+    One is forgotten when all streams are closed for its values, or the join below the node is done with them.
+    """
+    is_said = {each.keys for each in by_join if punctuations_of(node, each) == closers.evidence[number]}
+    users = (user for user in closers.punctuations() if user.evidence == number)
+    return all(user.keys in is_said or closers.all_close(user) for user in users)
 
 
 def lasting_nulls(closers: Closers) -> tuple[frozenset[int], ...]:

@@ -37,11 +37,11 @@ from penstock.closing.group_closers import (
     GroupEnding,
     NeverNull,
 )
-from penstock.closing.group_retention import lasting_nulls
+from penstock.closing.group_retention import is_forgotten, lasting_nulls
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.joint_keys import Declared, JointKeys
 from penstock.closing.joint_rows import JointRows
-from penstock.closing.physical_join import PhysicalJoin, join_below, punctuations_of
+from penstock.closing.physical_join import PhysicalJoin, join_below
 from penstock.closing.purging import with_purging
 from penstock.closing.rules import ByPunctuation
 from penstock.errors import PenstockError
@@ -132,26 +132,16 @@ def _ending_groups(node: Aggregate | Distinct, declared: Declared) -> GroupEndin
 
 
 def _without_lasting(closers: Closers, node: Aggregate | Distinct, by_join: Sequence[AfterJoin]) -> Closers | None:
-    """Without punctuations that would have to be remembered indefinitely; None if some streams have no other closers.
-
-    One is forgotten when all streams are closed for its values, or the join below is done with them.
-    """
+    """Without punctuations that would have to be remembered indefinitely; None if a stream has no other closers."""
     kept = set(range(len(closers.evidence)))
     for number in range(len(closers.evidence)):
         rest = closers.reading(kept - {number})
         is_enough = all(any(not isinstance(c, NeverNull) for c in own) for own in rest.streams)
-        if is_enough and not _is_forgotten(closers, number, node, by_join):
+        if is_enough and not is_forgotten(closers, number, node, by_join):
             kept.discard(number)
     left = closers.reading(kept)
-    forgotten = (_is_forgotten(left, number, node, by_join) for number in range(len(left.evidence)))
+    forgotten = (is_forgotten(left, number, node, by_join) for number in range(len(left.evidence)))
     return left if all(forgotten) else None
-
-
-def _is_forgotten(closers: Closers, number: int, node: Relation, by_join: Sequence[AfterJoin]) -> bool:
-    """Whether punctuations that are read as one evidence do not pile up."""
-    is_said = {each.keys for each in by_join if punctuations_of(node, each) == closers.evidence[number]}
-    users = (user for user in closers.punctuations() if user.evidence == number)
-    return all(user.keys in is_said or closers.all_close(frozenset(user.keys)) for user in users)
 
 
 def keeps_values(aggregation: Aggregation) -> bool:
@@ -161,6 +151,7 @@ def keeps_values(aggregation: Aggregation) -> bool:
 
 def _ending_values(grouping: GroupEnding, declared: Declared) -> Iterator[EndingValues]:
     """The aggregates that keep values which end sooner than their groups: by the value, too."""
+    declared = replace(declared, emits=False)  # no value shows when it ends
     node = grouping.input
     assert isinstance(node, Aggregate)
     for number, aggregation in enumerate(node.aggregations):

@@ -36,6 +36,7 @@ class JoinInputs:
         self._classes = join_classes(join)
         self.scans = {n: operand for n, operand in enumerate(join.operands) if isinstance(operand, Scan)}
         self.evidence: list[Scan] = []
+        self._numbers: dict[tuple[Scan, tuple[int, ...]], int] = {}
         self.monitors: list[Monitor] = []
 
     def __len__(self) -> int:
@@ -122,15 +123,20 @@ class JoinInputs:
                     if own is not None and own == self.named(target, constraint.parent_columns):
                         yield number, target, constraint
 
-    def read(self, scan: Scan) -> int:
-        """The number of that evidence."""
-        if scan not in self.evidence:
-            self.evidence.append(scan)
-        return self.evidence.index(scan)
+    def read(self, scan: Scan, variables: tuple[int, ...] = ()) -> int:
+        """The number of that evidence, whose columns are these variables.
 
-    def values(self, number: int, names: Iterable[str]) -> int:
-        """The evidence that has these columns of all rows of an input's stream."""
-        return self.read(rows_of(self.definition(number), names))
+        Evidence that is read as others is another one: so each goes to just those cells whose rows it speaks of.
+        """
+        numbers = self._numbers
+        if (scan, variables) not in numbers:
+            numbers[scan, variables] = len(self.evidence)
+            self.evidence.append(scan)
+        return numbers[scan, variables]
+
+    def values(self, number: int, names: Iterable[str], variables: tuple[int, ...] = ()) -> int:
+        """The evidence that has these columns of all rows of an input's stream, as variables."""
+        return self.read(rows_of(self.definition(number), names), variables)
 
     def ticks(self, number: int, within: Within) -> int | None:
         """The evidence that counts the rows of an input's stream, where they are counted."""

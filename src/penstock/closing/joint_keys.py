@@ -6,7 +6,7 @@ after one whose rows refer to it, or because others come: by an order, or for va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -86,8 +86,12 @@ class JointKeys:
         self._classes = self._equal()
         self._keys = [() if key is None else self._same(self._resolved(key)) for key in keys]
 
-    def closers(self, scan: Scan, *, is_there: bool) -> Closers | None:
-        """What closes a stream: its own closers, or those of one that its rows follow, so much later."""
+    def closers(self, scan: Scan, there: Sequence[Scan], *, adds: bool = False) -> Closers | None:
+        """What closes a stream: its own closers, or those of one that its rows follow, so much later.
+
+        `there` are the scans of which what ends has a row. If rows of this one only add others, clusters close it as
+        well: nothing waits for it but what is noted of clusters.
+        """
         stays = self._stays(scan)
         if stays is None:
             return None
@@ -96,12 +100,16 @@ class JointKeys:
             theirs = either(self._own(source), self._referred(source))
             own = either(own, Closers((tuple(later(c, reach) for c in theirs),), theirs.evidence))
         found = tuple(own)
+        is_there = any(scan is each for each in there)
         found += (WithFirstRow(),) * (is_there and any(scan is each for each in self.named_rows()))
         if not found:
             own = self._after_referring(scan)
             found = tuple(own)
         if not found:
-            own = self._by_rows(scan, is_there=is_there and self._joint.scans == (scan,))
+            own = self._by_rows(scan, there)
+            found = tuple(own)
+        elif adds:
+            own = either(own, self._by_cluster(scan, there))
             found = tuple(own)
         if not found:
             return None
@@ -236,21 +244,54 @@ class JointKeys:
                 text = f"{definition.name}: {constraint_text(reference)}"
                 yield ByReference(by.k, 0, referred, text), keys, reference.columns
 
-    def _by_rows(self, scan: Scan, *, is_there: bool) -> Closers:
-        """What closes values because others come: the first order that speaks of keys, or if they came the cluster."""
+    def _by_rows(self, scan: Scan, there: Sequence[Scan]) -> Closers:
+        """What closes values because others come: the first order that speaks of keys, or if they came the cluster.
+
+        Beside other streams orders are better: they speak of all values.
+        """
         definition = self._declared.definition(scan)
-        for constraint in definition.constraints if isinstance(scan.spec, Unbounded) else ():
-            if not isinstance(constraint, Clustered | Ordered) or (by := _fixed_k(constraint)) is None:
-                continue
-            names = constraint.columns if isinstance(constraint, Clustered) else (constraint.column,)
-            keys = tuple(place for name in names if (place := self.place(scan, name)) is not None)
-            evidence, text = rows_of(definition, names), f"{definition.name}: {constraint_text(constraint)}"
-            if isinstance(constraint, Clustered) and len(keys) == len(names) and is_there:
-                cluster = AfterPunctuation(keys, 0, never_null=frozenset(keys), scheme=text, cluster=by)
-                return Closers(((cluster,),), (evidence,))
-            if isinstance(constraint, Ordered) and keys and _is_whole(evidence.schema[0]):
-                return Closers(((AfterOrder((keys[0],), 0, by, text),),), (evidence,))
+        constraints = definition.constraints if isinstance(scan.spec, Unbounded) else ()
+        if self._joint.scans != (scan,):
+            constraints = tuple(sorted(constraints, key=lambda each: isinstance(each, Clustered)))
+        for constraint in constraints:
+            if isinstance(constraint, Clustered) and (found := self._cluster(scan, constraint, there)).streams:
+                return found
+            if isinstance(constraint, Ordered) and (by := _fixed_k(constraint)) is not None:
+                key, evidence = self.place(scan, constraint.column), rows_of(definition, (constraint.column,))
+                if key is not None and _is_whole(evidence.schema[0]):
+                    text = f"{definition.name}: {constraint_text(constraint)}"
+                    return Closers(((AfterOrder((key,), 0, by, text),),), (evidence,))
         return Closers()
+
+    def _by_cluster(self, scan: Scan, there: Sequence[Scan]) -> Closers:
+        """The end of the first cluster that speaks of keys."""
+        clusters = (each for each in self._declared.definition(scan).constraints if isinstance(each, Clustered))
+        found = (self._cluster(scan, each, there) for each in clusters if isinstance(scan.spec, Unbounded))
+        return next((each for each in found if each.streams), Closers())
+
+    def _cluster(self, scan: Scan, clustered: Clustered, there: Sequence[Scan]) -> Closers:
+        """The end of a cluster, if its values came: what ends has a row of the same stream with them.
+
+        What shows on close may be of one stream only.
+        """
+        definition, by = self._declared.definition(scan), _fixed_k(clustered)
+        keys = tuple(place for name in clustered.columns if (place := self.place(scan, name)) is not None)
+        is_shown = not self._declared.emits or self._joint.scans == (scan,)
+        if (
+            by is None
+            or len(keys) < len(clustered.columns)
+            or not is_shown
+            or not self._came(scan, clustered, keys, there)
+        ):
+            return Closers()
+        text = f"{definition.name}: {constraint_text(clustered)}"
+        cluster = AfterPunctuation(keys, 0, never_null=frozenset(keys), scheme=text, cluster=by)
+        return Closers(((cluster,),), (rows_of(definition, clustered.columns),))
+
+    def _came(self, scan: Scan, clustered: Clustered, keys: tuple[int, ...], there: Iterable[Scan]) -> bool:
+        """Whether rows of a stream that are there have the values of some keys in the columns of a cluster."""
+        same = (each for each in there if each.stream.name.lower() == scan.stream.name.lower())
+        return any(tuple(self.place(each, name) for name in clustered.columns) == keys for each in same)
 
     def _times(self, scan: Scan) -> Iterator[GroupInTime]:
         stream = scan.stream

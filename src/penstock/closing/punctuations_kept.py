@@ -1,9 +1,10 @@
 """Punctuations that a join would keep without end: some input may always bring a row that asks for them (004, 5.1).
 
 A punctuation of b is kept as long as a row of another input with its values is there, or may arrive: by it
-that row is known to join nothing new. So each other input with these values has to stop bringing them (by punctuations,
-order or clusters of its own, because its one row came, or because the punctuation refers to it and RIDS says by when),
-or its rows have to go without the punctuation. Values that no single input has are asked for by rows of several.
+that row is known to join nothing new. So each other input with these values has to stop bringing them (by punctuations
+or the order of its own, or because the punctuation refers to its row and RIDS says by when), or its rows have to go
+without the punctuation. A key or a cluster says nothing of values of which no row ever comes. Values that no single
+input has are asked for by rows of several.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from penstock.closing.chaining import Granted, VariableColumns, chain
 from penstock.closing.join_inputs import JoinInputs
-from penstock.closing.rules import ByCluster, ByDeclaration, ByKey, ByOrder, ByPunctuation, Closer, Estimate, k_of
+from penstock.closing.rules import ByDeclaration, ByOrder, ByPunctuation, Closer, Estimate, k_of
 
 
 def gone_by(
@@ -63,15 +64,16 @@ def _reason(inputs: JoinInputs, closer: ByPunctuation, asking: int | None) -> st
     columns = (inputs.variables[v][closer.target if asking is None else asking] for v in closer.variables)
     names = ", ".join(column.name for column in columns if column is not None)
     kept = f"one punctuation of {inputs.label(closer.target)} is kept for every value of {names}"
-    who = "rows of several inputs together" if asking is None else f"a row of {inputs.label(asking)}"
-    return f"{kept}, because {who} may always ask for it"
+    if asking is None:
+        return f"{kept}, because rows of several inputs that need it together may always arrive"
+    return f"{kept}, because a row of {inputs.label(asking)} that needs it may always arrive"
 
 
 def _stops(number: int, closer: ByPunctuation, closers: Sequence[Closer]) -> bool:
-    """Whether an input brings no more rows with the values of a punctuation in the end."""
+    """Whether an input brings no more rows with the values of a punctuation in the end, be there any or not."""
     if any(referred.target == number for referred in closer.referred):
         return True
-    closing = ByPunctuation | ByDeclaration | ByOrder | ByCluster | ByKey
+    closing = ByPunctuation | ByDeclaration | ByOrder
     return any(
         isinstance(other, closing) and other.target == number and set(other.variables) <= set(closer.variables)
         for other in closers

@@ -32,6 +32,7 @@ from penstock.closing.group_closers import (
     AfterOrder,
     AfterPunctuation,
     AfterReference,
+    ByRows,
     Closers,
     GroupEnding,
     GroupInTime,
@@ -127,8 +128,12 @@ def leaves(relation: Relation) -> bool:
     return bool(relation.inputs) and all(map(leaves, relation.inputs))
 
 
-def ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> Iterator[RetentionStep]:
-    """What closes rows, in words: of each stream the first of its closers."""
+def ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> tuple[RetentionStep, ...]:
+    """What closes rows, in words: of each stream the first of its closers; what closes several streams once."""
+    return tuple(dict.fromkeys(_ending_steps(join, closers, catalog)))
+
+
+def _ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> Iterator[RetentionStep]:
     scans = {node.stream.occurrence: node for node in walk_relations(join) if isinstance(node, Scan)}
     streams = (*closers.streams, *closers.adding)
     for closer in (next((each for each in own if not isinstance(each, NeverNull)), None) for own in streams):
@@ -145,6 +150,9 @@ def ending_steps(join: PhysicalJoin, closers: Closers, catalog: Catalog) -> Iter
                 assert isinstance(definition, StreamDef)
                 until = f"{scope} is {duration_text(reach)} later" if reach else f"{scope} has passed its time"
                 yield RetentionStep(scope, until, BoundKind.WINDOW, (watermark_text(definition),))
+            case AfterPunctuation(evidence=number, scheme=scheme, cluster=ByRows()):
+                stream = closers.evidence[number].stream.name
+                yield RetentionStep(stream, f"its cluster of {stream} ends", BoundKind.K, (scheme,), is_guarded=True)
             case AfterPunctuation(evidence=number, scheme=scheme, reach=reach, then=then):
                 stream = closers.evidence[number].stream.name
                 until = f"a punctuation of {stream}" + (f" and {duration_text(reach)}" if reach else "")

@@ -22,22 +22,19 @@ from penstock.closing.joint_keys import Declared
 from penstock.closing.physical_join import PhysicalJoin, with_physical_joins
 
 
-def with_row_times(relation: Relation, declared: Declared, emits: bool) -> Relation:
-    """The relation in normal form whose groups have the times of rows that their keys name, where that closes them.
-
-    With `emits` the outermost groups show when they close, so that they must not close later than they could.
-    """
+def with_row_times(relation: Relation, declared: Declared) -> Relation:
+    """The relation in normal form whose groups have the times of rows that their keys name, where that closes them."""
 
     def rule(node: Relation) -> Relation:
-        return widened(node, declared, emits) if isinstance(node, Aggregate | Distinct) else node
+        return widened(node, declared) if isinstance(node, Aggregate | Distinct) else node
 
     return rewrite_relation(relation, rule)
 
 
-def widened(node: Aggregate | Distinct, declared: Declared, emits: bool = False) -> Relation:
+def widened(node: Aggregate | Distinct, declared: Declared) -> Relation:
     """GROUP BY or DISTINCT with the times of rows that its keys name; itself, where they would not help."""
     times = tuple(_times(node, declared))
-    if not times or (not emits and _closes(node, declared)):
+    if not times or (not declared.emits and _closes(node, declared)):
         return node
     finer = _by_times(node, times)
     return Project(finer, tuple(map(_same, node.schema))) if _closes(finer, declared) else node

@@ -236,12 +236,11 @@ class JoinRetention:
     times: tuple[InTime, ...] = ()
 
     def evidence_along(self, number: int, variables: Iterable[int]) -> list[Expr | None]:
-        """The columns by which evidence is partitioned along these variables.
+        """The columns by which evidence is partitioned along these variables. All its readers read it alike.
 
-        Evidence that lacks a variable goes to all cells along it, and so does evidence that several rules read in
-        different ways.
+        Evidence that lacks a variable goes to all cells along it.
         """
-        readers = [rule for rule in self.rules if isinstance(rule, OfValues) and rule.evidence == number]
-        ways = {rule.variables for rule in readers}
-        held = dict(zip(ways.pop(), self.evidence[number].schema, strict=True)) if len(ways) == 1 else {}
+        readers = (rule for rule in self.rules if isinstance(rule, OfValues) and rule.evidence == number)
+        reader = next(readers, None)
+        held = {} if reader is None else dict(zip(reader.variables, self.evidence[number].schema, strict=True))
         return [held.get(variable) for variable in variables]

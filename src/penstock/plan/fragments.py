@@ -159,7 +159,7 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
     # Occurrences of a stream that say nothing new are left out.
     lambda relation, _: folded(relation),
     # Groups whose row is named by their keys read its time.
-    lambda relation, wanted: with_row_times(relation, wanted.declared, wanted.emits),
+    lambda relation, wanted: with_row_times(relation, wanted.declared),
     # Scans filter and compute early, and joins keep buckets where these bound them.
     lambda relation, wanted: with_constant_synopses(relation, wanted.catalog),
     # Joins with tables keep nothing of the other input.

@@ -81,7 +81,7 @@ class PhysicalForm:
     def _whole(self, catalog: Catalog, *, emits: bool = False) -> list[Relation]:
         """All operators, with groups that end by what is declared; as soon as they can, if they show when they do."""
         declared = Declared(catalog, emits=emits)
-        timed = with_row_times(self._folded, declared, emits=False)
+        timed = with_row_times(self._folded, declared)
         counting = self._counting if timed is self._folded else with_constant_synopses(timed, self._catalog)
         return list(walk_relations(with_endings(with_purging(counting, catalog), declared)))
 
@@ -128,7 +128,7 @@ class PhysicalForm:
             if retention.goes:
                 yield retention
             elif ended and (closers := ended[number]) is not None:
-                yield Retention("", tuple(ending_steps(node, closers, self._catalog)), ends=True)
+                yield Retention("", ending_steps(node, closers, self._catalog), ends=True)
             elif unseen and (closers := unseen[number]) is not None:
                 yield Retention("", tuple(self._unseen_steps(node, closers)), ends=True)
             else:
@@ -155,10 +155,13 @@ class PhysicalForm:
         nodes = self._run_that_sees if by_declaration else self._run
         return _is_ended(nodes, holder, scope) or self._goes_with_its_rows(holder, scope)
 
-    def shows(self, scope: str) -> bool:
-        """Whether groups are seen to close, each of them: as EMIT ON CLOSE wants it."""
-        nodes = self._whole(self._catalog, emits=True)
-        return _groups(nodes, StatefulOperator.GROUP_BY, scope).shows
+    def on_close(self, scope: str) -> GroupRetention:
+        """What is kept of groups that show when they close, and what closes them as soon as they can."""
+        return _groups(self._run_on_close, StatefulOperator.GROUP_BY, scope)
+
+    @cached_property
+    def _run_on_close(self) -> list[Relation]:
+        return self._whole(self._catalog, emits=True)
 
     def groups(self, holder: StatefulOperator, scope: str, seen: bool = False) -> GroupRetention:
         """What is kept of groups, distinct values or rows of a set operation, and what closes them.

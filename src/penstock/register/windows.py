@@ -324,10 +324,17 @@ class _Walk:
             return
         for grouped in outermost_groups(relation):
             keys, scope = tuple(key.expr for key in grouped.keys), grouped.schema[0].scope
-            if not self.form.shows(scope):
-                names, piling = _texts(keys, grouped.input), _piling(keys, grouped.input)
-                claim = f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will"
-                because = Proof(claim)
+            groups, piling = self.form.on_close(scope), _piling(keys, grouped.input)
+            if not groups.shows:
+                names = _texts(keys, grouped.input)
+                because = Proof(
+                    f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will"
+                )
+                yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+            for end in groups.lasting_punctuations:
+                names = _texts((keys[key] for key in end.keys if key < len(keys)), grouped.input)
+                kept = f"one punctuation is kept for every value of {names} that {end.scheme} closes"
+                because = Proof(f"{kept}, because a group with it may always arrive")
                 yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
 
     def _ending(self, relation: Relation, keys: Iterable[Expr], at_last: bool = False) -> Ending | None:

@@ -14,7 +14,7 @@ def clusters(inputs: JoinInputs, _: Found) -> Closers:
         match constraint:
             case Clustered(columns, within, then) if (variables := inputs.named(number, columns)) is not None:
                 text = inputs.text(number, constraint)
-                evidence, ticks = inputs.values(number, columns), inputs.ticks(number, within)
+                evidence, ticks = inputs.values(number, columns, variables), inputs.ticks(number, within)
                 k = inputs.k(OfCluster(text, number, variables, within, then, ticks, evidence))
                 until = f"the cluster ({', '.join(columns)}) of {inputs.label(number)} ends"
                 yield ByCluster(number, variables, evidence, k, ticks), inputs.step(number, until, BoundKind.K, text)

@@ -14,4 +14,4 @@ def lifespans(inputs: JoinInputs, _: Found) -> Closers:
             variables, evidence = read
             until = f"punctuation ({', '.join(scheme.columns)}) of {inputs.label(number)}"
             step = inputs.step(number, until, BoundKind.WINDOW, inputs.text(number, scheme))
-            yield ByLifespan(number, variables, inputs.read(evidence), scheme.lifespan), step
+            yield ByLifespan(number, variables, inputs.read(evidence, variables), scheme.lifespan), step

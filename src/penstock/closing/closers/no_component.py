@@ -25,7 +25,7 @@ def no_components(inputs: JoinInputs, found: Found) -> Closers:
         names = key_columns(inputs, key)
         refused = refused_by(inputs.scans[key.target], inputs.definition(key.target), names)
         if refused is not None or refers:
-            evidence = None if refused is None else inputs.read(refused)
+            evidence = None if refused is None else inputs.read(refused, key.variables)
             awaited = _awaited(inputs, key, rules)
             late = () if awaited else _late(inputs, key, rules)
             until = f"the row ({', '.join(names)}) of {inputs.label(key.target)}"

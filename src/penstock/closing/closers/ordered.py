@@ -19,7 +19,7 @@ def orders(inputs: JoinInputs, _: Found) -> Closers:
                 if variables is None or not inputs.is_whole(number, variables[0]):
                     continue
                 text = inputs.text(number, constraint)
-                evidence, ticks = inputs.values(number, (column,)), inputs.ticks(number, within)
+                evidence, ticks = inputs.values(number, (column,), variables), inputs.ticks(number, within)
                 k = inputs.k(OfOrder(text, number, variables, within, then, ticks, evidence))
                 until = f"{inputs.label(number)} has passed its {column}"
                 step = replace(inputs.step(number, until, BoundKind.K, text), is_certain=False)

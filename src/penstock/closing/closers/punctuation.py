@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from penstock.algebra.physical import Scan
-from penstock.catalog import OnViolation, Punctuated, WithinRows, WithinTime
+from penstock.catalog import OnViolation, Punctuated, Reference, StreamDef, WithinRows, WithinTime
 from penstock.closing.bounds import BoundKind
 from penstock.closing.evidence import of_fixed, values_of
 from penstock.closing.join_inputs import Closers, Found, JoinInputs
@@ -23,9 +24,8 @@ def punctuations(inputs: JoinInputs, _: Found) -> Closers:
                 continue  # one scheme tells it; a second one's punctuations would find those they go with gone
             seen.add((number, frozenset(variables)))
             # With spill nothing that a k says is taken for certain.
-            is_sure = scheme.when is not None and not inputs.spill
-            referred = tuple(_referred(inputs, number, variables)) if is_sure else ()
-            closer = ByPunctuation(number, variables, inputs.read(evidence), stops, referred)
+            referred = () if inputs.spill else tuple(_referred(inputs, number, scheme, variables))
+            closer = ByPunctuation(number, variables, inputs.read(evidence, variables), stops, referred)
             yield closer, _step(inputs, number, scheme)
 
 
@@ -58,16 +58,29 @@ def _step(inputs: JoinInputs, number: int, scheme: Punctuated, is_seen: bool = T
     return inputs.step(number, until, BoundKind.OPEN, inputs.text(number, scheme), is_seen=is_seen)
 
 
-def _referred(inputs: JoinInputs, number: int, variables: tuple[int, ...]) -> Iterator[ReferredRow]:
-    """What rows of an input with these values refer to, if it is declared how far."""
-    for source, target, reference in inputs.references():
-        own = inputs.named(source, reference.columns)
-        if source != number or own is None or not set(own) <= set(variables):
-            continue
-        if reference.on_violation is OnViolation.WIDEN:
-            continue
+def _referred(inputs: JoinInputs, number: int, scheme: Punctuated, variables: tuple[int, ...]) -> Iterator[ReferredRow]:
+    """What punctuations with these values refer to, if it is declared how far."""
+    for reference, target in _references(inputs, number, scheme, variables):
         match reference.within:
             case WithinTime(microseconds=time):
                 yield ReferredRow(target, time + inputs.entering(target), None)
             case WithinRows(k) if not inputs.entering(target):
                 yield ReferredRow(target, k, inputs.ticks(target, reference.within))
+
+
+def _references(
+    inputs: JoinInputs, number: int, scheme: Punctuated, variables: tuple[int, ...]
+) -> Iterator[tuple[Reference, int]]:
+    """How punctuations, which are rows of an input's own stream or of another, refer to other inputs."""
+    punctuating = inputs.definition(number) if scheme.source is None else inputs.catalog.get(scheme.source)
+    assert isinstance(punctuating, StreamDef)
+    names = scheme.columns if scheme.source is None else scheme.source_columns
+    closed = {name.lower(): column for name, column in zip(names, scheme.columns, strict=True)}
+    for reference, (target, scan) in product(punctuating.constraints, inputs.scans.items()):
+        if not isinstance(reference, Reference) or reference.on_violation is OnViolation.WIDEN or target == number:
+            continue
+        is_parent = scan.stream.name.lower() == reference.parent.lower()
+        if is_parent and {name.lower() for name in reference.columns} <= closed.keys():
+            own = inputs.named(number, [closed[name.lower()] for name in reference.columns])
+            if own is not None and set(own) <= set(variables) and own == inputs.named(target, reference.parent_columns):
+                yield reference, target
