@@ -68,10 +68,10 @@ def run(workload: JoinWorkload, adaptive: Adaptive, prepare: Callable[[JoinCore]
 def forced(join: JoinCore) -> None:
     """Uses all caches that do not overlap, the longest first."""
     used: list[Cache] = []
-    for cache in sorted(join.cache_candidates(), key=lambda each: (len(each.semijoined), -len(each.members))):
+    for cache in sorted(join.caching.candidates(), key=lambda each: (len(each.semijoined), -len(each.members))):
         if not any(cache.overlaps(other) for other in used):
             used.append(cache)
-    join.use_caches(CacheChoice(tuple(used), memory=1 << 23))
+    join.caching.use(CacheChoice(tuple(used), memory=1 << 23))
 
 
 @penstock.function(arguments=["STRING", "STRING"], returns="DOUBLE")
@@ -148,7 +148,7 @@ def main() -> None:
                 own.append(seconds)
         plain, *others = (statistics.median(own) / ROWS * 1e9 for own in times)
         ratios = " ".join(f"{each:7,.0f} ({each / plain:4.2f})" for each in others)
-        counts = found[1][2].cache_counts().values()
+        counts = found[1][2].caching.counts().values()
         rate = sum(each.hits for each in counts) / max(1, sum(each.lookups for each in counts))
         print(f"  {workload.name:8} {plain:8,.0f} {ratios} {rate:6.2f} {found[0][1]:10,}", flush=True)
     functions(wanted)

@@ -32,7 +32,7 @@ class FakeJoin:
     miss: float = 0.1
     faster: float = 0.5
     choice: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(orders=CHAIN))
-    cache_choice: CacheChoice = NO_CACHES
+    caches: CacheChoice = NO_CACHES
     probing_time: int = 0
     rows: int = 1 << 12
     _counts: ProbeCounts = field(default_factory=lambda: ProbeCounts(((0, 0),) * 3, ((0, 0),) * 3))
@@ -43,21 +43,27 @@ class FakeJoin:
     def inputs(self) -> list[SimpleNamespace]:
         return [SimpleNamespace(store=SimpleNamespace(rows=np.zeros(self.rows, np.int64)))]
 
-    def cache_candidates(self) -> tuple[Cache, ...]:
-        return candidates(self.choice.orders, VARIABLES)
+    @property
+    def caching(self) -> SimpleNamespace:
+        return SimpleNamespace(
+            choice=self.caches,
+            use=self._use,
+            counts=self._cache_counts,
+            candidates=lambda: candidates(self.choice.orders, VARIABLES),
+        )
 
-    def use_caches(self, choice: CacheChoice) -> None:
-        self.cache_choice, self._lookups, self._hits = choice, 0, 0
+    def _use(self, choice: CacheChoice) -> None:
+        self.caches, self._lookups, self._hits = choice, 0, 0
 
     def probe_counts(self) -> ProbeCounts:
         return self._counts
 
-    def cache_counts(self) -> dict[Cache, CacheCounts]:
-        some = (*self.cache_choice.used, *self.cache_choice.profiled)
+    def _cache_counts(self) -> dict[Cache, CacheCounts]:
+        some = (*self.caches.used, *self.caches.profiled)
         return {cache: CacheCounts(self._lookups, self._hits) for cache in some}
 
     def part(self) -> None:
-        is_cached = bool(self.cache_choice.used)
+        is_cached = bool(self.caches.used)
         probing = round(2000 * self.miss) if is_cached else 2000
         own = ((probing, probing * self.vain), (20, 20), (20, 20)), ((probing * self.vain, probing), (20, 20), (20, 20))
         sums = [
@@ -93,7 +99,7 @@ def test_a_cache_that_pays_is_profiled_tried_compared_and_used() -> None:
     join = FakeJoin(vain=32)
     phases = parts(begun(join), join, 40)
     assert list(dict.fromkeys(phases)) == list(Phase)
-    assert join.cache_choice.used == (CACHE,)
+    assert join.caching.choice.used == (CACHE,)
 
 
 def test_what_cannot_pay_even_without_misses_is_not_profiled() -> None:
@@ -116,7 +122,7 @@ def test_what_is_not_faster_by_the_clock_is_declined() -> None:
     tuner = begun(join)
     parts(tuner, join, 30)
     assert verdicts(tuner) == [Verdict.TRIED.value, Verdict.NOT_FASTER.value]
-    assert join.cache_choice == NO_CACHES
+    assert join.caching.choice == NO_CACHES
 
 
 def test_what_hurts_is_left_at_once() -> None:
@@ -125,7 +131,7 @@ def test_what_hurts_is_left_at_once() -> None:
     parts(tuner, join, 40)
     join.miss = 1.0
     parts(tuner, join, 1)
-    assert join.cache_choice == NO_CACHES
+    assert join.caching.choice == NO_CACHES
     assert verdicts(tuner)[-1] == Verdict.HURTS.value
 
 
@@ -135,7 +141,7 @@ def test_other_orders_begin_anew() -> None:
     parts(tuner, join, 40)
     join.choice = SimpleNamespace(orders=((1, 2), (0, 2), (1, 0)))
     parts(tuner, join, 1)
-    assert join.cache_choice == NO_CACHES
+    assert join.caching.choice == NO_CACHES
     assert tuner._phase is Phase.WATCH
 
 
@@ -143,17 +149,17 @@ def test_caches_shrink_with_the_rows_of_their_join() -> None:
     join = FakeJoin(vain=32, rows=1 << 20)
     tuner = begun(join)
     parts(tuner, join, 40)
-    before = join.cache_choice.memory
+    before = join.caching.choice.memory
     join.rows = 1 << 10
     parts(tuner, join, 1)
-    assert join.cache_choice.used == (CACHE,)
-    assert join.cache_choice.memory < before
+    assert join.caching.choice.used == (CACHE,)
+    assert join.caching.choice.memory < before
 
 
 def test_memory_that_is_given_is_kept_to() -> None:
     join = FakeJoin(vain=32)
     parts(begun(join, Adaptive(cache_memory=1 << 15)), join, 40)
-    assert join.cache_choice.memory == 1 << 15
+    assert join.caching.choice.memory == 1 << 15
 
 
 def test_decisions_are_reported_once_with_names() -> None:

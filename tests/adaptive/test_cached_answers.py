@@ -91,11 +91,11 @@ def change_caches(engine: EmbeddedEngine, random: Random) -> int:
     """Gives joins other orders now and then, and other caches more often; says how often those were hit."""
     hits = 0
     for join in (join for machines in engine._machines for machine in machines for join in machine.joins):
-        hits += sum(counts.hits for cache, counts in join.cache_counts().items() if cache in join.cache_choice.used)
-        if len(join.inputs) > 2 and (random.random() < 0.2 or not join.cache_candidates()):
+        hits += sum(counts.hits for cache, counts in join.caching.counts().items() if cache in join.caching.choice.used)
+        if len(join.inputs) > 2 and (random.random() < 0.2 or not join.caching.candidates()):
             join.use(join.in_order(nested_orders(len(join.inputs), random)))
-        if random.random() < 0.3 or not join.cache_choice.used:
-            join.use_caches(random_caches(join.cache_candidates(), random))
+        if random.random() < 0.3 or not join.caching.choice.used:
+            join.caching.use(random_caches(join.caching.candidates(), random))
     return hits
 
 
@@ -169,12 +169,12 @@ def test_a_missed_invalidation_is_caught() -> None:
 
 def test_a_cache_goes_with_the_paths_that_keep_its_invariant() -> None:
     join = ThreeWay().join
-    (cache,) = join.cache_choice.used
+    (cache,) = join.caching.choice.used
     join.use(join.in_order([(1, 2), (0, 2), (1, 0)]))
-    assert join.cache_choice.used == ()
-    assert cache not in join.cache_candidates()
+    assert join.caching.choice.used == ()
+    assert cache not in join.caching.candidates()
     with pytest.raises(AssertionError, match="prefix invariant"):
-        join.use_caches(CacheChoice((cache,)))
+        join.caching.use(CacheChoice((cache,)))
 
 
 def after_slots_are_used_again() -> list[tuple[int, ...]]:

@@ -35,8 +35,8 @@ class ThreeWay:
         self.join.use(self.join.in_order([(1, 2), (2, 0), (1, 0)]))
         for stream, row in rows:
             self.insert(stream, *row)
-        (cache,) = self.join.cache_candidates()
-        self.join.use_caches(CacheChoice((cache,)))
+        (cache,) = self.join.caching.candidates()
+        self.join.caching.use(CacheChoice((cache,)))
 
     def insert(self, stream: str, *row: int) -> list[tuple[int, ...]]:
         """The results of a row that comes."""
@@ -48,5 +48,5 @@ class ThreeWay:
         return sorted((each["a"], each["a2"], each["b"], each["b3"]) for each in rows if each["_op"] == "+")
 
     def counts(self) -> CacheCounts:
-        (counts,) = self.join.cache_counts().values()
+        (counts,) = self.join.caching.counts().values()
         return counts

@@ -35,6 +35,11 @@ print(int(status["VmHWM"].split()[0]) // 1024)
     ("query", "rows"),
     [
         ("SELECT COUNT(*) AS n FROM a [RANGE 1 SECOND], b [RANGE 1 SECOND] WHERE a.k = b.k", 8000),
+        (
+            "SELECT a.k, MAX(a.x) AS m, SUM(a.x + 1) AS s, AVG(b.x) AS v, SUM(CAST(b.x AS DOUBLE)) AS d, COUNT(*) AS n "
+            "FROM a [RANGE 1 SECOND], b [RANGE 1 SECOND] WHERE a.k = b.k GROUP BY a.k",
+            8000,
+        ),
         ("SELECT COUNT(*) AS n FROM a [RANGE 1 SECOND], b [RANGE 1 SECOND] WHERE a.k = b.k AND a.x < b.x", 5000),
         (
             "SELECT COUNT(*) AS n FROM a [RANGE 1 SECOND], b [RANGE 1 SECOND], c [RANGE 1 SECOND] "

@@ -13,7 +13,8 @@ from enum import Enum
 from itertools import islice
 
 from penstock.algebra.buckets import Buckets
-from penstock.algebra.expressions import Column, Expr, require
+from penstock.algebra.expressions import Column, Expr, columns, require
+from penstock.algebra.partial_aggregates import partial_columns, times_column
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import (
     Aggregation,
@@ -55,10 +56,14 @@ class PhysicalJoin(Relation):
     endings: tuple[Closers | None, ...] = ()
     #: The operand of which the join keeps nothing.
     stateless: int | None = None
-    #: The operands whose rows are only counted, because nothing above reads them: results have none of their columns.
+    #: The operands whose rows are counted, because nothing above reads them one by one, and the columns that results
+    #: then have; of counted operands those that all rows have in common.
     counted: tuple[int, ...] = ()
-    #: Aggregates right above of single columns of these operands: results have partial ones of them.
+    shown: Schema = ()
+    #: Aggregates right above of single columns of counted operands: results have partial ones of them.
     summed: tuple[Aggregation, ...] = ()
+    #: Aggregates right above that take each value of a counted operand once.
+    once: tuple[Aggregation, ...] = ()
 
     def __post_init__(self) -> None:
         require(self.kind is JoinKind.JOIN or len(self.operands) == 2, "a semi-join has two inputs")
@@ -70,15 +75,23 @@ class PhysicalJoin(Relation):
 
     def _schema(self) -> Schema:
         own = self.operands if self.kind is JoinKind.JOIN else self.operands[:1]
-        shown = self.listed if self.counted else (column for operand in own for column in operand.schema)
-        added_up = (a.argument for a in self.summed)
-        return (*shown, *dict.fromkeys(column for column in added_up if isinstance(column, Column)))
+        if not self.counted:
+            return tuple(column for operand in own for column in operand.schema)
+        partials = (column for aggregation in self.summed for column in partial_columns(aggregation))
+        return (*self.shown, *self.left_out, *partials, *map(times_column, self.once))
 
     @property
-    def listed(self) -> Schema:
-        """The columns of operands that are not counted."""
-        own = (operand for number, operand in enumerate(self.operands) if number not in self.counted)
-        return tuple(column for operand in own for column in operand.schema)
+    def left_out(self) -> Schema:
+        """The columns of which results have only partial aggregates. They stand for these, and are NULL."""
+        added_up = (a.argument for a in self.summed)
+        return tuple(dict.fromkeys(c for c in added_up if isinstance(c, Column) and c not in self.shown))
+
+    def owner(self, aggregation: Aggregation) -> int:
+        """The counted operand of which an aggregate reads more than join variables."""
+        assert aggregation.argument is not None
+        read = columns(aggregation.argument)
+        reads = [n for n in self.counted if read & frozenset(self.operands[n].schema)]
+        return reads[0]
 
     @property
     def inputs(self) -> tuple[Relation, ...]:
@@ -133,7 +146,7 @@ class PhysicalJoin(Relation):
     @property
     def has_totals(self) -> bool:
         """Whether partial aggregates come out of it: the aggregate above must run in the same cell."""
-        return bool(self.summed) or any(kept is not None and kept.totals for kept in self.buckets)
+        return any(kept is not None and kept.totals for kept in self.buckets)
 
     def logical(self) -> Join | SemiJoin | AntiJoin:
         """The join of the algebra that this one computes."""

@@ -38,9 +38,10 @@ FAMILY, FINISH, DISTINCT = 0, 1, 2
 ARGUMENT, NULL_WORD, NULL_BIT, WIDE = 3, 4, 5, 6
 #: ORDER is how values of an ordered accumulator are compared, LOWEST and HIGHEST bound a total.
 STATE, ORDER, LOWEST, HIGHEST = 7, 8, 9, 10
-#: RAW is the place of an unfinished result, PARTIAL that of a partial aggregate in a delta's row, or -1.
-SHOWN_WORD, SHOWN_BIT, RAW, PARTIAL = 11, 12, 13, 14
-PLAN_WIDTH = 15
+#: RAW is the place of an unfinished result, or -1; PARTIAL is that of a partial aggregate in a delta's row, and TIMES
+#: that of the number of times that its argument counts, if that is not the delta's weight, or -1.
+SHOWN_WORD, SHOWN_BIT, RAW, PARTIAL, TIMES = 11, 12, 13, 14, 15
+PLAN_WIDTH = 16
 
 #: Families of accumulators. Of values that never go, the least or greatest so far is enough: EXTREME for ORDERED.
 ROW_COUNT, COUNT, INTEGER, DOUBLE, ORDERED, EXTREME = range(6)
@@ -141,23 +142,22 @@ def aggregate(
             groups[group, FLAGS] |= TOUCHED
             touched[touches] = group
             touches += 1
-        if weight[position] != 0:
-            groups[group, ROWS] += weight[position]
-            accumulate(
-                rows,
-                wide,
-                position,
-                weight[position],
-                group,
-                plan,
-                ranks,
-                groups,
-                entries,
-                entry_heads,
-                nodes,
-                pool,
-                spilt,
-            )
+        groups[group, ROWS] += weight[position]
+        accumulate(
+            rows,
+            wide,
+            position,
+            weight[position],
+            group,
+            plan,
+            ranks,
+            groups,
+            entries,
+            entry_heads,
+            nodes,
+            pool,
+            spilt,
+        )
         position += 1
 
 
@@ -253,16 +253,19 @@ def accumulate(
     for a in range(len(plan)):
         family, partial = plan[a, FAMILY], plan[a, PARTIAL]
         if partial >= 0:
-            if rows[row, partial] != 0:
+            # A piece of a sum of DOUBLEs counts no value.
+            if rows[row, partial] != 0 or family == DOUBLE:
                 _merge(rows, row, partial, weight < 0, group, plan, a, ranks, groups, nodes, pool, spilt)
             continue
         if family == ROW_COUNT or (rows[row, plan[a, NULL_WORD]] >> plan[a, NULL_BIT]) & 1:
             continue
+        times = weight if plan[a, TIMES] < 0 else rows[row, plan[a, TIMES]]
+        if times == 0:
+            continue
         value = rows[row, plan[a, ARGUMENT]]
-        times = weight
         if plan[a, DISTINCT]:
             owner = group * len(plan) + a
-            times = multiset.change(entries, entry_heads, owner, value, weight)
+            times = multiset.change(entries, entry_heads, owner, value, times)
             if times == 0:
                 continue
         at, order = plan[a, STATE], plan[a, ORDER]

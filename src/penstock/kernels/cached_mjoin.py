@@ -25,16 +25,12 @@ from numpy.typing import NDArray
 
 from penstock.kernels.bloom import bits_of
 from penstock.kernels.hashing import prefix_hash
-from penstock.kernels.index import first, following
+from penstock.kernels.index import following
 from penstock.kernels.jit import lean
 from penstock.kernels.mjoin import (
     COLUMNS,
-    EVENT_SHIFT,
-    GOES,
-    HEADS,
     JOINED,
     LINKS,
-    MASK,
     PRESENT,
     ROWS,
     VISIBILITY,
@@ -43,6 +39,9 @@ from penstock.kernels.mjoin import (
     Probers,
     Progress,
     StageCounts,
+    first_candidate,
+    give,
+    is_visible,
     sees,
 )
 from penstock.kernels.pointers import peek, peek_int32, poke, poke_int32
@@ -183,11 +182,9 @@ def combine_cached(
             columns, links = indexes[index, COLUMNS], indexes[index, LINKS]
             if entering:
                 probed[source, depth] += 1
-                for c in range(columns):
-                    origin = key_inputs[source, depth, c]
-                    word = bound[origin] * inputs[origin, WIDTH] + key_columns[source, depth, c]
-                    key[depth, c] = peek(inputs[origin, ROWS] + 8 * word)
-                candidate = first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, depth, columns))
+                candidate = first_candidate(
+                    source, depth, inputs, indexes, index, columns, key_inputs, key_columns, bound, key
+                )
             else:
                 candidate = cursor[depth]
             while candidate >= 0:
@@ -220,26 +217,6 @@ def combine_cached(
         i += 1
     registers[0], registers[1] = i, -1
     return count
-
-
-@lean
-def give(
-    bound: Ints,
-    width: int,
-    inputs: Ints,
-    wants_going: bool,
-    event: int,
-    out_slots: Ints,
-    out_events: Ints,
-    count: int,
-) -> None:
-    """Writes a result."""
-    for n in range(width):
-        out_slots[count, n] = bound[n]
-        if wants_going:
-            at = inputs[n, VISIBILITY] + 4 * bound[n]
-            poke_int32(at, peek_int32(at) | JOINED)
-    out_events[count] = event
 
 
 @lean
@@ -315,10 +292,7 @@ def is_valid(slot: int, number: int, stamp: int, born: Ints, inputs: Ints, event
     if peek_int32(born[number] + 4 * slot) > stamp:
         return False
     visibility = peek_int32(inputs[number, VISIBILITY] + 4 * slot)
-    if visibility & PRESENT == 0:
-        return False
-    came = visibility >> EVENT_SHIFT
-    return since[came] < event < came if visibility & GOES else came < event
+    return visibility & PRESENT != 0 and is_visible(visibility, event, since)
 
 
 @lean

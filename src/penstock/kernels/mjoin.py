@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import NEAR, first, following
-from penstock.kernels.jit import lean
+from penstock.kernels.jit import inlined, lean
 from penstock.kernels.pointers import peek, peek_int32, poke_int32, prefetch
 
 Ints = NDArray[np.int64]
@@ -197,6 +197,14 @@ class Progress(NamedTuple):
     key: Ints
 
 
+class Segment(NamedTuple):
+    """The depths of all paths that are probed in one go, and by prober the slots that are bound before the first."""
+
+    start: int
+    end: int
+    prefixes: Ints
+
+
 @lean
 def combine(
     probers: Probers,
@@ -207,6 +215,7 @@ def combine(
     wants_going: bool,
     tally: StageCounts,
     decided: int,
+    segment: Segment,
     progress: Progress,
     out_slots: Ints,
     out_events: Ints,
@@ -215,13 +224,16 @@ def combine(
 
     Events come in the order of their numbers. It stops when there is no more room, or no more combination, and gives
     how many it found; called again it goes on where it stopped. `since` is as in `admit`. `decided` is the address of a
-    word for each row of the first input, or 0: combinations of those with another word than 0 are left out.
+    word for each row of the first input, or 0: combinations of those with another word than 0 are left out. Of a
+    segment that does not end with the paths, the results are combinations of the inputs that are bound by then.
     """
     index_columns, targets, probes, key_inputs, key_columns = paths
     sources, slots, signs, numbers = probers
     registers, bound, cursor, key = progress
     probed, matched = tally
-    width, depths, room = len(inputs), targets.shape[1], len(out_events)
+    start, end, prefixes = segment
+    width, room = len(inputs), len(out_events)
+    marks = wants_going and end == targets.shape[1]
     count = 0
     i, depth = registers[0], registers[1]
     while i < len(slots):
@@ -234,18 +246,19 @@ def combine(
             if signs[i] < 0 and peek_int32(inputs[source, VISIBILITY] + 4 * slots[i]) & JOINED == 0:
                 i += 1
                 continue
+            if start > 0:
+                for n in range(width):
+                    bound[n] = prefixes[i, n]
             bound[source] = slots[i]
-            depth = 0
-        while depth >= 0:
+            depth = start
+        while depth >= start:
             index, target = probes[source, depth], targets[source, depth]
             columns, links = indexes[index, COLUMNS], indexes[index, LINKS]
             if entering:
                 probed[source, depth] += 1
-                for c in range(columns):
-                    origin = key_inputs[source, depth, c]
-                    word = bound[origin] * inputs[origin, WIDTH] + key_columns[source, depth, c]
-                    key[depth, c] = peek(inputs[origin, ROWS] + 8 * word)
-                candidate = first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, depth, columns))
+                candidate = first_candidate(
+                    source, depth, inputs, indexes, index, columns, key_inputs, key_columns, bound, key
+                )
             else:
                 candidate = cursor[depth]
             while candidate >= 0:
@@ -253,7 +266,7 @@ def combine(
                     decided != 0 and target == 0 and peek(decided + 8 * candidate) != 0
                 ):
                     bound[target] = candidate
-                    if depth < depths - 1:
+                    if depth < end - 1:
                         matched[source, depth] += 1
                         break
                     # The last input was probed: each match is a result.
@@ -261,12 +274,7 @@ def combine(
                         cursor[depth] = candidate
                         registers[0], registers[1] = i, depth
                         return count
-                    for n in range(width):
-                        out_slots[count, n] = bound[n]
-                        if wants_going:
-                            at = inputs[n, VISIBILITY] + 4 * bound[n]
-                            poke_int32(at, peek_int32(at) | JOINED)
-                    out_events[count] = event
+                    give(bound, width, inputs, marks, event, out_slots, out_events, count)
                     matched[source, depth] += 1
                     count += 1
                 candidate = following(links, candidate)
@@ -276,9 +284,43 @@ def combine(
                 depth += 1
             else:
                 depth -= 1
-        i += 1
+        i, depth = i + 1, -1
     registers[0], registers[1] = i, -1
     return count
+
+
+@inlined
+def first_candidate(
+    source: int,
+    depth: int,
+    inputs: Ints,
+    indexes: Ints,
+    index: int,
+    columns: int,
+    key_inputs: Ints,
+    key_columns: Ints,
+    bound: Ints,
+    key: Ints,
+) -> int:
+    """Reads the key of a stage from the rows that are bound, and gives the first row of its bucket, or -1."""
+    for c in range(columns):
+        origin = key_inputs[source, depth, c]
+        word = bound[origin] * inputs[origin, WIDTH] + key_columns[source, depth, c]
+        key[depth, c] = peek(inputs[origin, ROWS] + 8 * word)
+    return first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, depth, columns))
+
+
+@inlined
+def give(
+    bound: Ints, width: int, inputs: Ints, marks: bool, event: int, out_slots: Ints, out_events: Ints, count: int
+) -> None:
+    """Writes a result; its rows are marked as joined, if that is wanted."""
+    for n in range(width):
+        out_slots[count, n] = bound[n]
+        if marks:
+            at = inputs[n, VISIBILITY] + 4 * bound[n]
+            poke_int32(at, peek_int32(at) | JOINED)
+    out_events[count] = event
 
 
 @lean

@@ -2,9 +2,17 @@
 
 It is `mjoin.combine` with stages that bind nothing: of a *counted* one only the number of rows with the key that the
 event sees is wanted, and sums of some of their columns. A result is a combination of the rows of the other inputs, with
-the product of these numbers, and with partial aggregates: each sum as often as the numbers of the others multiply to.
+the product of these numbers, and with partial sums (`kernels.partial_sums`). Of a counted input it has *one* of these
+rows: all have the values by which they are joined.
 
     event of a ──▶ b by k: 8,000 rows, sum of x 40,000 ──▶ c by k: 3       counts 24,000 times, sum of b.x 120,000
+
+Aggregates that take each value once (MIN, MAX, DISTINCT) are not counted so: of the input that they read, those rows
+are given that begin or cease to be in any combination, in a *mode* of its own. That input has all join variables; so
+its row is in a combination if each of the others has a row with the row's values. A row of another input then changes
+nothing as long as its own input has one more with the same values.
+
+    mode of b ──▶ event of a with k, and no other row of a has k ──▶ each row of b with k, if c has one, too
 
 A number is found by a walk along the bucket. Where that is long, it is remembered until the end of the step, and events
 that bring or take a row with the key change it, in the order of time: so of a hot key the rows are walked over once in
@@ -19,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels import exact
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
 from penstock.kernels.jit import lean
@@ -36,9 +43,10 @@ from penstock.kernels.mjoin import (
     Probers,
     Progress,
     StageCounts,
-    null_word,
+    first_candidate,
     sees,
 )
+from penstock.kernels.partial_sums import Sums, add_row, clear, copy, give_sums
 from penstock.kernels.pointers import peek, peek_int32, poke_int32
 
 Ints = NDArray[np.int64]
@@ -47,34 +55,24 @@ Ints = NDArray[np.int64]
 LONG = 16
 #: Entries of a memo: a power of two. A new entry takes the place of another one.
 ENTRIES = 1 << 8
-#: The words of an entry: the index, counted from 1, how many rows have the key, which follows; behind it their sums.
-INDEX, NUMBER, KEY = range(3)
+#: The words of an entry: the index, counted from 1, how many rows have the key, one of them, and the key, behind which
+#: their sums lie.
+INDEX, NUMBER, SLOT, KEY = range(4)
 
-#: Columns of the table of sums: whose column, which, the word and the bit of its null, whether its values are added up
-#: or only counted, and the word of a result's partial aggregates at which it lies.
-INPUT, COLUMN, NULL_WORD, NULL_BIT, IS_SUM, RESULT = range(6)
-#: Words of a sum at work: how many values there are, and their exact total.
-SUM_WIDTH = 1 + exact.INTEGER_WIDTH
+#: The mode in which combinations are counted. A piece of a sum is of no mode.
+WEIGHED, PIECE = 0, -1
 
 
 class Memo(NamedTuple):
     """What is remembered in a step, and up to which event it has been brought; -1 as long as it is nothing.
 
-    `indexes` has a line for each input, of the indexes that counted stages probe, which ends with -1. `key` is room.
+    `indexes` has a line for each input, of the indexes whose rows are counted, which ends with -1. `key` is room.
     """
 
     entries: Ints
     registers: Ints
     indexes: Ints
     key: Ints
-
-
-class Sums(NamedTuple):
-    """The table of sums; by depth those of the rows that are counted there, and their number."""
-
-    lines: Ints
-    totals: Ints
-    numbers: Ints
 
 
 class AllEvents(NamedTuple):
@@ -86,6 +84,28 @@ class AllEvents(NamedTuple):
     ends: Ints
 
 
+class Modes(NamedTuple):
+    """By prober its mode. `counted[p, d]` says whether the stage of path p at depth d is counted.
+
+    There is a path for each mode and input, in this order. `own[m, i]` is the index by which rows of input i with the
+    values of an event of it are found, or -1: if there are others, the event changes nothing in this mode.
+    """
+
+    of: Ints
+    counted: Ints
+    own: Ints
+
+
+class Results(NamedTuple):
+    """Room for results: slots, events, how often each counts, its mode, and its partial sums."""
+
+    slots: Ints
+    events: Ints
+    weights: Ints
+    modes: Ints
+    sums: Ints
+
+
 @lean
 def count_along(
     probers: Probers,
@@ -95,73 +115,98 @@ def count_along(
     since: Ints,
     wants_going: bool,
     tally: StageCounts,
-    counted: Ints,
+    modes: Modes,
     memo: Memo,
     events: AllEvents,
     progress: Progress,
     weights: Ints,
     sums: Sums,
-    out_slots: Ints,
-    out_events: Ints,
-    out_weights: Ints,
-    out_partials: Ints,
+    pieces: int,
+    out: Results,
 ) -> int:
-    """The next results, as in `mjoin.combine`, how often each counts, and their partial aggregates.
+    """The next results, as in `mjoin.combine`. `weights` is room for a number per depth.
 
-    Slots of inputs that were counted are -1.
-
-    `counted[i, d]` says whether the stage of input i at depth d is counted; `weights` is room for a number per depth.
+    A result may be followed by so many `pieces`.
     """
     index_columns, targets, probes, key_inputs, key_columns = paths
     sources, slots, signs, numbers = probers
     registers, bound, cursor, key = progress
     probed, matched = tally
-    width, depths, room = len(inputs), targets.shape[1], len(out_events)
+    counted = modes.counted
+    width, depths, room = len(inputs), targets.shape[1], len(out.events) - pieces
     count = 0
     i, depth = registers[0], registers[1]
     # Whether the stage is entered, or left for its next candidate.
     entering = registers[2] != 0
     while i < len(slots):
-        event, source = numbers[i], sources[i]
+        event, source, mode = numbers[i], sources[i], modes.of[i]
+        line = mode * width + source
         if depth < 0:
             if signs[i] < 0 and peek_int32(inputs[source, VISIBILITY] + 4 * slots[i]) & JOINED == 0:
                 i += 1
                 continue
             if memo.registers[0] >= 0:
                 _bring_up_to(event, inputs, indexes, index_columns, wants_going, memo, events, sums)
+            if modes.own[mode, source] >= 0 and _has_equals(
+                event,
+                source,
+                slots[i],
+                signs[i],
+                inputs,
+                indexes,
+                modes.own[mode, source],
+                index_columns,
+                since,
+                wants_going,
+                memo,
+                events,
+                sums,
+                bound,
+            ):
+                i += 1
+                continue
             bound[source] = slots[i]
             depth, entering = 0, True
         while depth >= 0:
-            if count == room:
+            if count >= room:
                 registers[0], registers[1], registers[2] = i, depth, int(entering)
                 return count
-            index, target = probes[source, depth], targets[source, depth]
+            index, target = probes[line, depth], targets[line, depth]
             columns, links = indexes[index, COLUMNS], indexes[index, LINKS]
             before = weights[depth - 1] if depth > 0 else 1
+            candidate = -1
             if entering:
-                probed[source, depth] += 1
-                for c in range(columns):
-                    origin = key_inputs[source, depth, c]
-                    word = bound[origin] * inputs[origin, WIDTH] + key_columns[source, depth, c]
-                    key[depth, c] = peek(inputs[origin, ROWS] + 8 * word)
-            if counted[source, depth] != 0:
+                probed[source, depth] += int(mode == WEIGHED)
+                candidate = first_candidate(
+                    line, depth, inputs, indexes, index, columns, key_inputs, key_columns, bound, key
+                )
+            elif counted[line, depth] == 0:
+                candidate = cursor[depth]
+            if counted[line, depth] != 0:
                 number = 0
-                if entering:
+                if candidate >= 0:
                     number = _number(
-                        event, inputs, target, indexes, index, index_columns, key, depth, since, wants_going, memo, sums
+                        event,
+                        inputs,
+                        target,
+                        indexes,
+                        index,
+                        index_columns,
+                        key,
+                        depth,
+                        since,
+                        wants_going,
+                        memo,
+                        sums,
+                        bound,
                     )
-                    bound[target] = -1
                     weights[depth] = before * number
                     sums.numbers[depth] = number
-                    matched[source, depth] += number
+                    matched[source, depth] += number * int(mode == WEIGHED)
                 if number == 0:
                     depth, entering = depth - 1, False
                     continue
             else:
-                if entering:
-                    candidate = first(indexes[index, HEADS], indexes[index, MASK], prefix_hash(key, depth, columns))
-                else:
-                    candidate = cursor[depth]
                 while candidate >= 0 and not sees(
                     candidate, event, inputs, target, columns, index_columns, index, key, depth, since
                 ):
@@ -171,38 +216,44 @@ def count_along(
                     continue
                 bound[target] = candidate
                 cursor[depth] = following(links, candidate)
-                matched[source, depth] += 1
+                matched[source, depth] += int(mode == WEIGHED)
                 weights[depth] = before
             if depth < depths - 1:
                 depth, entering = depth + 1, True
                 continue
-            for n in range(width):
-                out_slots[count, n] = bound[n]
-                if wants_going and bound[n] >= 0:
-                    at = inputs[n, VISIBILITY] + 4 * bound[n]
-                    poke_int32(at, peek_int32(at) | JOINED)
             if wants_going:
+                _mark_row(inputs, source, bound[source])
                 for d in range(depths):
-                    if counted[source, d] != 0:
+                    if counted[line, d] != 0:
                         _mark(
                             event,
                             inputs,
-                            targets[source, d],
+                            targets[line, d],
                             indexes,
-                            probes[source, d],
+                            probes[line, d],
                             index_columns,
                             key,
                             d,
                             since,
                             memo,
                         )
-            if len(sums.lines) > 0:
-                _give(source, inputs, targets, counted, bound, weights[depth], sums, out_partials, count)
-            out_events[count] = event
-            out_weights[count] = weights[depth]
-            count += 1
+                    else:
+                        _mark_row(inputs, targets[line, d], bound[targets[line, d]])
+            more = 0
+            if mode == WEIGHED:
+                more = give_sums(line, signs[i], inputs, targets, counted, bound, weights[depth], sums, out.sums, count)
+            else:
+                for word in range(out.sums.shape[1]):
+                    out.sums[count, word] = 0
+            for result in range(count, count + 1 + more):
+                for n in range(width):
+                    out.slots[result, n] = bound[n]
+                out.events[result] = event
+                out.weights[result] = weights[depth]
+                out.modes[result] = mode if result == count else PIECE
+            count += 1 + more
             entering = False
-            if counted[source, depth] != 0:
+            if counted[line, depth] != 0:
                 depth -= 1
         i += 1
     registers[0], registers[1], registers[2] = i, -1, 1
@@ -223,99 +274,75 @@ def _number(
     wants_going: bool,
     memo: Memo,
     sums: Sums,
+    bound: Ints,
 ) -> int:
-    """How many rows with a key an event sees; their sums are then those of the depth."""
+    """How many rows with a key an event sees. Their sums are then those of the depth, and one of them is bound."""
     columns = indexes[index, COLUMNS]
     hash_ = prefix_hash(key, depth, columns)
-    candidate = first(indexes[index, HEADS], indexes[index, MASK], hash_)
-    if candidate < 0:
-        return 0
     entry, behind = (hash_ ^ index) & (ENTRIES - 1), KEY + key.shape[1]
     if memo.registers[0] >= 0 and _is_of(memo, entry, index, columns, key, depth):
-        for word in range(sums.totals.shape[1]):
-            sums.totals[depth, word] = memo.entries[entry, behind + word]
+        copy(sums, memo.entries, entry, behind, sums.totals, depth, 0)
+        bound[target] = memo.entries[entry, SLOT]
         return int(memo.entries[entry, NUMBER])
-    for word in range(sums.totals.shape[1]):
-        sums.totals[depth, word] = 0
+    clear(sums, sums.totals, depth, 0)
     number, walked = 0, 0
+    candidate = first(indexes[index, HEADS], indexes[index, MASK], hash_)
     while candidate >= 0:
         walked += 1
         if sees(candidate, event, inputs, target, columns, index_columns, index, key, depth, since):
             number += 1
-            _add(inputs, target, candidate, sums.lines, 1, sums.totals, depth, 0)
+            bound[target] = candidate
+            add_row(inputs, target, candidate, sums, 1, sums.totals, depth, 0)
         candidate = following(indexes[index, LINKS], candidate)
     if walked >= LONG:
         if wants_going:
             _mark(event, inputs, target, indexes, index, index_columns, key, depth, since, memo)
         memo.entries[entry, INDEX], memo.entries[entry, NUMBER] = index + 1, number
+        memo.entries[entry, SLOT] = bound[target] if number > 0 else -1
         for c in range(columns):
             memo.entries[entry, KEY + c] = key[depth, c]
-        for word in range(sums.totals.shape[1]):
-            memo.entries[entry, behind + word] = sums.totals[depth, word]
+        copy(sums, sums.totals, depth, 0, memo.entries, entry, behind)
         if memo.registers[0] < 0:
             memo.registers[0] = event
     return number
 
 
 @lean
-def _add(inputs: Ints, source: int, slot: int, lines: Ints, times: int, totals: Ints, row: int, start: int) -> None:
-    """Adds the values of a row, so many times, to sums that lie from a word on."""
-    for line in range(len(lines)):
-        if lines[line, INPUT] == source and not _is_null(inputs, slot, lines, line):
-            at = start + line * SUM_WIDTH
-            totals[row, at] += times
-            if lines[line, IS_SUM] != 0:
-                value = _value(inputs, slot, lines, line)
-                exact.add_integer(totals, row, at + 1, value, value >> 63, times)
-
-
-@lean
-def _is_null(inputs: Ints, slot: int, lines: Ints, line: int) -> bool:
-    word = null_word(inputs, lines[line, INPUT], slot, lines[line, NULL_WORD])
-    return bool((word >> lines[line, NULL_BIT]) & 1)
-
-
-@lean
-def _value(inputs: Ints, slot: int, lines: Ints, line: int) -> int:
-    source = lines[line, INPUT]
-    return peek(inputs[source, ROWS] + 8 * (slot * inputs[source, WIDTH] + lines[line, COLUMN]))
-
-
-@lean
-def _give(
+def _has_equals(
+    event: int,
     source: int,
+    slot: int,
+    sign: int,
     inputs: Ints,
-    targets: Ints,
-    counted: Ints,
-    bound: Ints,
-    weight: int,
+    indexes: Ints,
+    index: int,
+    index_columns: Ints,
+    since: Ints,
+    wants_going: bool,
+    memo: Memo,
+    events: AllEvents,
     sums: Sums,
-    out: Ints,
-    row: int,
-) -> None:
-    """Writes the partial aggregates of a result."""
-    lines, totals, numbers = sums
-    for word in range(out.shape[1]):
-        out[row, word] = 0
-    for line in range(len(lines)):
-        own, at = lines[line, INPUT], lines[line, RESULT]
-        if bound[own] >= 0:
-            if not _is_null(inputs, bound[own], lines, line):
-                out[row, at] = weight
-                if lines[line, IS_SUM] != 0:
-                    value = _value(inputs, bound[own], lines, line)
-                    exact.add_integer(out, row, at + 1, value, value >> 63, weight)
-            continue
-        depth, others = 0, 1
-        for d in range(targets.shape[1]):
-            if targets[source, d] == own:
-                depth = d
-            elif counted[source, d] != 0:
-                others *= numbers[d]
-        start = line * SUM_WIDTH
-        out[row, at] = others * totals[depth, start]
-        if lines[line, IS_SUM] != 0:
-            exact.add_integer_sum(out, row, at + 1, totals, depth, start + 1, others)
+    bound: Ints,
+) -> bool:
+    """Whether there are other rows with the values that an event's row has in the columns of an index."""
+    # Of a row that goes, the others are those that are left behind it.
+    behind = event + int(sign < 0)
+    if memo.registers[0] >= 0:
+        _bring_up_to(behind, inputs, indexes, index_columns, wants_going, memo, events, sums)
+    _read_key(inputs, source, slot, indexes, index, index_columns, memo.key)
+    number = _number(
+        event, inputs, source, indexes, index, index_columns, memo.key, 0, since, wants_going, memo, sums, bound
+    )
+    if memo.registers[0] >= 0:
+        memo.registers[0] = behind
+    return number > 0
+
+
+@lean
+def _read_key(inputs: Ints, source: int, slot: int, indexes: Ints, index: int, index_columns: Ints, key: Ints) -> None:
+    """Reads the values that a row has in the columns of an index."""
+    for c in range(indexes[index, COLUMNS]):
+        key[0, c] = peek(inputs[source, ROWS] + 8 * (slot * inputs[source, WIDTH] + index_columns[index, c]))
 
 
 @lean
@@ -327,6 +354,13 @@ def _is_of(memo: Memo, entry: int, index: int, columns: int, key: Ints, line: in
         if memo.entries[entry, KEY + c] != key[line, c]:
             return False
     return True
+
+
+@lean
+def _mark_row(inputs: Ints, source: int, slot: int) -> None:
+    """Notes of a row that it has been in a result."""
+    at = inputs[source, VISIBILITY] + 4 * slot
+    poke_int32(at, peek_int32(at) | JOINED)
 
 
 @lean
@@ -350,8 +384,7 @@ def _mark(
     candidate = first(indexes[index, HEADS], indexes[index, MASK], hash_)
     while candidate >= 0:
         if sees(candidate, event, inputs, target, columns, index_columns, index, key, depth, since):
-            at = inputs[target, VISIBILITY] + 4 * candidate
-            poke_int32(at, peek_int32(at) | JOINED)
+            _mark_row(inputs, target, candidate)
         candidate = following(indexes[index, LINKS], candidate)
 
 
@@ -377,15 +410,14 @@ def _bring_up_to(
         while at < memo.indexes.shape[1] and memo.indexes[source, at] >= 0:
             index = memo.indexes[source, at]
             columns = indexes[index, COLUMNS]
-            for c in range(columns):
-                word = slot * inputs[source, WIDTH] + index_columns[index, c]
-                memo.key[0, c] = peek(inputs[source, ROWS] + 8 * word)
+            _read_key(inputs, source, slot, indexes, index, index_columns, memo.key)
             entry = (prefix_hash(memo.key, 0, columns) ^ index) & (ENTRIES - 1)
             if _is_of(memo, entry, index, columns, memo.key, 0):
                 memo.entries[entry, NUMBER] += sign
-                _add(inputs, source, slot, sums.lines, sign, memo.entries, entry, KEY + memo.key.shape[1])
-                if wants_going and sign > 0:
-                    visibility = inputs[source, VISIBILITY] + 4 * slot
-                    poke_int32(visibility, peek_int32(visibility) | JOINED)
+                add_row(inputs, source, slot, sums, sign, memo.entries, entry, KEY + memo.key.shape[1])
+                if sign > 0:
+                    memo.entries[entry, SLOT] = slot
+                    if wants_going:
+                        _mark_row(inputs, source, slot)
             at += 1
-    memo.registers[0] = event
+    memo.registers[0] = max(memo.registers[0], event)

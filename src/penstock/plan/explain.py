@@ -28,7 +28,7 @@ from penstock.closing.rules import ByNo
 from penstock.plan.caches import MOST_MEMORY, candidates_of
 from penstock.plan.fragments import Dimension, Fragment, Leaf, Plan, Route
 from penstock.plan.panes import Panes
-from penstock.plan.probe_paths import BLOCK, Stage, paths_of
+from penstock.plan.probe_paths import BLOCK, Path, Stage, inputs_read, paths_of, residual_of, tests_along
 
 
 def operator_name(relation: Relation, number: int) -> str:
@@ -110,18 +110,24 @@ def _filters_text(relation: PipelinedFilters) -> str:
 
 
 def _paths_json(relation: PhysicalJoin) -> dict[str, Json]:
-    """Of each input of a join, which others its rows probe one after the other, and by which of their columns."""
-    operands, variables = relation.operands, join_variables(relation)
+    """Of each input of a join, which others its rows probe one after the other, by which of their columns, and which
+    predicates are tested behind each probe.
+    """
+    operands, variables, residual = relation.operands, join_variables(relation), residual_of(relation)
+    reads = inputs_read(residual, [operand.schema for operand in operands])
 
-    def stage(each: Stage) -> Json:
+    def stage(each: Stage, tests: Sequence[int]) -> Json:
         columns = [column for v in each.variables if (column := variables[v][each.target]) is not None]
         by: list[Json] = [expression_text(column) for column in columns]
-        return {"probes": operand_name(operands[each.target]), "by": by, "kind": each.kind.value}
+        tested: list[Json] = [expression_text(residual[number]) for number in tests]
+        found: dict[str, Json] = {"probes": operand_name(operands[each.target]), "by": by, "kind": each.kind.value}
+        return {**found, "tests": tested} if tested else found
 
-    paths = zip(operands, paths_of(relation), strict=True)
-    return {
-        "paths": [{"input": operand_name(operand), "stages": [stage(each) for each in path]} for operand, path in paths]
-    }
+    def stages(start: int, path: Path) -> list[Json]:
+        return [stage(*each) for each in zip(path, tests_along(start, path, reads), strict=True)]
+
+    paths = enumerate(paths_of(relation))
+    return {"paths": [{"input": operand_name(operands[n]), "stages": stages(n, path)} for n, path in paths]}
 
 
 def _fragment_text(plan: Plan, fragment: Fragment) -> str:

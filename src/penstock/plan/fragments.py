@@ -175,7 +175,7 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
     # Windows that slide keep a partial aggregate per pane.
     lambda relation, _: in_panes(relation),
     # Aggregates above a join are counted along its probe paths, where no combination has to be listed.
-    lambda relation, wanted: with_path_counting(relation, sums=wanted.cells == 1),
+    lambda relation, _: with_path_counting(relation),
     # Semi-joins whose rows are judged once are filters.
     lambda relation, _: with_pipelined_filters(relation),
 )

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from penstock.algebra.expressions import Comparator, Compare, Expr, columns
+from penstock.algebra.relations import Schema
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import COMBINATIONS, PhysicalJoin
 from penstock.closing.rules import ByKey
@@ -156,6 +158,40 @@ def _probes(start: int, path: Path, variables: Sequence[Variables]) -> Iterable[
         yield Probe(stage.target, tuple(own[v] for v in stage.variables), tuple(bound[v] for v in stage.variables))
         for v, column in own.items():
             bound.setdefault(v, (stage.target, column))
+
+
+def residual_of(join: PhysicalJoin) -> tuple[Expr, ...]:
+    """The predicates of a join that no index evaluates: not an equality of columns by which inputs are joined."""
+    variables = join_variables(join)
+
+    def is_indexed(expr: Expr) -> bool:
+        is_equality = isinstance(expr, Compare) and expr.op is Comparator.EQ
+        return is_equality and any(set(expr.parts) <= set(variable) for variable in variables)
+
+    return tuple(expr for expr in join.on if not is_indexed(expr))
+
+
+def inputs_read(exprs: Iterable[Expr], schemas: Sequence[Schema]) -> tuple[frozenset[int], ...]:
+    """By expression the inputs whose columns it reads."""
+    own = [frozenset(schema) for schema in schemas]
+    return tuple(frozenset(n for n, schema in enumerate(own) if columns(expr) & schema) for expr in exprs)
+
+
+def tests_along(start: int, path: Path, reads: Sequence[frozenset[int]]) -> tuple[tuple[int, ...], ...]:
+    """By depth of an input's path, which of the predicates that read these inputs are tested behind it: once, as soon
+    as all that a predicate reads is bound.
+
+    >>> path = (Stage(1, (0,), ProbeKind.EQUALITY), Stage(2, (1,), ProbeKind.EQUALITY))
+    >>> tests_along(0, path, [frozenset({0, 1}), frozenset({0, 2}), frozenset({1})])
+    ((0, 2), (1,))
+    """
+    bound, found = {start}, []
+    left = list(range(len(reads)))
+    for stage in path:
+        bound.add(stage.target)
+        found.append(tuple(number for number in left if reads[number] <= bound))
+        left = [number for number in left if not reads[number] <= bound]
+    return tuple(found)
 
 
 #: Which of the inputs that are left is probed next; given are the variables that each shares with what is bound.

@@ -163,6 +163,11 @@ class Purge:
                 own = set.intersection(*(with_variables[v] for v in rule.variables)) - {rule.target}
                 yield from ((waiting, rule.variables, keys) for waiting in own & self._windows.keys())
 
+    @property
+    def asks_for_rows(self) -> bool:
+        """Whether it has to know of each result of which rows it is."""
+        return bool(self._notification.once) or self.wait_timeout.is_set
+
     def found(self, slots: Ints) -> None:
         """Notes results of this step, as slots: some rows are dropped as soon as they are in one."""
         for number in self._notification.once:

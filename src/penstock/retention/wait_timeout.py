@@ -27,6 +27,11 @@ class WaitTimeout:
         """Lets rows wait so long from now on; None: without limit."""
         self._after, self._inputs = after or 0, [] if after is None else self._all_inputs
 
+    @property
+    def is_set(self) -> bool:
+        """Whether any row can wait too long."""
+        return bool(self._inputs)
+
     def count(self) -> int:
         """How many rows were dropped."""
         return int(self._count[0])

@@ -9,12 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.kernels import filters
-from penstock.kernels.hashing import row_hashes
 from penstock.kernels.pointers import address
 from penstock.synopsis.deltas import Deltas
-from penstock.synopsis.index import Index
+from penstock.synopsis.key_slots import KeySlots
 from penstock.synopsis.memory import Ints, Scope
-from penstock.synopsis.store import BySlot, RowStore
 
 
 class KeyCounts:
@@ -22,12 +20,8 @@ class KeyCounts:
 
     def __init__(self, memory: Scope, width: int) -> None:
         self.width = width
-        # Arrays have a column at least.
-        self.store = RowStore(memory, max(1, width))
-        self._counts = BySlot(memory, "counts", self.store)
-        self._index = Index(memory.scope("keys"), tuple(range(width)))
-        if memory.restored:
-            self._index.rebuild(self.store.capacity, self.store.rows, self.store.held())
+        self._keys = KeySlots(memory, width, index="keys", words="counts")
+        self.store = self._keys.store
 
     def enter(self, changes: Deltas) -> Ints:
         """Finds a slot for the key of each change, and returns the line of `kernels.filters` for this step.
@@ -35,17 +29,7 @@ class KeyCounts:
         The changes are in the order of time, and their rows are whole keys, without NULL.
         """
         rows = np.ascontiguousarray(changes.rows) if self.width else np.zeros((len(changes), 1), np.int64)
-        hashes = row_hashes(rows, np.arange(len(rows)), self._index.columns)
-        slots = np.empty(len(rows), np.int64)
-        index, store = self._index, self.store
-        index.fit(len(store), store.capacity, store.rows)
-        missing = filters.find_keys(rows, hashes, index.heads, index.mask, index.links, store.rows, slots)
-        if missing:
-            fresh = store.allocate(missing)
-            index.fit(len(store), store.capacity, store.rows)
-            where = (index.heads, index.mask, index.links, store.rows, self._counts.array())
-            taken = filters.add_keys(rows, hashes, *where, slots, fresh)
-            store.release(fresh[taken:])
+        slots, index = self._keys.of(rows), self._keys.index
         # The kernel is given addresses, so somebody has to hold on to these.
         self._changes = np.array(changes.ts), slots, np.array(changes.weight)
         line = np.zeros(filters.SIDE_WIDTH, np.int64)
@@ -53,9 +37,9 @@ class KeyCounts:
             index.heads,
             index.mask,
             index.links,
-            address(store.rows),
+            address(self.store.rows),
             self.width,
-            address(self._counts.array()),
+            address(self._keys.words.array()),
         )
         line[filters.TIMES : filters.CHANGES] = [address(part) for part in self._changes]
         line[filters.CHANGES] = len(rows)
@@ -63,11 +47,7 @@ class KeyCounts:
 
     def leave(self) -> None:
         """Drops keys of which no row is left. All changes that entered have been applied."""
-        _, slots, _ = self._changes
-        gone = np.empty(len(slots), np.int64)
-        count = filters.drop_keys(self._index.heads, self._index.links, self._counts.array(), slots, gone)
-        self.store.release(gone[:count])
-        self.store.end_step()
+        self._keys.drop(self._changes[1])
 
     def __len__(self) -> int:
         return len(self.store)

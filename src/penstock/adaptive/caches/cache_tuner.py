@@ -135,7 +135,7 @@ class CacheTuner:
 
     def _restart(self, join: JoinCore) -> None:
         """Takes the candidates of other paths. What was used is not, and what was profiled says nothing any more."""
-        if join.cache_choice != NO_CACHES:
+        if join.caching.choice != NO_CACHES:
             self._use(join, NO_CACHES)
         self._paths, self._states = join.choice, CacheStates()
         self._watch(FIRST_WATCH)
@@ -155,13 +155,13 @@ class CacheTuner:
 
     def _use(self, join: JoinCore, choice: CacheChoice) -> None:
         """Uses caches from now on. What they count begins anew."""
-        join.use_caches(choice)
+        join.caching.use(choice)
         self._before = _measured(join)
 
     def _watched(self, join: JoinCore, seen: Measured) -> None:
         """If a candidate could save enough, even if it never missed, it is profiled."""
         if not self._states.states:
-            self._states.renew(join.cache_candidates())
+            self._states.renew(join.caching.candidates())
         best = {cache: estimate(seen.probes, cache, 0.0) for cache in self._states.states}
         worth = selected(best)
         if value(worth, best) <= MARGIN * whole_cost(seen.probes):
@@ -239,8 +239,8 @@ class CacheTuner:
             self._use(join, CacheChoice(by_priority(left, estimates), (), self._memory(join)))
             self._decide(join, seen, estimates, Verdict.HURTS)
         memory = self._memory(join)
-        if memory < join.cache_choice.memory:
-            self._use(join, CacheChoice(join.cache_choice.used, (), memory))
+        if memory < join.caching.choice.memory:
+            self._use(join, CacheChoice(join.caching.choice.used, (), memory))
         if self._parts >= 8 * self._interval:
             counts = scaled(seen.probes, {c: 1 - _rate(seen.caches[c]) for c in self._states.of(State.USED)})
             best = {cache: estimate(counts, cache, 0.0) for cache in self._states.states}
@@ -266,13 +266,13 @@ class CacheTuner:
         whole = whole_cost(seen.probes)
         lines = tuple((cache, own.miss, own.benefit / whole, own.cost / whole) for cache, own in estimates.items())
         self.decisions.append(
-            CacheDecision(self.place, self.decided, rows, verdict.value, join.cache_choice.used, lines)
+            CacheDecision(self.place, self.decided, rows, verdict.value, join.caching.choice.used, lines)
         )
         self.decided += 1
 
 
 def _measured(join: JoinCore) -> Measured:
-    return Measured(join.probe_counts(), join.cache_counts(), join.probing_time)
+    return Measured(join.probe_counts(), join.caching.counts(), join.probing_time)
 
 
 def _rate(counts: CacheCounts) -> float:

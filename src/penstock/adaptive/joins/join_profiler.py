@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from penstock.adaptive.joins.cheapest_path import EVENT, MATCH
 from penstock.adaptive.joins.join_drift import Counts, JoinDrift
 from penstock.adaptive.joins.join_statistics import JoinSizes, SampleWindow
-from penstock.operators.joins.mjoin import JoinProfile
+from penstock.operators.joins.join_profile import JoinProfile
 from penstock.plan.join_choice import Orders
 
 #: Samples of one input that its window holds, and below which nothing is concluded.

@@ -28,5 +28,5 @@ class RandomJoinTuner:
         if self._random.random() < 0.5:
             join.use(replace(join.choice, paths=join.in_order(orders).paths))
         if self._random.random() < 0.7:
-            join.use_caches(random_caches(join.cache_candidates(), self._random))
+            join.caching.use(random_caches(join.caching.candidates(), self._random))
         join.wanted_samples = self._random.choice([0, 0, 3, 50])

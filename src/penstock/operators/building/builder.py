@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,9 @@ from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.events import Events, one_after_the_other
 from penstock.synopsis.memory import Ints, Memory, Scope
 from penstock.synopsis.store import RowStore
+
+#: Which rows pass predicates, and which they do not drop, and whether that is the same.
+_RowTests = tuple[Callable[[Ints], Bools], Callable[[Ints], tuple[Bools, bool]]]
 
 
 class Builder:
@@ -212,9 +216,7 @@ class Builder:
 
     def narrowed(self, node: BlockNode, stored: StoredRelation, schema: Schema) -> BlockNode:
         """Rows of a store, without the columns that only others read."""
-        if stored.schema == schema:
-            return node
-        return self._projected(node, projection(schema, stored.schema))
+        return self.only(node, stored.schema, schema)
 
     def _projected(self, node: BlockNode, project: Projection) -> BlockNode:
         def step_project(step: Step) -> Blocks:
@@ -286,12 +288,28 @@ class Builder:
 
         `repeats`: whether the same values are expected again and again.
         """
-        gauge = self.gauges.top
+        return self._tested(self.gauges.top, predicates, schema, repeats=repeats)[0]
+
+    def residual_filters(self) -> Callable[[tuple[Expr, ...], Schema], _RowTests]:
+        """What makes tests of predicates of the join that is being built, at any time: which rows pass, and which are
+        not dropped. The same values are expected again and again.
+        """
+        return partial(self._tested, self.gauges.top, repeats=True)
+
+    def _tested(self, gauge: Gauge, predicates: tuple[Expr, ...], schema: Schema, *, repeats: bool) -> _RowTests:
         name = f"{gauge.name}.{len(gauge.filters)}"
         memory = self.tuning.outcome_memory if repeats and self.tuning is not None else 0
         found = Filters(predicates, schema, self.tuning, name, gauge.function_errors, memory)
         gauge.filters.append(found)
-        return lambda rows: found.passing(RowColumns(rows, len(schema)), self.dictionary)
+        count = len(schema)
+        return (
+            lambda rows: found.passing(RowColumns(rows, count), self.dictionary),
+            lambda rows: found.undropped(RowColumns(rows, count), self.dictionary),
+        )
+
+    def only(self, node: BlockNode, schema: Schema, columns: Schema) -> BlockNode:
+        """Just these columns of rows of a schema."""
+        return node if columns == schema else self._projected(node, projection(columns, schema))
 
     def project(self, below: Relation, exprs: tuple[Expr, ...]) -> BlockNode:
         """Rows of these expressions. A join makes its results of plain columns at once."""

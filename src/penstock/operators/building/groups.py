@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.algebra.bucket_counts import BucketCounts
-from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.expressions import Expr
 from penstock.algebra.link_monitor import LinkMonitor
+from penstock.algebra.partial_aggregates import has_partial, partial_columns, times_column
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
 from penstock.closing.group_closers import EndingValues, GroupEnding, WithFirstRow
 from penstock.closing.join_variables import is_monotone
 from penstock.closing.physical_join import PhysicalJoin, join_below
 from penstock.kernels import counting
-from penstock.kernels.aggregation import COUNT, INTEGER, ORDERED, STATE_WIDTHS
+from penstock.kernels.aggregation import ORDERED
 from penstock.kernels.sets import first_equals
 from penstock.operators.blocks import Blocks, in_step, together
-from penstock.operators.building.joins import build_join, build_totals
+from penstock.operators.building.joins import build_totals
 from penstock.operators.building.nodes import BlockNode, Step, in_one_block, measured_blocks
 from penstock.operators.building.windows import build_arrivals, build_partitions, build_unordered
 from penstock.operators.groups.aggregate import (
-    NOTHING_SPILT,
     AggregateOperator,
     AggregationSpec,
     DistinctValues,
@@ -155,11 +155,33 @@ def build_aggregate(build: Builder, relation: Aggregate) -> tuple[AggregateOpera
         return _pane_aggregate(build, relation.input, project, key_types, specs)
     if isinstance(relation.input, PhysicalJoin) and relation.input.has_totals:
         return _total_aggregate(build, relation.input, relation, specs)
-    below = build.project(relation.input, keys + arguments)
+    read, shape = _input_of(relation)
+    below = build.project(relation.input, read)
     grows = is_monotone(relation.input)
-    operator = AggregateOperator(build.scope("aggregate"), key_types, specs, build.dictionary, grows)
+    operator = AggregateOperator(build.scope("aggregate"), key_types, specs, build.dictionary, grows, shape)
     _holds(build, operator)
     return operator, lambda step: operator.blocks(below(step), step.until)
+
+
+def _input_of(relation: Aggregate) -> tuple[tuple[Expr, ...], InputShape]:
+    """What an aggregate reads of each row: keys, and arguments or partial aggregates of a join that counts."""
+    there = frozenset(relation.input.schema)
+    read: list[Expr] = [key.expr for key in relation.keys]
+    arguments, partials, times = [], [], []
+    for each in relation.aggregations:
+        arguments.append(0)
+        partials.append(-1)
+        times.append(-1)
+        if each.argument is not None and has_partial(each) and there.issuperset(own := partial_columns(each)):
+            partials[-1] = len(read)
+            read += own
+        elif each.argument is not None:
+            arguments[-1] = len(read)
+            read.append(each.argument)
+            if (often := times_column(each)) in there:
+                times[-1] = len(read)
+                read.append(often)
+    return tuple(read), InputShape(0, len(read), tuple(arguments), tuple(partials), tuple(times))
 
 
 def _pane_aggregate(
@@ -188,9 +210,6 @@ def _total_aggregate(
     build: Builder, join: PhysicalJoin, relation: Aggregate, specs: tuple[AggregationSpec, ...]
 ) -> tuple[AggregateOperator, BlockNode]:
     """An aggregate of a join of buckets: of some arguments partial aggregates come, of the others values."""
-    if join.summed:
-        rows = build.built(join, lambda: build_join(build, join, join.listed))
-        return _partial_aggregate(build, join, relation, specs, rows, _words_of(join), lambda: NOTHING_SPILT)
     owners = {a: n for n, kept in enumerate(join.buckets) if kept is not None for a in kept.totals}
     pairs = list(zip(relation.aggregations, specs, strict=True))
     summed = [Summed(owners[a], spec, a.argument) for a, spec in pairs if a in owners and a.argument is not None]
@@ -201,15 +220,6 @@ def _total_aggregate(
     grows = any(each.spec.family == ORDERED for each in summed)
     rows = measured_blocks(node, gauge)
     return _partial_aggregate(build, join, relation, specs, rows, words, lambda: totals.spilt, grows=grows)
-
-
-def _words_of(join: PhysicalJoin) -> dict[Aggregation, int]:
-    """At which word of the partial aggregates of a join's results that of each aggregate begins."""
-    words, width = {}, 0
-    for aggregation in join.summed:
-        words[aggregation] = width
-        width += STATE_WIDTHS[COUNT if aggregation.function is AggregateFunction.COUNT else INTEGER]
-    return words
 
 
 def _partial_aggregate(
@@ -233,8 +243,7 @@ def _partial_aggregate(
         if aggregation.argument is not None and aggregation not in words:
             body.append(aggregation.argument)
     shape = InputShape(0, len(body), tuple(arguments), tuple(partials))
-    shown = join.listed if join.counted else join.schema
-    project, width = projection(tuple(body), shown), row_width(len(shown))
+    project, width = projection(tuple(body), join.schema), row_width(len(join.schema))
     memory, key_types = build.scope("aggregate"), tuple(key.type for key in keys)
     grows = grows or is_monotone(join)
     operator = AggregateOperator(memory, key_types, specs, build.dictionary, grows, shape)

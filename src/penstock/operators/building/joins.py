@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, cast
 from penstock.algebra.buckets import Buckets
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.expressions import columns as columns_of
-from penstock.algebra.functions import AggregateFunction
+from penstock.algebra.partial_aggregates import partial_columns
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregation, Relation, Schema
 from penstock.closing.join_variables import is_monotone, join_variables
 from penstock.closing.monitors import Monitor, OfCluster, OfOrder, OfReference
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
+from penstock.kernels.aggregation import STATE_WIDTHS
 from penstock.operators.blocks import Blocks
 from penstock.operators.building.nodes import (
     BlockNode,
@@ -32,6 +33,7 @@ from penstock.operators.building.nodes import (
 from penstock.operators.building.windows import build_arrivals, build_purgeable
 from penstock.operators.filters.filters import Tuning
 from penstock.operators.gauges import Gauge
+from penstock.operators.groups.aggregate import AggregationSpec
 from penstock.operators.joins.bucket_join import (
     BucketInputs,
     BucketJoinOperator,
@@ -41,21 +43,17 @@ from penstock.operators.joins.bucket_join import (
 )
 from penstock.operators.joins.bucket_totals import BucketTotals, Summed
 from penstock.operators.joins.ending_join import ForgettingStore, StoredRows
-from penstock.operators.joins.mjoin import (
-    ColumnSum,
-    JoinCore,
-    JoinOperator,
-    Residual,
-    SemiJoinOperator,
-)
+from penstock.operators.joins.mjoin import JoinCore, JoinOperator
+from penstock.operators.joins.path_counting import ColumnSum, Counted
 from penstock.operators.joins.purging_join import CountedWindow, PurgingJoin, PurgingSemiJoin
+from penstock.operators.joins.residuals import Residual, RowTest
+from penstock.operators.joins.semi_join import SemiJoinOperator
 from penstock.operators.joins.stateless_input import StatelessInput, joined, matched, shown
 from penstock.operators.joins.table_intervals import TableIntervals
 from penstock.plan.caches import CacheChoice, cached_inputs
 from penstock.plan.explain import operand_name
 from penstock.plan.index_report import IndexReport
-from penstock.plan.path_counting import is_indexed
-from penstock.plan.probe_paths import keys_of, paths_of
+from penstock.plan.probe_paths import inputs_read, keys_of, paths_of, residual_of
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge, purge_indexes
 from penstock.retention.retained_join import RetainedJoin
@@ -76,6 +74,13 @@ if TYPE_CHECKING:
 
 def build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> BlockNode:
     """The join's results, of these columns."""
+    if join.counted:
+        return build.only(_build_join(build, join, join.shown), join.schema, columns)
+    return _build_join(build, join, columns)
+
+
+def _build_join(build: Builder, join: PhysicalJoin, columns: Schema) -> BlockNode:
+    """The join's results, of these columns of rows; behind them, where some are counted, all that it says of these."""
     if join.retention is not None:
         return _purging_join(build, join, columns)
     if join.endings:
@@ -416,15 +421,13 @@ def _core(
         positions = tuple(None if column is None else part.schema.index(column) for column in own)
         inputs.append(JoinInput(part.store, len(part.schema), positions))
     stored = tuple(column for part in parts for column in part.schema)
-    residual = _residual(build, tuple(expr for expr in join.on if not is_indexed(expr, variables)), stored)
+    residual = _residual(build, residual_of(join), [part.schema for part in parts])
     shown = tuple(map(stored.index, columns))
     make = partial(JoinCore, build.scope("join"), tuple(inputs), residual, shown, paths_of(join))
-    sums = [_column_sum(parts, join, aggregation) for aggregation in join.summed]
     core = make(
         insert_only=insert_only,
         indexed=indexed,
-        counted=join.counted,
-        sums=sums,
+        counted=_counted(parts, join),
         keys=keys_of(join),
         cached=cached_inputs(join),
     )
@@ -445,9 +448,9 @@ def _retune(core: JoinCore, gauge: Gauge, inputs: tuple[str, ...], tuning: Tunin
     if core.tuner is not None:
         core.tuner.adopt(core)
     core.cache_tuner = tuning.cache_tuner(gauge.name, inputs)
-    gauge.caching = core.cache_use
+    gauge.caching = core.caching.used
     if core.cache_tuner is None:
-        core.use_caches(CacheChoice())
+        core.caching.use(CacheChoice())
         gauge.cache_decisions = tuple
     else:
         core.cache_tuner.adopt(core)
@@ -462,17 +465,32 @@ def _index_reports(schemas: Sequence[Schema], core: JoinCore) -> tuple[IndexRepo
     )
 
 
+def _counted(parts: Sequence[StoredRelation], join: PhysicalJoin) -> Counted:
+    """What a join counts of its inputs."""
+    sums = tuple(_column_sum(parts, join, aggregation) for aggregation in join.summed)
+    return Counted(frozenset(join.counted), len(join.left_out), sums, tuple(map(join.owner, join.once)))
+
+
 def _column_sum(parts: Sequence[StoredRelation], join: PhysicalJoin, aggregation: Aggregation) -> ColumnSum:
     """What a join adds up of a column for an aggregate above."""
     column = aggregation.argument
     assert isinstance(column, Column)
-    number = next(n for n in join.counted if column in parts[n].schema)
-    return ColumnSum(number, parts[number].schema.index(column), aggregation.function is not AggregateFunction.COUNT)
+    number = join.owner(aggregation)
+    family = AggregationSpec(aggregation.function, column.type).family
+    assert STATE_WIDTHS[family] == len(partial_columns(aggregation))
+    return ColumnSum(number, parts[number].schema.index(column), family)
 
 
-def _residual(build: Builder, exprs: tuple[Expr, ...], stored: Schema) -> Residual | None:
-    """The test of predicates that no index evaluates, with the columns that it reads."""
+def _residual(build: Builder, exprs: tuple[Expr, ...], schemas: Sequence[Schema]) -> Residual | None:
+    """The predicates that no index evaluates, with what makes the tests of some of them."""
     if not exprs:
         return None
-    read = tuple(column for column in dict.fromkeys(stored) if any(column in columns_of(expr) for expr in exprs))
-    return Residual(build.filters(exprs, read, repeats=True), tuple(map(stored.index, read)))
+    stored = tuple(column for schema in schemas for column in schema)
+    filters = build.residual_filters()
+
+    def test(numbers: tuple[int, ...]) -> RowTest:
+        some = tuple(exprs[number] for number in numbers)
+        read = tuple(column for column in dict.fromkeys(stored) if any(column in columns_of(expr) for expr in some))
+        return RowTest(tuple(map(stored.index, read)), *filters(some, read))
+
+    return Residual(inputs_read(exprs, schemas), test)

@@ -168,6 +168,23 @@ class Filters:
         passes[rows[outcome.true]] = True
         return passes
 
+    def undropped(self, columns: Columns, dictionary: Dictionary) -> tuple[Bools, bool]:
+        """Returns which rows no filter drops, and whether all of these pass: then no function failed on any."""
+        kept = self._cheap.passing(columns, dictionary) if self._cheap else np.ones(len(columns), np.bool_)
+        is_all = True
+        for each in self._filters:
+            rows = np.flatnonzero(kept)
+            if not len(rows):
+                break
+            outcome = each(columns, rows, dictionary)
+            stays, failed = outcome.true.copy(), [*outcome.errors]
+            stays[failed] = True
+            if outcome.nulled is not None:
+                stays |= outcome.nulled > 0
+            is_all = is_all and not failed and (outcome.nulled is None or not outcome.nulled.any())
+            kept[rows] = stays
+        return kept, is_all
+
 
 def _block(exprs: Sequence[Expr], schema: Schema) -> Filter:
     """Returns the filter of conjuncts that cannot fail."""

@@ -84,12 +84,14 @@ class InputShape:
     """Where an operator finds in its input what it aggregates: in a row of columns that begins at a word of the input.
 
     The keys are its first columns. An aggregate has an argument in a column, or a partial aggregate at a word (or -1).
+    A word may say how often an argument counts (or -1: as often as its row).
     """
 
     start: int
     columns: int
     arguments: tuple[int, ...]
     partials: tuple[int, ...]
+    times: tuple[int, ...] = ()
 
     @staticmethod
     def of_rows(keys: int, specs: tuple[AggregationSpec, ...]) -> InputShape:
@@ -398,6 +400,7 @@ def accumulators(
         row[aggregation.NULL_WORD] = shape.start + shape.columns + column // NULL_BITS
         row[aggregation.NULL_BIT] = column % NULL_BITS
         row[aggregation.PARTIAL] = shape.partials[a]
+        row[aggregation.TIMES] = shape.times[a] if shape.times else -1
         row[aggregation.ORDER] = _order(spec)
         row[aggregation.STATE] = state
         row[aggregation.WIDE] = -1

@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.algebra.bucket_counts import SLOTS, BucketCounts
-from penstock.kernels import bucket_counts, filters
-from penstock.kernels.hashing import row_hashes
+from penstock.kernels import bucket_counts
 from penstock.operators.blocks import Blocks
 from penstock.synopsis.deltas import Bools, Deltas, assemble, is_null, row_width
-from penstock.synopsis.index import Index
+from penstock.synopsis.key_slots import KeySlots
 from penstock.synopsis.memory import Ints, Scope
-from penstock.synopsis.store import BySlot, RowStore
+from penstock.synopsis.store import BySlot
 
 #: The row of the one group that there is without further keys.
 _ONE_GROUP = np.zeros((1, row_width(0)), np.int64)
@@ -30,17 +29,13 @@ class BucketCountsOperator:
     def __init__(self, memory: Scope, node: BucketCounts) -> None:
         self._keys = len(node.keys) - 1
         self._place, self._step = node.place, node.buckets.step
-        width = row_width(self._keys)
-        self.store = RowStore(memory, width)
-        self._latest = BySlot(memory, "latest", self.store)
+        self._groups = KeySlots(memory, row_width(self._keys), index="groups", words="latest")
+        self.store = self._groups.store
         streams = [[each.delay, int(each.subtracts)] for each in node.counted]
         self._streams = np.array(streams, np.int64).reshape(-1, 2)
         self._shape = np.array([node.buckets.width, node.buckets.shift, node.watched, SLOTS, int(node.emits)])
         self._counters = BySlot(memory, "counters", self.store, bucket_counts.group_width(len(streams), SLOTS))
         self._registers = memory.array("registers", bucket_counts.REGISTERS)
-        self._index = Index(memory.scope("groups"), tuple(range(width)))
-        if memory.restored:
-            self._index.rebuild(self.store.capacity, self.store.rows, self.store.held())
 
     def step(self, inputs: list[Deltas], until: int) -> Blocks:
         """Takes what arrived of each input, and gives what changes before `until`, in blocks."""
@@ -48,7 +43,8 @@ class BucketCountsOperator:
         order = np.argsort(ts, kind="stable")
         ts = ts[order]
         sources = np.repeat(self._sources(len(inputs)), [len(each) for each in inputs])[order]
-        groups = self._groups(np.concatenate([each.rows for each in inputs])[order] if self._keys else _ONE_GROUP)
+        rows = np.concatenate([each.rows for each in inputs])[order] if self._keys else _ONE_GROUP
+        groups = self._groups.of(np.ascontiguousarray(rows))
         groups = groups if self._keys else np.repeat(groups, len(ts))
         held, done = self.store.held(), 0
         while True:
@@ -62,7 +58,7 @@ class BucketCountsOperator:
                 self._shape,
                 self._streams,
                 held,
-                self._latest.array(),
+                self._groups.words.array(),
                 self._counters.array(),
                 self._registers,
                 out,
@@ -70,7 +66,7 @@ class BucketCountsOperator:
             yield self._changes(out[:count])
             if done == len(ts) and not self._is_due(until):
                 break
-        self._drop(held)
+        self._groups.drop(held)
 
     def _sources(self, inputs: int) -> Ints:
         """Behind the streams come monitors, whose rows are all alike."""
@@ -85,29 +81,6 @@ class BucketCountsOperator:
         following = int(self._registers[bucket_counts.NEXT])
         width, shift, watched = self._shape[:3].tolist()
         return following != 0 and (following - 1) * width - shift + watched < until
-
-    def _groups(self, rows: Ints) -> Ints:
-        """The slot of each row's group."""
-        rows = np.ascontiguousarray(rows)
-        hashes = row_hashes(rows, np.arange(len(rows)), self._index.columns)
-        slots = np.empty(len(rows), np.int64)
-        index, store = self._index, self.store
-        index.fit(len(store), store.capacity, store.rows)
-        missing = filters.find_keys(rows, hashes, index.heads, index.mask, index.links, store.rows, slots)
-        if missing:
-            fresh = store.allocate(missing)
-            index.fit(len(store), store.capacity, store.rows)
-            where = (index.heads, index.mask, index.links, store.rows, self._latest.array())
-            taken = filters.add_keys(rows, hashes, *where, slots, fresh)
-            store.release(fresh[taken:])
-            store.end_step()
-        return slots
-
-    def _drop(self, held: Ints) -> None:
-        gone = np.empty(len(held), np.int64)
-        count = filters.drop_keys(self._index.heads, self._index.links, self._latest.array(), held, gone)
-        self.store.release(gone[:count])
-        self.store.end_step()
 
     def _changes(self, out: Ints) -> Deltas:
         keys = self.store.rows[out[:, 2]]

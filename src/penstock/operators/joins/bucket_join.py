@@ -20,7 +20,9 @@ from penstock.kernels.covering import Skyline
 from penstock.kernels.pointers import address
 from penstock.operators.blocks import Blocks, together
 from penstock.operators.joins.bucket_totals import BucketTotals
-from penstock.operators.joins.mjoin import Combinations, JoinCore, SemiJoinOperator
+from penstock.operators.joins.combinations import Combinations
+from penstock.operators.joins.mjoin import JoinCore
+from penstock.operators.joins.semi_join import SemiJoinOperator
 from penstock.synopsis.constant import ConstantSynopsis
 from penstock.synopsis.deltas import NULL_BITS, Deltas, null_masks
 from penstock.synopsis.events import Events, Some

@@ -23,7 +23,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from penstock.operators.blocks import Blocks
-from penstock.operators.joins.mjoin import Combinations, JoinCore, SemiJoinOperator
+from penstock.operators.joins.combinations import Combinations
+from penstock.operators.joins.mjoin import JoinCore
+from penstock.operators.joins.semi_join import SemiJoinOperator
 from penstock.retention.admission import Admission
 from penstock.retention.purge import Purge
 from penstock.retention.spill import with_leaving
@@ -85,9 +87,9 @@ class PurgingJoin:
 
     def _results(self, left: Events, entered: list[Events]) -> Blocks:
         """What shows. The purge is notified of the combinations that are found: rows that are in one may be done."""
-        for found in self._core.blocks(entered):
+        for found in self._core.blocks(entered, lists=self.purge.asks_for_rows):
             results = found.deltas()
-            self.purge.gave(int((results.weight > 0).sum()))
+            self.purge.gave(int(results.weight[results.weight > 0].sum()))
             self.purge.found(found.slots)
             yield results.take(self.purge.wait_timeout.in_time(found.slots, results.ts))
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from penstock.operators.blocks import Blocks
-from penstock.operators.joins.mjoin import JoinCore, SemiJoinOperator
+from penstock.operators.joins.mjoin import JoinCore
+from penstock.operators.joins.semi_join import SemiJoinOperator
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.events import Events
 from penstock.synopsis.memory import Ints
