@@ -108,7 +108,10 @@ _REFUSED_PARTS: dict[str, tuple[str, str | None]] = {
     "grouping_sets": ("GROUPING SETS", PER_GROUPING),
     "having": ("HAVING behind a query in parentheses", "put it inside"),
     "into": ("SELECT INTO", "write CREATE QUERY name AS SELECT"),
-    "joins": ("a join in parentheses", "leave the parentheses out: inner joins may stand in any order"),
+    "joins": (
+        "a join in parentheses",
+        "leave the parentheses out if it is an inner join; else write (SELECT ... FROM a LEFT JOIN b ...) AS q",
+    ),
     "kind": ("SELECT AS STRUCT or VALUE", None),
     "laterals": ("LATERAL", None),
     "limit": ("LIMIT", "a window such as [ROWS 10] keeps the latest rows of a stream"),
