@@ -137,13 +137,42 @@ def test_names_that_are_no_words_can_be_handed_over() -> None:
     assert rows(session.query("SELECT ISTREAM(`a b`) FROM `my stream`").to_arrow()) == [(2, "+", 1)]
 
 
+def test_columns_that_no_query_reads_may_have_any_type_and_any_name() -> None:
+    session = penstock.Session()
+    columns = {"a": [1], "b.c d": [2], "list": [[1]], "map": [{"x": 1}], "": [3], "Twice": [4], "twice": [5], "ts": [6]}
+    session.stream("s", pa.Table.from_arrays(list(map(pa.array, columns.values())), list(columns)), timestamp="ts")
+    assert rows(session.query("SELECT ISTREAM(a, `b.c d`) FROM s").to_arrow()) == [(6, "+", 1, 2)]
+    assert session.query("SELECT ISTREAM * FROM s").to_arrow().column_names[2:] == ["a", "b.c d", "ts"]
+    for name, why in (("list", "it holds list<"), ("map", "it holds struct<"), ("twice", "there are several columns")):
+        with pytest.raises(penstock.PenstockError, match=f"no query can read {name}: {why}"):
+            session.query(f"SELECT {name} FROM s")
+
+
+def test_errors_speak_of_what_was_handed_over() -> None:
+    session = penstock.Session()
+    with pytest.raises(penstock.PenstockError) as error:
+        session.stream("s", BIDS, timestamp="ts", constraints=["UNIQUE (price)", "CLUSTERED BY acution WITHIN 5 ROWS"])
+    assert str(error.value).splitlines() == [
+        "constraints[1] of s:1:14: there is no column acution",
+        "    CLUSTERED BY acution WITHIN 5 ROWS",
+        "                 ^^^^^^^",
+        "hint: did you mean auction?",
+    ]
+    with pytest.raises(penstock.PenstockError) as error:
+        session.stream("s", pa.table({"a": ["x"], "ts": ["y"]}), timestamp="ts")
+    assert "CREATE" not in str(error.value)
+    with pytest.raises(penstock.PenstockError) as error:
+        session.stream("s", BIDS, timestamp="ts", delay="5 parsecs")
+    assert "CREATE" not in str(error.value)
+
+
 def test_what_cannot_be_is_refused(session: penstock.Session) -> None:
     with pytest.raises(penstock.PenstockError, match="there is no query tpo"):
         session.query("tpo")
-    with pytest.raises(penstock.PenstockError, match="there is no column time"):
+    with pytest.raises(penstock.PenstockError, match="the table of s has no column time, which timestamp= names"):
         session.stream("s", BIDS, timestamp="time")
-    with pytest.raises(penstock.PenstockError, match=r"column a holds list<.*>, for which there is no type"):
-        session.stream("s", pa.table({"a": [[1]]}), timestamp="a")
+    with pytest.raises(penstock.PenstockError, match=r"a cannot be the time of s: it holds list<.*>"):
+        session.stream("s", pa.table({"a": [[1]], "b": [1]}), timestamp="a")
     with pytest.raises(penstock.PenstockError, match="s: int holds no rows"):
         session.stream("s", 5, timestamp="a")
     with pytest.raises(penstock.PenstockError, match="the text has 0 queries"):

@@ -29,6 +29,14 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A column of data that was handed over which no query can read, and why: its type, or its name."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class WithinRows:
     k: int
 
@@ -188,6 +196,8 @@ class StreamDef:
     connector: Connector | None = None
     #: What a BIGINT timestamp counts, if that is written. What is not counts microseconds.
     written_unit: TimeUnit | None = None
+    #: Columns of data that was handed over which no query can read.
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def unit(self) -> TimeUnit:
@@ -207,6 +217,7 @@ class TableDef:
     attributes: tuple[Attribute, ...]
     constraints: tuple[Unique | NotNull, ...] = ()
     connector: Connector | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def not_null(self) -> frozenset[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.effort import limited
 from penstock.elimination import running, verdict_of
+from penstock.engines.handed_columns import HandedColumns, quoted, spark_columns
 from penstock.errors import Origin, PenstockError
 from penstock.functions import declare, user_function
 from penstock.plan.adaptivity import FULL, Adaptive
@@ -30,7 +32,7 @@ from penstock.register import UnusedProof, Verdict, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.sql.system_streams import reads_sysstream
-from penstock.types import Type, duration_text
+from penstock.types import duration_text
 
 if TYPE_CHECKING:  # libraries for data are loaded when they are needed
     from penstock.monitor.control import Controls
@@ -111,16 +113,19 @@ class Session:
         Constraints are written as in CREATE STREAM.
         """
         data = _readable(name, data)
-        elements = [*_columns(data), *_each(constraints)]
+        columns, further = _columns(name, data), list(_each(constraints))
+        columns.check_time(timestamp)
         late = delay if isinstance(delay, str) else duration_text(_microseconds(delay))
-        time = f"TIMESTAMP BY {_quoted(timestamp)} {unit} DELAY {late}"
-        self._declare(f"CREATE OR REPLACE STREAM {_quoted(name)} ({', '.join(elements)}) {time}", name, data)
+        time = f"TIMESTAMP BY {quoted(timestamp)} {unit} DELAY {late}"
+        elements = ", ".join((*columns.elements(), *further))
+        self._declare(f"CREATE OR REPLACE STREAM {quoted(name)} ({elements}) {time}", columns, further, data)
 
     def table(self, name: str, data: SourceData, *, constraints: Iterable[str] = ()) -> None:
         """Declares a table whose rows are handed over."""
         data = _readable(name, data)
-        elements = [*_columns(data), *_each(constraints)]
-        self._declare(f"CREATE OR REPLACE TABLE {_quoted(name)} ({', '.join(elements)})", name, data)
+        columns, further = _columns(name, data), list(_each(constraints))
+        elements = ", ".join((*columns.elements(), *further))
+        self._declare(f"CREATE OR REPLACE TABLE {quoted(name)} ({elements})", columns, further, data)
 
     def function(
         self,
@@ -218,9 +223,16 @@ class Session:
         """Returns the provided rows by name, for streams and tables that are still declared without a source."""
         return {name: data for name, data in self._data.items() if name in self._declared()}
 
-    def _declare(self, statement: str, name: str, data: SourceData) -> None:
-        self.catalog = bind_text(statement, catalog=self.catalog, zone=self.time_zone).checked().catalog
-        self._data[name] = data
+    def _declare(self, statement: str, columns: HandedColumns, constraints: list[str], data: SourceData) -> None:
+        try:
+            catalog = bind_text(statement, catalog=self.catalog, zone=self.time_zone).checked().catalog
+        except PenstockError as error:
+            raise columns.explained(error, statement, constraints) from None
+        definition = catalog.get(columns.name)
+        assert isinstance(definition, StreamDef | TableDef)
+        known = replace(definition, left_out=columns.left_out)
+        self.catalog = catalog.having(known)
+        self._data[columns.name] = data
 
     def _declared(self) -> set[str]:
         """Returns the streams and tables without a source of their own."""
@@ -482,18 +494,12 @@ def _collected(name: str, data: SourceData) -> SourceData:
     return _readable(name, data.toArrow())
 
 
-def _columns(data: SourceData) -> list[str]:
+def _columns(name: str, data: SourceData) -> HandedColumns:
     """Returns the columns of what is handed over, as they are declared."""
-    columns: list[tuple[str, Type | str]]
     if _is_spark(data):
-        columns = [(field.name, _SPARK.get(text := field.dataType.simpleString(), text)) for field in data.schema]
-    else:
-        columns = data.columns()
-    return [f"{_quoted(column)} {type_}" for column, type_ in columns]
-
-
-#: Spark's names of types that differ from ours.
-_SPARK = {"tinyint": "INT", "smallint": "INT", "float": "DOUBLE", "timestamp_ntz": "TIMESTAMP"}
+        return spark_columns(name, data)
+    found: HandedColumns = data.columns()
+    return found
 
 
 def _is_spark(data: SourceData) -> bool:
@@ -502,10 +508,6 @@ def _is_spark(data: SourceData) -> bool:
 
 def _microseconds(delay: int | timedelta) -> int:
     return delay // timedelta(microseconds=1) if isinstance(delay, timedelta) else delay
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _each(constraints: Iterable[str]) -> Iterable[str]:

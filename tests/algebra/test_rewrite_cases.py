@@ -12,7 +12,7 @@ import pytest
 from penstock.algebra import rewrites
 from penstock.algebra.printing import plan_text
 from penstock.algebra.relations import Query, Relation, ToStream
-from penstock.algebra.rewrites import RULES, normalise
+from penstock.algebra.rewrites import EXPANSIONS, RULES, normalise
 from penstock.catalog import Catalog
 from penstock.sql import bind_text
 from tests.algebra.cases import REWRITE, Case, CaseFile, read_cases
@@ -34,7 +34,7 @@ def applied(rule: Callable[[Relation], Relation]) -> Callable[[Query], Query]:
     return apply
 
 
-REWRITES = {"normalise": normalise} | {rule.__name__: applied(rule) for rule in RULES}
+REWRITES = {"normalise": normalise} | {rule.__name__: applied(rule) for rule in (*RULES, *EXPANSIONS)}
 
 
 def bound(file: CaseFile, case: Case) -> tuple[Query, Catalog]:
@@ -48,7 +48,7 @@ def test_every_rule_has_a_file_of_cases() -> None:
 
 def test_every_rule_is_a_file_named_after_it() -> None:
     files = {path.stem for path in Path(rewrites.__file__).parent.glob("*.py")}
-    assert files - {"__init__"} == {rule.__name__ for rule in RULES}
+    assert files - {"__init__"} == {rule.__name__ for rule in (*RULES, *EXPANSIONS)}
 
 
 def shown(name: str, case: Case) -> Case:

@@ -103,7 +103,7 @@ def test_columns_are_chosen(penstock: Penstock) -> None:
 
 def test_late_rows_are_left_out_by_a_delay(penstock: Penstock) -> None:
     penstock.file("s.csv", "a,ts\n1,2024-05-06 00:01:00\n2,2024-05-06 00:00:55\n3,2024-05-06 00:00:00\n")
-    assert "DELAY 1 MINUTE" in penstock("profile", "s.csv").out
+    assert "DELAY 2 MINUTES -- 1 MINUTE seen" in penstock("profile", "s.csv").out
     done = penstock("profile", "--delay", "10 seconds", "s.csv")
     assert "; 1 that came later than 10 SECONDS left out" in done.out
     assert "TIMESTAMP BY ts DELAY 10 SECONDS" in done.out

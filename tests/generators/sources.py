@@ -220,7 +220,7 @@ def _joined(draw: Draw, env: Environment, from_: From) -> From:
 def _on(draw: Draw, env: Environment, left: tuple[Ref, ...], right: tuple[Ref, ...]) -> Expr:
     condition = equality(draw, left, right)
     further = predicate(draw, Scope(left + right, env.features), 1)
-    if condition is None:
+    if condition is None or chance(draw, 10):
         return further
     return Logic("AND", (condition, further)) if chance(draw, 30) else condition
 

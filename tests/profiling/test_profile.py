@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -208,7 +209,8 @@ def test_what_is_printed_can_be_read_and_holds(
     assert script.errors == ()
     ordered = {name: by_time(rows) for name, (_, rows) in data.items()}
     for stream in script.catalog.streams:
-        assert stream.delay == lateness(data[stream.name][1])
+        late = lateness(data[stream.name][1])
+        assert stream.delay == late == 0 or stream.delay >= 1.5 * late
         assert [(a.name, a.type) for a in stream.attributes[:-1]] == [(a.name, a.type) for a in data[stream.name][0]]
         for constraint in stream.constraints:
             assert holds(constraint, stream.name, ordered), constraint
@@ -253,9 +255,9 @@ def test_references_are_found_both_ways_and_prices_are_none() -> None:
     found = profiled(made_bids(300, late=0), 1000, 64)
     text = profile_ddl(found)
     assert text.count("FOREIGN KEY") == 4
-    assert "FOREIGN KEY (auction) REFERENCES item (id) WITHIN 1 ROW" in text
-    assert "FOREIGN KEY (auction) REFERENCES item (id) WITHIN 2 MICROSECONDS" in text
-    assert "FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 29 MICROSECONDS" in text
+    assert re.search(r"FOREIGN KEY \(auction\) REFERENCES item \(id\) WITHIN 2 ROWS, +-- 1 ROW seen", text)
+    assert "FOREIGN KEY (auction) REFERENCES item (id) WITHIN 5 MICROSECONDS -- 2 MICROSECONDS seen" in text
+    assert "FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 50 MICROSECONDS -- 29 MICROSECONDS seen" in text
 
 
 def test_two_columns_are_a_key_where_none_is_alone() -> None:
@@ -331,8 +333,8 @@ def test_values_that_go_up_are_never_too_many() -> None:
         text = profile_ddl(profiled(data, 100, 50))
     alone = [c for c in declared(profile_ddl(profiled(data, 100_000, 50))) if c != Unique(("auction", "price"))]
     assert declared(text) == alone
-    assert "FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 29 MICROSECONDS" in text
-    assert "-- by values of the first rows" in text
+    assert "FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 50 MICROSECONDS -- 29 MICROSECONDS seen" in text
+    assert "by values of the first rows" in text
 
 
 @given(streams(), st.sampled_from([0, 2, 100]), st.integers(1, 5))

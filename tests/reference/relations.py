@@ -13,6 +13,7 @@ from penstock.algebra.relations import (
     AntiJoin,
     Distinct,
     Join,
+    OuterJoin,
     Project,
     Relation,
     Repeat,
@@ -67,6 +68,8 @@ def relation_at(relation: Relation, inputs: Inputs, t: int) -> Bag:
             return [row for row in bags[0] if _has_partner(relation, row, bags[1])]
         case AntiJoin():
             return [row for row in bags[0] if not _has_partner(relation, row, bags[1])]
+        case OuterJoin():
+            return _outer_join(relation, *bags)
         case Aggregate():
             return _groups(relation, bags[0])
         case Repeat(below, times):
@@ -90,6 +93,22 @@ def _computed(exprs: Sequence[Expr], row: Mapping[Column, Value]) -> Row:
 def _has_partner(join: SemiJoin | AntiJoin, row: Row, others: Bag) -> bool:
     schema = join.left.schema + join.right.schema
     return any(holds(join.on, _named(schema, row + other)) for other in others)
+
+
+def _outer_join(node: OuterJoin, left: Bag, right: Bag) -> Bag:
+    """SQL's definition: the pairs for which the condition is true, and rows of a kept side that are in no pair."""
+    found: Bag = []
+    paired: set[int] = set()
+    for one in left:
+        partners = [place for place, other in enumerate(right) if holds(node.on, _named(node.schema, one + other))]
+        paired.update(partners)
+        found += [one + right[place] for place in partners]
+        if node.keeps_left and not partners:
+            found.append(one + (None,) * len(node.right.schema))
+    if node.keeps_right:
+        alone = (None,) * len(node.left.schema)
+        found += [alone + other for place, other in enumerate(right) if place not in paired]
+    return found
 
 
 def _groups(node: Aggregate, rows: Bag) -> Bag:

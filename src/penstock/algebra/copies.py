@@ -1,12 +1,14 @@
 """A relation once more, under other names: what a query reads in several of its cases stands in it several times.
 
 Outer joins, conditions with EXISTS under OR, and windows that overlap are unions of cases over the same rows. Each case
-has occurrences of its own, as if the user had written it out; the plan finds the windows that they can share.
+has occurrences of its own, as if the user had written it out; the plan finds the windows that they can share. A copy of
+`b` is named `b′2`, and every message calls it `b`, as the user did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from penstock.algebra.expressions import AlgebraError, Column, Expr, substitute
@@ -15,6 +17,7 @@ from penstock.algebra.relations import (
     AntiJoin,
     Distinct,
     Join,
+    OuterJoin,
     Output,
     PartitionRows,
     Project,
@@ -24,12 +27,42 @@ from penstock.algebra.relations import (
     Select,
     SemiJoin,
     SetOp,
+    SetOperator,
     Table,
     Window,
     walk_relations,
 )
 
 Renaming = dict[Column, Column]
+
+#: What stands between the name of what was copied and the number of the copy.
+MARK = "′"
+_NUMBER = re.compile(rf"{MARK}(\d+)")
+
+
+def written(text: str) -> str:
+    """A text in which copies have the names that the user wrote.
+
+    >>> written("1 HOUR of b′2 + 5 rows of c′13")
+    '1 HOUR of b + 5 rows of c'
+    """
+    return _NUMBER.sub("", text) if MARK in text else text
+
+
+class CopyNames:
+    """Gives out names of copies that no other scope has."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._last = max((int(found[1]) for name in taken for found in _NUMBER.finditer(name)), default=1)
+
+    @classmethod
+    def beside(cls, relation: Relation) -> CopyNames:
+        """Names that no scope of a relation has."""
+        return cls(scope for node in walk_relations(relation) for scope in scopes(node))
+
+    def fresh(self, scope: str) -> str:
+        self._last += 1
+        return f"{written(scope)}{MARK}{self._last}"
 
 
 def copied(relation: Relation, fresh: Callable[[str], str]) -> tuple[Relation, Renaming]:
@@ -79,6 +112,8 @@ def _copied(node: Relation, names: dict[str, str]) -> Relation:
             return Join(inputs, renamed(on, inside))
         case SemiJoin(on=on) | AntiJoin(on=on):
             return replace(node, left=inputs[0], right=inputs[1], on=renamed(on, inside))
+        case OuterJoin(on=on):
+            return replace(node, left=inputs[0], right=inputs[1], on=renamed(on, inside))
         case Aggregate(keys=keys, aggregations=aggregations):
             return Aggregate(
                 inputs[0],
@@ -95,3 +130,21 @@ def _copied(node: Relation, names: dict[str, str]) -> Relation:
         case SetOp(op, all_, schema=schema):
             return SetOp(op, all_, inputs[0], inputs[1], columns(schema))
     raise AlgebraError(f"no copy of {type(node).__name__}")
+
+
+def union_all(cases: Sequence[Relation], columns: Schema, names: CopyNames) -> Relation:
+    """The rows of all cases, which have columns of the same types, under the columns that are given."""
+    union = cases[0]
+    for number, case in enumerate(cases[1:], 2):
+        schema = columns if number == len(cases) else numbered(columns, names.fresh("case"))
+        union = SetOp(SetOperator.UNION, True, union, case, schema)
+    return union
+
+
+def numbered(columns: Schema, label: str) -> Schema:
+    """Columns like these in one scope, where their names may repeat."""
+    names = [column.name.lower() for column in columns]
+    return tuple(
+        Column(label, column.name if names.count(column.name.lower()) == 1 else f"{column.name}_{place}", column.type)
+        for place, column in enumerate(columns, 1)
+    )

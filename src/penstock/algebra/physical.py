@@ -40,11 +40,14 @@ from penstock.algebra.relations import (
     Select,
     SemiJoin,
     SetOp,
+    SetOperator,
+    Shared,
     Stream,
     Table,
     Window,
     WindowSpec,
 )
+from penstock.effort import kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,8 @@ def _prune(relation: Relation, needed: Needed) -> Relation:
             return Select(_prune(below, needed | _read(predicates)), predicates)
         case Table(name, occurrence, schema):
             return Table(name, occurrence, tuple(column for column in schema if column in needed))
+        case Shared():
+            return _shared(relation, needed)
         case Project(below, outputs):
             return _project(below, tuple(output for output in outputs if output.column in needed))
         case Join(operands, on):
@@ -154,6 +159,8 @@ def _prune(relation: Relation, needed: Needed) -> Relation:
             return Repeat(_prune(below, needed | {times}), times)
         case Distinct(below):
             return Distinct(physical(below))
+        case SetOp(SetOperator.UNION, True):
+            return _union_all(relation, needed)
         case SetOp(op, all_, left, right, schema):
             return SetOp(op, all_, physical(left), physical(right), schema)
     raise AssertionError(f"no physical form of {relation}")
@@ -165,8 +172,8 @@ def _read(exprs: tuple[Expr, ...]) -> Needed:
 
 def _scan(window: Window, where: tuple[Expr, ...], needed: Needed) -> Scan:
     by = window.spec.by if isinstance(window.spec, PartitionRows) else ()
-    kept = tuple(Output(column, column) for column in window.schema if column in needed or column in by)
-    return Scan(window.stream, window.spec, where, kept)
+    outputs = tuple(Output(column, column) for column in window.schema if column in needed or column in by)
+    return Scan(window.stream, window.spec, where, outputs)
 
 
 def _project(below: Relation, outputs: tuple[Output, ...]) -> Relation:
@@ -175,6 +182,23 @@ def _project(below: Relation, outputs: tuple[Output, ...]) -> Relation:
         inside = {output.column: output.expr for output in pruned.outputs}
         return replace(pruned, outputs=tuple(Output(o.column, substitute(o.expr, inside)) for o in outputs))
     return Project(pruned, outputs) if outputs else Keep(pruned, ())
+
+
+def _shared(relation: Shared, needed: Needed) -> Relation:
+    """With the columns that are read. Readers that need the same share what is computed for them."""
+    outputs = tuple(output for output in relation.outputs if output.column in needed) or relation.outputs[:1]
+    read = _read(tuple(output.expr for output in outputs))
+    return Shared(kept(("pruned", read), (relation.input,), lambda: _prune(relation.input, read)), outputs)
+
+
+def _union_all(relation: SetOp, needed: Needed) -> Relation:
+    """Rows are counted, not compared: columns that nobody reads go on both sides."""
+    places = [place for place, column in enumerate(relation.columns) if column in needed] or [0]
+    sides = []
+    for side in relation.inputs:
+        own = tuple(side.schema[place] for place in places)
+        sides.append(_exactly(_prune(side, frozenset(own)), own))
+    return SetOp(relation.op, relation.all, *sides, tuple(relation.columns[place] for place in places))
 
 
 def _join(operands: tuple[Relation, ...], on: tuple[Expr, ...], needed: Needed) -> Join:
@@ -200,8 +224,8 @@ def _join(operands: tuple[Relation, ...], on: tuple[Expr, ...], needed: Needed) 
 def _computing(operand: Relation, extra: tuple[Output, ...], read: Needed) -> Relation:
     if not extra:
         return _prune(operand, read & frozenset(operand.schema))
-    kept = tuple(Output(column, column) for column in operand.schema if column in read)
-    return _project(operand, kept + extra)
+    own = tuple(Output(column, column) for column in operand.schema if column in read)
+    return _project(operand, own + extra)
 
 
 def _is_cross_equality(expr: Expr, operands: tuple[Relation, ...]) -> bool:
@@ -261,11 +285,11 @@ def _sampled(relation: Relation, monitor: LinkMonitor) -> Relation:
 
 
 def _aggregate(relation: Aggregate, needed: Needed) -> Aggregate:
-    kept = tuple(a for a in relation.aggregations if a.column in needed)
-    if not relation.keys and not kept:
+    aggregations = tuple(a for a in relation.aggregations if a.column in needed)
+    if not relation.keys and not aggregations:
         # The one row must stay, whatever is in it.
         column = Column(relation.schema[0].scope, "_one", types.BIGINT)
-        kept = (Aggregation(column, AggregateFunction.COUNT, None),)
-    arguments = tuple(a.argument for a in kept if a.argument is not None)
+        aggregations = (Aggregation(column, AggregateFunction.COUNT, None),)
+    arguments = tuple(a.argument for a in aggregations if a.argument is not None)
     read = _read(tuple(key.expr for key in relation.keys) + arguments)
-    return Aggregate(_prune(relation.input, read), relation.keys, kept)
+    return Aggregate(_prune(relation.input, read), relation.keys, aggregations)

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 from penstock.algebra.bucket_counts import BucketCounts
+from penstock.algebra.copies import written
 from penstock.algebra.expressions import (
     And,
     Arithmetic,
@@ -40,6 +41,7 @@ from penstock.algebra.relations import (
     Aggregation,
     AntiJoin,
     Join,
+    OuterJoin,
     Output,
     PartitionRows,
     Project,
@@ -52,6 +54,7 @@ from penstock.algebra.relations import (
     Select,
     SemiJoin,
     SetOp,
+    Shared,
     Table,
     ToStream,
     Unbounded,
@@ -123,11 +126,11 @@ def plan_text(plan: Query | Node) -> str:
        └─ category AS c
     """
     if not isinstance(plan, Query):
-        return "\n".join(_picture(plan))
+        return "\n".join(_picture(plan, set()))
     title = f"{plan.name} (ALLOW UNBOUNDED)" if plan.allow_unbounded else plan.name
     title += f" ({plan.approximate})" if plan.approximate else ""
     title += "" if plan.zone == DEFAULT else f" (time zone {plan.zone})"
-    return "\n".join([title, *_indented(_picture(plan.root), last=True)])
+    return "\n".join([title, *_indented(_picture(plan.root, set()), last=True)])
 
 
 @nesting
@@ -146,11 +149,16 @@ def plan_json(query: Query) -> dict[str, Json]:
     return {"name": query.name, "allow_unbounded": query.allow_unbounded, **zone, "plan": _node_json(query.root)}
 
 
-def _picture(node: Node) -> list[str]:
+def _picture(node: Node, shared: set[int]) -> list[str]:
+    """`shared`: the relations with several readers that have been drawn, by their identity."""
     inputs = _inputs(node)
+    if isinstance(node, Shared):
+        if id(node.input) in shared:
+            return ["Shared, as above"]
+        shared.add(id(node.input))
     lines = [_line(node)]
     for number, below in enumerate(inputs, start=1):
-        lines += _indented(_picture(below), last=number == len(inputs))
+        lines += _indented(_picture(below, shared), last=number == len(inputs))
     return lines
 
 
@@ -170,13 +178,18 @@ def _line(node: Node) -> str:
         case Table(name, occurrence):
             return f"{_name(name)}{_alias(name, occurrence)}"
         case Repeat(_, times):
-            return f"Repeat {times} times"
+            return f"Repeat {_column(times)} times"
         case Select(_, predicates):
             return f"Select {_conjunction(predicates)}"
+        case Shared():
+            return "Shared"
         case Project(_, outputs):
             return f"Project {_list(map(_output, outputs))}"
         case Join(_, on) | SemiJoin(_, _, on) | AntiJoin(_, _, on):
             return f"{type(node).__name__} on {_conjunction(on)}" if on else type(node).__name__
+        case OuterJoin(on=on):
+            name = f"{node.side.capitalize()}OuterJoin"
+            return f"{name} on {_conjunction(on)}" if on else name
         case Aggregate():
             return _aggregate_line(node)
         case BucketCounts():
@@ -209,7 +222,7 @@ def _bucket_counts_line(node: BucketCounts) -> str:
 
 
 def _alias(name: str, occurrence: str) -> str:
-    return "" if occurrence == name else f" AS {_name(occurrence)}"
+    return "" if written(occurrence) == name else f" AS {_name(occurrence)}"
 
 
 def _output(output: Output) -> str:
@@ -244,9 +257,9 @@ def _arguments(node: Node) -> dict[str, Json]:
         case Window(stream, spec):
             window = {"window": window_text(spec), "timestamp": _column(stream.timestamp)}
             unit = {} if stream.unit is TimeUnit.MICROSECONDS else {"unit": stream.unit.name}
-            return {"stream": stream.name, "occurrence": stream.occurrence, **window, **unit}
+            return {"stream": stream.name, "occurrence": written(stream.occurrence), **window, **unit}
         case Table(name, occurrence):
-            return {"table": name, "occurrence": occurrence}
+            return {"table": name, "occurrence": written(occurrence)}
         case Repeat(_, times):
             return {"times": _column(times)}
         case Select(_, predicates):
@@ -255,6 +268,8 @@ def _arguments(node: Node) -> dict[str, Json]:
             return {"outputs": _texts(output.expr for output in outputs)}
         case Join(_, on) | SemiJoin(_, _, on) | AntiJoin(_, _, on):
             return {"on": _texts(on)}
+        case OuterJoin(on=on):
+            return {"side": node.side, "on": _texts(on)}
         case Aggregate(_, keys, aggregations):
             by = _texts(key.expr for key in keys)
             return {"by": by, "aggregations": [_aggregation(a) for a in aggregations]}
@@ -404,5 +419,6 @@ def _column(column: Column) -> str:
 
 
 def _name(name: str) -> str:
-    """The name, in backquotes where it is not one word."""
+    """The name as the user wrote it, in backquotes where it is not one word."""
+    name = written(name)
     return name if re.fullmatch(r"\w+", name) else "`" + name.replace("`", "``") + "`"

@@ -215,6 +215,19 @@ class Project(Relation):
 
 
 @dataclass(frozen=True, slots=True)
+class Shared(Project):
+    """A relation that several parts of a query read, each under names of its own: it is computed once.
+
+    To whoever does not care it is a projection. No rule moves anything into it, so that all its readers see the very
+    same relation.
+    """
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Shared:
+        (below,) = inputs
+        return Shared(below, self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
 class Join(Relation):
     """The n-way join: all combinations of a row of each input for which every predicate is true."""
 
@@ -283,6 +296,41 @@ class AntiJoin(Relation):
     def with_inputs(self, inputs: tuple[Relation, ...]) -> AntiJoin:
         left, right = inputs
         return AntiJoin(left, right, self.on)
+
+
+@dataclass(frozen=True, slots=True)
+class OuterJoin(Relation):
+    """The combinations for which every predicate is true, and the rows of the sides that are kept which are in none.
+
+    Columns of the side that is missing are NULL. LEFT JOIN keeps the left side, RIGHT JOIN the right, FULL JOIN both.
+    """
+
+    left: Relation
+    right: Relation
+    on: tuple[Expr, ...]
+    keeps_left: bool
+    keeps_right: bool
+
+    def __post_init__(self) -> None:
+        require(self.keeps_left or self.keeps_right, "an outer join keeps a side")
+        _require_distinct(self.schema)
+        _require_predicates(self.on, self.schema)
+
+    def _schema(self) -> Schema:
+        return self.left.schema + self.right.schema
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.left, self.right
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> OuterJoin:
+        left, right = inputs
+        return OuterJoin(left, right, self.on, self.keeps_left, self.keeps_right)
+
+    @property
+    def side(self) -> str:
+        """The word before JOIN: LEFT, RIGHT or FULL."""
+        return "FULL" if self.keeps_left and self.keeps_right else "LEFT" if self.keeps_left else "RIGHT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,12 +517,17 @@ class Query:
 
 
 def walk_relations(relation: Relation) -> Iterator[Relation]:
-    """The node and all below it, topmost first."""
+    """The node and all below it, topmost first. What is below a relation that is shared comes once."""
     pending = [relation]
+    seen: set[int] = set()
     while pending:
         node = pending.pop()
         spend()
         yield node
+        if isinstance(node, Shared):
+            if id(node.input) in seen:
+                continue
+            seen.add(id(node.input))
         pending += reversed(node.inputs)
 
 
@@ -489,8 +542,18 @@ def outermost_groups(relation: Relation) -> tuple[Aggregate, ...]:
 
 def rewrite_relation(relation: Relation, rule: Callable[[Relation], Relation]) -> Relation:
     """The tree with `rule` applied to each node, lowest first. What stays as it is stays the very same object."""
+    return _rewritten(relation, rule, {})
+
+
+def _rewritten(relation: Relation, rule: Callable[[Relation], Relation], shared: dict[int, Relation]) -> Relation:
+    """`shared`: what has become of relations that are read several times, by their identity."""
     spend()
-    inputs = tuple([rewrite_relation(node, rule) for node in relation.inputs])
+    if isinstance(relation, Shared):
+        if id(relation.input) not in shared:
+            shared[id(relation.input)] = _rewritten(relation.input, rule, shared)
+        inputs: tuple[Relation, ...] = (shared[id(relation.input)],)
+    else:
+        inputs = tuple([_rewritten(node, rule, shared) for node in relation.inputs])
     node = relation if all(map(operator.is_, inputs, relation.inputs)) else relation.with_inputs(inputs)
     rewritten = rule(node)
     return node if rewritten == node else rewritten

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from penstock.algebra.copies import written
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.predicates import ColumnDifference, ColumnEquality, PredicateView
 from penstock.algebra.relations import (
@@ -146,4 +147,4 @@ def label(relation: Relation) -> str:
 
 
 def _listed(relation: Relation) -> str:
-    return " and ".join(stream.occurrence for stream in streams(relation))
+    return " and ".join(dict.fromkeys(written(stream.occurrence) for stream in streams(relation)))

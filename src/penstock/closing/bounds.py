@@ -107,7 +107,13 @@ def times(bounds: Iterable[Bound], words: str | None = None) -> Bound:
         return UNBOUNDED
     sizes = [factor.size for factor in factors]
     size = _readable(None if None in sizes else prod(size for size in sizes if size is not None))
-    return Bound(worst.kind, words or " x ".join(factor.words for factor in factors), size)
+    return Bound(worst.kind, words or " x ".join(map(_factor, factors)), size)
+
+
+def _factor(bound: Bound) -> str:
+    """A bound as a factor: sums go in parentheses."""
+    is_sum = len(bound.terms) > 1 and " + " in bound.words
+    return f"({bound.words})" if is_sum else bound.words
 
 
 def plus(bounds: Iterable[Bound]) -> Bound:

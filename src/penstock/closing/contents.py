@@ -6,8 +6,9 @@ unbounded window holds is all rows so far, unless a key takes finitely many valu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from penstock.algebra.copies import written
 from penstock.algebra.expressions import Column, Expr, columns
 from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.relations import (
@@ -25,6 +26,7 @@ from penstock.algebra.relations import (
     SemiJoin,
     SetOp,
     SetOperator,
+    Shared,
     Table,
     Unbounded,
     Window,
@@ -87,6 +89,8 @@ def content(relation: Relation, catalog: Catalog) -> Bound:
             return partitions(window, finite(relation))
         case Select(below):
             return least((content(below, catalog), _keyed(relation, finite(relation), catalog)))
+        case Shared(below):
+            return _shared_content(below, catalog)
         case Project(below):
             return content(below, catalog)
         case Repeat():
@@ -107,6 +111,21 @@ def content(relation: Relation, catalog: Catalog) -> Bound:
                 SetOperator.INTERSECT: least(sides),
             }[op]
     return UNBOUNDED
+
+
+def _shared_content(below: Relation, catalog: Catalog) -> Bound:
+    """Of rows that are not counted a name: a sum of products would double with each relation that shares another."""
+    rows = content(below, catalog)
+    if rows.size is not None or not rows.is_safe:
+        return rows
+    return Bound(rows.kind, f"the rows of the outer join of {', '.join(dict.fromkeys(_occurrences(below)))}")
+
+
+def _occurrences(relation: Relation) -> Iterator[str]:
+    """The occurrences that a relation reads, as the user named them, from left to right."""
+    for node in walk_relations(relation):
+        if isinstance(node, Window | Table):
+            yield written(node.stream.occurrence if isinstance(node, Window) else node.occurrence)
 
 
 def declared_rate(definition: StreamDef) -> Rate:

@@ -44,7 +44,7 @@ class Running:
     @property
     def shown(self) -> Query:
         """The query as `explain` draws it."""
-        return self.query if self.counts is not None else normalise(self.query)
+        return self.query if self.counts is not None else normalise(self.query, for_readers=True)
 
     def lines(self) -> list[str]:
         """What `explain` says of joins that do not run."""

@@ -12,10 +12,10 @@ from penstock.algebra.zones import DEFAULT
 from penstock.catalog import Attribute, StreamDef, TableDef
 from penstock.engines.columns import spelled, sql_type, typed
 from penstock.engines.files import bounded
+from penstock.engines.handed_columns import HandedColumns, arrow_columns
 from penstock.engines.texts import in_zone
 from penstock.errors import PenstockError
 from penstock.synopsis.codes import arrow_type
-from penstock.types import Type
 
 
 class Handed:
@@ -34,14 +34,9 @@ class Handed:
         else:
             self._data, self.schema = _peeked(name, data)
 
-    def columns(self) -> list[tuple[str, Type]]:
+    def columns(self) -> HandedColumns:
         """Returns the columns as they would be declared."""
-        types = [(field.name, sql_type(field.type), field.type) for field in self.schema]
-        for name, type_, held in types:
-            if type_ is None:
-                message = f"{self._name}: column {name} holds {held}, for which there is no type"
-                raise PenstockError(message, "leave the column out, or turn it into one of a simple type")
-        return [(name, type_) for name, type_, _ in types if type_ is not None]
+        return arrow_columns(self._name, [(field.name, sql_type(field.type), field.type) for field in self.schema])
 
     def batches(
         self, definition: StreamDef | TableDef, columns: list[str], zone: str = DEFAULT

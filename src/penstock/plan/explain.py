@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from penstock.algebra.buckets import Buckets
+from penstock.algebra.copies import written
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.printing import Json, expression_text, plan_text, window_text
@@ -191,6 +192,7 @@ def _leaf_name(leaf: Leaf) -> str:
 
 
 def _aliased(name: str, occurrence: str) -> str:
+    occurrence = written(occurrence)
     return name if name == occurrence else f"{name} AS {occurrence}"
 
 
@@ -230,7 +232,11 @@ def _retention_text(join: PhysicalJoin, number: int) -> str:
     """Until what a join keeps the rows of an input, or that it forgets some of them."""
     assert join.retention is not None
     retention = join.retention.retentions[number]
-    return str(retention) if retention.enforced else f"forgets rows of {_leaf_name(cast(Leaf, join.operands[number]))}"
+    return (
+        written(str(retention))
+        if retention.enforced
+        else f"forgets rows of {_leaf_name(cast(Leaf, join.operands[number]))}"
+    )
 
 
 def _all_buckets_text(operands: Sequence[Relation], buckets: Sequence[Buckets | None]) -> str:
@@ -249,7 +255,7 @@ def _buckets_text(operand: Relation, buckets: Buckets) -> str:
 def operand_name(operand: Relation) -> str:
     """What an input of an operator is called: the streams, tables and fragments that it reads."""
     leaves = (leaf for leaf in walk_relations(operand) if isinstance(leaf, Scan | Table | Received))
-    return " and ".join(map(_leaf_name, leaves))
+    return " and ".join(dict.fromkeys(map(_leaf_name, leaves)))
 
 
 def _aggregate_text(aggregation: Aggregation) -> str:

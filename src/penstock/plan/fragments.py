@@ -29,6 +29,7 @@ from penstock.algebra.relations import (
     Repeat,
     Select,
     SetOp,
+    Shared,
     StreamKind,
     Table,
     ToStream,
@@ -121,7 +122,7 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = physical_plan(query.relation, wanted)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
-    if cells == 1 and not any(isinstance(node, LinkMonitor) for node in walk_relations(relation)):
+    if cells == 1 and not any(isinstance(node, LinkMonitor | Shared) for node in walk_relations(relation)):
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
         whole = _guarded(Fragment(0, relation, routes, ()), ruled)
         return Plan(query, (whole,), kind, once, forgetting)
@@ -272,6 +273,8 @@ class _Cutter:
         self.cells = cells
         self.catalog = catalog
         self.fragments: list[Fragment] = []
+        #: The fragments of relations that several others read.
+        self._numbers: list[tuple[Relation, int]] = []
         #: Joins whose word groups above lean on: they run in one cell with these keys of theirs, which alone part rows.
         self._keys_above: dict[PhysicalJoin, frozenset[Expr]] = {}
 
@@ -281,6 +284,8 @@ class _Cutter:
                 return _Piece(relation, (Route(relation, (by,)),), (self.cells,), _seen(relation, _columns(by)))
             case Scan() | Table():
                 return _Piece(relation)
+            case Shared():
+                return _Piece(self._shared(relation))
             case Select() | Project() | Keep() | Repeat() | Panes():
                 return self.piece(relation.inputs[0]).under(relation)
             case PhysicalJoin(JoinKind.JOIN):
@@ -313,6 +318,18 @@ class _Cutter:
                 seen = _seen(relation, _columns(relation.schema))
                 return _Piece(relation.with_inputs(inputs), routes, sides[0].shares, seen)
         raise AssertionError(f"cannot cut {relation}")
+
+    def _shared(self, relation: Shared) -> Received:
+        """What the fragment of a relation sends to one of its readers, who may partition it at will."""
+        known = next((number for below, number in self._numbers if below is relation.input), None)
+        if known is None:
+            known = next((number for below, number in self._numbers if below == relation.input), None)
+        if known is None:
+            known = self.finish(self.piece(relation.input))
+            self._numbers.append((relation.input, known))
+        held = relation.input.schema
+        columns = {output.expr: output.column for output in relation.outputs}
+        return Received(known, tuple(columns.get(column, column) for column in held), is_monotone(relation.input))
 
     def _link_monitor(self, relation: LinkMonitor) -> _Piece:
         """Rows that match meet in one cell. A fragment of its own reads no more of a stream than the sample."""
@@ -373,18 +390,26 @@ class _Cutter:
         """A piece whose rows are partitioned by these expressions; all in one cell where there are none."""
         shares: tuple[int, ...] = (self.cells,) if by else (1,)
         dimension: Dimension = by or None
+        if self._is_all_here(piece, shares):
+            return piece
         if piece.shares is None:
             (leaf,) = _leaves(piece.relation)
             own = None if dimension is None else tuple(_at_leaf(expr, piece.relation) for expr in dimension)
             return _Piece(piece.relation, (Route(leaf, (own,)),), shares, _seen(piece.relation, _columns(by)))
         return self.received(piece, (dimension,), shares)
 
+    def _is_all_here(self, piece: _Piece, shares: tuple[int, ...]) -> bool:
+        """Whether there is one cell, in which all rows of a piece are already."""
+        return self.cells == 1 and piece.shares == shares == (1,)
+
     def _grid(self, pieces: list[_Piece], dimensions: list[list[Expr | None]], shares: tuple[int, ...]) -> list[_Piece]:
         """Pieces that meet on one grid; `dimensions[i][d]` is what piece i has along dimension d."""
         placed = []
         for piece, own in zip(pieces, dimensions, strict=True):
             route: tuple[Dimension, ...] = tuple(None if expr is None else (expr,) for expr in own)
-            if piece.shares is None:
+            if self._is_all_here(piece, shares):
+                placed.append(piece)
+            elif piece.shares is None:
                 (leaf,) = _leaves(piece.relation)
                 here = tuple(None if d is None else (_at_leaf(d[0], piece.relation),) for d in route)
                 placed.append(_Piece(piece.relation, (Route(leaf, here),), shares))
@@ -491,7 +516,8 @@ def _of_groups(groups: _Piece, held: Mapping[Column, Column]) -> tuple[Dimension
 
 def _forgetting_here(join: PhysicalJoin, pieces: list[_Piece]) -> PhysicalJoin:
     """The join, which drops no rows of windows that are cut elsewhere: these send deletions when rows leave them."""
-    forgets = tuple(number for number in join.forgets if pieces[number].shares is None)
+    here = [piece.shares is None and not isinstance(piece.relation, Received) for piece in pieces]
+    forgets = tuple(number for number in join.forgets if here[number])
     return replace(join, retention=replace(join.retention, forgets=forgets) if join.retention and forgets else None)
 
 

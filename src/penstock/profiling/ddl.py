@@ -1,4 +1,7 @@
-"""A profile as statements to paste: what holds in the data is declared, what nearly holds stands in comments."""
+"""A profile as statements to paste: what holds in the data is declared, what nearly holds stands in comments.
+
+A k is declared with a margin (`margins`), and the k that the data required stands behind it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from penstock.catalog import NotNull, Reference, WithinRows, WithinTime
+from penstock.catalog import Constraint, NotNull, Reference, WithinRows, WithinTime
 from penstock.closing.declarations import constraint_text, name_text, within_text
-from penstock.profiling.findings import SHARES, Finding, Ks, Profile, StreamProfile
+from penstock.profiling.findings import SHARES, Finding, KConstraint, Ks, Profile, StreamProfile, with_k
+from penstock.profiling.margins import with_margin
 from penstock.profiling.telling import HeldConstraint, Unit, declared, holding, like, nearly_holding
 from penstock.sql.formatting import connector_text
 from penstock.types import SECOND, UNITS, duration_text
@@ -37,10 +41,13 @@ def _statement(stream: StreamProfile, profile: Profile) -> str:
         for attribute in definition.attributes
     ]
     lines += _constraints(stream, profile)
-    delay = f" DELAY {duration_text(stream.delay)}" if stream.delay else ""
-    nearly = _nearly(stream.lateness, WithinTime) if stream.lateness is not None and stream.delay else ""
+    delay, nearly = stream.delay, ""
+    if stream.lateness is not None and stream.delay:
+        delay = _microseconds(with_margin(WithinTime(stream.delay)))
+        nearly = "; ".join(filter(None, (_seen(WithinTime(stream.delay)), _nearly(stream.lateness, WithinTime))))
     unit = "" if definition.written_unit is None else f" {definition.written_unit.name}"
-    clock = f") TIMESTAMP BY {name_text(definition.timestamp)}{unit}{delay}"
+    late = f" DELAY {duration_text(delay)}" if delay else ""
+    clock = f") TIMESTAMP BY {name_text(definition.timestamp)}{unit}{late}"
     source = "" if definition.connector is None else f"\n{connector_text(definition.connector)}"
     comment = f" -- {nearly}" if nearly else ""
     ends = f"{clock}{comment}{source};" if source else f"{clock};{comment}"
@@ -52,7 +59,7 @@ def _constraints(stream: StreamProfile, profile: Profile) -> Iterator[Line]:
     for holds in said:
         if isinstance(holds.constraint, NotNull):
             continue  # the columns say it
-        yield Line(constraint_text(holds.constraint), _comment(holds))
+        yield Line(constraint_text(_proposed(holds.constraint)), _comment(holds))
     for constraint, adheres in declared(stream, profile):
         text = constraint_text(constraint)
         if adheres is None:
@@ -65,6 +72,25 @@ def _constraints(stream: StreamProfile, profile: Profile) -> Iterator[Line]:
         yield Line(None, f"{nearly.share} of rows: {constraint_text(nearly.constraint)}")
     for names in stream.unknown:
         yield Line(None, f"{', '.join(names)}: too many values to tell whether they come again")
+
+
+def _proposed(constraint: Constraint) -> Constraint:
+    """A constraint that holds, with a k that leaves room."""
+    if isinstance(constraint, KConstraint) and isinstance(constraint.within, WithinRows | WithinTime):
+        return with_k(constraint, with_margin(constraint.within))
+    return constraint
+
+
+def _seen(within: WithinRows | WithinTime) -> str:
+    """What the data required, in words that are read easily."""
+    if isinstance(within, WithinTime) and (about := _about(within.microseconds)):
+        return f"{about} seen"
+    return f"{within_text(within)} seen" if within != with_margin(within) else ""
+
+
+def _microseconds(within: WithinRows | WithinTime) -> int:
+    assert isinstance(within, WithinTime)
+    return within.microseconds
 
 
 def _laid_out(lines: list[Line]) -> str:
@@ -109,8 +135,8 @@ def _comment(holds: HeldConstraint) -> str:
     if holds.ks is None or holds.finding is None:
         return ""
     unit: Unit = WithinRows if holds.ks is holds.finding.rows else WithinTime
-    about = _about(holds.ks.exact) if unit is WithinTime and holds.ks.exact is not None else ""
-    return "; ".join(part for part in (about, _found(holds.finding), _nearly(holds.ks, unit)) if part)
+    seen = "" if holds.ks.exact is None else _seen(unit(holds.ks.exact))
+    return "; ".join(part for part in (seen, _found(holds.finding), _nearly(holds.ks, unit)) if part)
 
 
 def _about(microseconds: int) -> str:

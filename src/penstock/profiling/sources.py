@@ -146,10 +146,10 @@ def _timestamp(path: str, attributes: tuple[Attribute, ...], time: str | None) -
 
 def _columns(file: Path, format_: str) -> Iterator[tuple[str, Type]]:
     """The columns that can be declared."""
-    if format_ == "json" and _is_array(file):
-        hint = "write an object on each line, for example with: jq -c '.[]'"
-        raise PenstockError(f"{file}: it holds a JSON array", hint)
     try:
+        if format_ == "json" and _is_array(file):
+            hint = "write an object on each line, for example with: jq -c '.[]'"
+            raise PenstockError(f"{file}: it holds a JSON array", hint)
         schema = {"csv": _csv_schema, "json": _json_schema, "parquet": pq.read_schema}[format_](file)
     except (pa.ArrowException, OSError, MemoryError, csv.Error, UnicodeDecodeError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
@@ -163,9 +163,9 @@ def _columns(file: Path, format_: str) -> Iterator[tuple[str, Type]]:
 
 
 def _is_array(file: Path) -> bool:
-    """Whether a file that is not compressed begins with a bracket."""
-    with file.open("rb") as data:
-        return data.read(1 << 12).lstrip().startswith(b"[")
+    """Whether what a file holds begins with a bracket."""
+    block = next(blocks(file), None)
+    return block is not None and bytes(block.data[: 1 << 12]).lstrip().startswith(b"[")
 
 
 def _csv_schema(file: Path) -> pa.Schema:

@@ -10,9 +10,10 @@ does not exist, and a proof asks that a delay is there, never how long it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
+from penstock.algebra.copies import written
 from penstock.algebra.expressions import Column, columns
 from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.relations import (
@@ -115,7 +116,7 @@ def advice(query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Advi
     They are tried on the normal form, with what does not change worked out once.
     """
     normal = normalise(query)
-    few = len(streams(normal.relation)) <= FEW_STREAMS
+    few = _reads_few(normal.relation)
     pool = dict.fromkeys(_candidates(normal.relation, catalog, unbounded, few))
     written = [step for step in pool if not isinstance(step, AddTimeRange) or step.can_be_written(query)]
     search = Search(Trials(normal, catalog, unbounded), written)
@@ -129,6 +130,11 @@ def advice(query: Query, catalog: Catalog, unbounded: tuple[State, ...]) -> Advi
     return search.advice()
 
 
+def _reads_few(relation: Relation) -> bool:
+    """Whether a query reads few streams, as its user counts them."""
+    return len({written(stream.occurrence) for stream in streams(relation)}) <= FEW_STREAMS
+
+
 class Trials:
     """Whether a query would be safe under other declarations, or changed. What stays the same is worked out once."""
 
@@ -136,7 +142,7 @@ class Trials:
         self._catalog = catalog
         self._waiting = frozenset(state.stream for state in unbounded if state.holder is StatefulOperator.JOIN)
         self.sure = _is_plain_join(normal.relation, catalog)
-        self._few = len(streams(normal.relation)) <= FEW_STREAMS
+        self._few = _reads_few(normal.relation)
         self._normal, self._memo = normal, Memo()
         self._changed: dict[Steps, tuple[Query, Memo]] = {(): (normal, self._memo)}
 
@@ -333,7 +339,7 @@ def _candidates(normal: Relation, catalog: Catalog, unbounded: tuple[State, ...]
         yield from _keyed(state, pairs, windows, catalog)
     for window in windows.values():
         if isinstance(window.spec, Unbounded | PartitionRows):
-            yield SetWindow(window.stream.name, window.stream.occurrence, WINDOW)
+            yield SetWindow(window.stream.name, written(window.stream.occurrence), WINDOW)
     yield from _ranges(normal, unbounded, windows)
     is_distinct = any(isinstance(node, Distinct) for node in walk_relations(normal))
     if appends_only(normal) and not is_distinct and any(state.holder is StatefulOperator.JOIN for state in unbounded):
@@ -409,7 +415,7 @@ def _ranges(relation: Relation, unbounded: tuple[State, ...], windows: dict[str,
                 left, right = one.timestamp, other.timestamp
                 is_range = left.type == right.type and left.type.kind is not Kind.DATE and one.unit is other.unit
                 if is_range and {left, right} <= set(join.schema):
-                    yield AddTimeRange(left, right, one.unit)
+                    yield AddTimeRange(*(replace(each, scope=written(each.scope)) for each in (left, right)), one.unit)
 
 
 def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[AdviceStep]:

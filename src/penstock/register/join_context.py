@@ -17,6 +17,7 @@ from penstock.algebra.relations import (
     Select,
     SemiJoin,
     SetOp,
+    Shared,
     ToStream,
 )
 from penstock.closing.blocks import block_of
@@ -42,6 +43,8 @@ class JoinContext:
     def through(self, node: Relation) -> JoinContext:
         """What reads the rows of a node's inputs."""
         match node:
+            case Shared(_, outputs):
+                return JoinContext(frozenset(column for output in outputs for column in columns(output.expr)))
             case Project(_, outputs):
                 read = frozenset(c for o in outputs if o.column in self.columns for c in columns(o.expr))
                 inside = {output.column: output.expr for output in outputs}

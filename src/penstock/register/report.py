@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.algebra.copies import written
 from penstock.algebra.printing import Json
 from penstock.closing.evidence import REMEMBERED
 from penstock.errors import Origin, SqlError
@@ -32,7 +33,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Json]:
     return {
         "name": verdict.name,
         "safe": verdict.safe,
-        "state": [_state_json(state) for state in verdict.states],
+        "state": [_state_json(state) for state in verdict.shown],
         "actions": actions,
         "message": verdict.message,
         "hint": verdict.hint,
@@ -54,16 +55,16 @@ def _first(verdict: Verdict) -> list[State]:
 
 
 def _place(state: State, origin: Origin | None) -> object:
-    return origin.places.scopes.get(state.scope) if origin is not None else state.because
+    return origin.places.scopes.get(written(state.scope)) if origin is not None else state.because
 
 
 def _pointed(state: State, origin: Origin | None) -> str:
     """What is wrong, with the piece of SQL underlined that holds the state."""
     if origin is None:
-        return state.because
+        return written(state.because)
     whole = origin.places.query
-    span = whole if state.holder is StatefulOperator.QUERY else origin.places.scopes.get(state.scope, whole)
-    return str(SqlError(state.because, None, origin.source, span))
+    span = whole if state.holder is StatefulOperator.QUERY else origin.places.scopes.get(written(state.scope), whole)
+    return str(SqlError(written(state.because), None, origin.source, span))
 
 
 def _advice(verdict: Verdict) -> list[str]:

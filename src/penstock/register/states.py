@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
+from penstock.algebra.copies import written
 from penstock.algebra.expressions import Column
 from penstock.closing.bounds import Bound
 from penstock.closing.proof import Proof
@@ -65,6 +66,13 @@ class State:
     #: Whether a theory bounds it where it is unbounded: another plan would do, and there is no witness.
     is_shortfall: bool = False
 
+    def as_written(self) -> State:
+        """The same in the user's words, in which copies of an occurrence are the occurrence."""
+        stream = None if self.stream is None else written(self.stream)
+        columns = tuple(replace(column, scope=written(column.scope)) for column in self.columns)
+        texts = {"bound": _bound(self.bound), "proof": _proof(self.proof), "scope": written(self.scope)}
+        return replace(self, stream=stream, columns=columns, **texts)
+
     @property
     def is_safe(self) -> bool:
         return self.bound.is_safe
@@ -76,3 +84,11 @@ class State:
     @property
     def leans_on(self) -> tuple[str, ...]:
         return self.proof.declarations
+
+
+def _bound(bound: Bound) -> Bound:
+    return replace(bound, words=written(bound.words), terms=tuple(map(_bound, bound.terms)))
+
+
+def _proof(proof: Proof) -> Proof:
+    return replace(proof, claim=written(proof.claim), parts=tuple(map(_proof, proof.parts)))

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from penstock.algebra.copies import written
 from penstock.algebra.expressions import Arithmetic, Column, Comparator, Compare, Expr, Literal, Operator
 from penstock.algebra.printing import window_text
 from penstock.algebra.relations import (
+    AntiJoin,
     Distinct,
     Join,
+    OuterJoin,
     Query,
     Relation,
     ToStream,
@@ -54,7 +57,7 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class SetWindow:
-    """Read less of a stream: the answer changes."""
+    """Read less of a stream, wherever the query reads this occurrence: the answer changes."""
 
     stream: str
     occurrence: str
@@ -66,7 +69,7 @@ class SetWindow:
 
     def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
         def rule(node: Relation) -> Relation:
-            hit = isinstance(node, Window) and node.stream.occurrence == self.occurrence
+            hit = isinstance(node, Window) and written(node.stream.occurrence) == self.occurrence
             return replace(node, spec=self.spec) if hit and isinstance(node, Window) else node
 
         return _mapped(query, lambda relation: rewrite_relation(relation, rule)), catalog
@@ -107,25 +110,39 @@ class AddTimeRange:
 
     def apply(self, query: Query, catalog: Catalog) -> tuple[Query, Catalog]:
         def rule(node: Relation) -> Relation:
-            if isinstance(node, Join) and self._meet(node):
-                return replace(node, on=node.on + tuple(self._predicates()))
+            if isinstance(node, Join | AntiJoin | OuterJoin) and (columns := self._columns(node)) is not None:
+                return replace(node, on=node.on + tuple(self._predicates(*columns)))
             return node
 
         return _mapped(query, lambda relation: rewrite_relation(relation, rule)), catalog
 
     def can_be_written(self, query: Query) -> bool:
         """Whether both times can be named in one FROM, and not only in normal form, where views have melted."""
-        return any(isinstance(node, Join) and self._meet(node) for node in walk_relations(query.relation))
+        return any(
+            isinstance(node, Join | OuterJoin) and self._columns(node) is not None
+            for node in walk_relations(query.relation)
+        )
 
-    def _meet(self, join: Join) -> bool:
-        both = {self.left, self.right}
-        schemas = [set(below.schema) for below in join.inputs]
-        return both <= set().union(*schemas) and not any(both <= schema for schema in schemas)
+    def _columns(self, join: Join | AntiJoin | OuterJoin) -> tuple[Column, Column] | None:
+        """The two times in a join that is the first in which they meet; of copies, those of the copies.
 
-    def _predicates(self) -> Iterator[Expr]:
-        hour = Literal(HOUR, INTERVAL) if self.left.type == TIMESTAMP else Literal(self.unit.least(HOUR), BIGINT)
-        yield Compare(Comparator.GE, self.right, Arithmetic(Operator.SUBTRACT, self.left, hour))
-        yield Compare(Comparator.LE, self.right, Arithmetic(Operator.ADD, self.left, hour))
+        An anti-join counts if it is a case of an outer join: a condition of NOT EXISTS stands elsewhere in the text.
+        """
+        places: dict[Column, int] = {}
+        found: dict[Column, Column] = {}
+        for number, below in enumerate(join.inputs):
+            for column in below.schema:
+                own = replace(column, scope=written(column.scope))
+                if not isinstance(join, AntiJoin) or own != column:
+                    places[own], found[own] = number, column
+        if {self.left, self.right} <= found.keys() and places[self.left] != places[self.right]:
+            return found[self.left], found[self.right]
+        return None
+
+    def _predicates(self, left: Column, right: Column) -> Iterator[Expr]:
+        hour = Literal(HOUR, INTERVAL) if left.type == TIMESTAMP else Literal(self.unit.least(HOUR), BIGINT)
+        yield Compare(Comparator.GE, right, Arithmetic(Operator.SUBTRACT, left, hour))
+        yield Compare(Comparator.LE, right, Arithmetic(Operator.ADD, left, hour))
 
     @property
     def text(self) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from penstock.algebra.copies import written
 from penstock.algebra.relations import Query, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
@@ -80,7 +81,12 @@ class Verdict:
     @property
     def bound(self) -> Bound:
         """All pieces of state together."""
-        return plus(state.bound for state in self.states)
+        return plus(state.as_written().bound for state in self.states)
+
+    @property
+    def shown(self) -> tuple[State, ...]:
+        """The pieces of state in the user's words: what copies of an occurrence hold alike is named once."""
+        return tuple(dict.fromkeys(state.as_written() for state in self.states))
 
     @property
     def by(self) -> frozenset[Theory]:
@@ -103,7 +109,7 @@ class Verdict:
             if all(state.bound.size == 0 for state in self.states):
                 return "safe, it keeps nothing"
             return f"safe, at most {words}{_remembered(len(self.guards))}"
-        return f"not safe: {self.unbounded[0].because}"
+        return f"not safe: {written(self.unbounded[0].because)}"
 
     @cached_property
     def empty(self) -> bool:
@@ -133,7 +139,7 @@ class Verdict:
         """What defeats every plan, in words."""
         if self.unanswered is not None:
             return self.unanswered.hint
-        return None if self.safe or self.witness is None else self.witness.words
+        return None if self.safe or self.witness is None else written(self.witness.words)
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -172,7 +178,7 @@ class Verdict:
         guards = (
             f"guard, constant: the last {REMEMBERED:,} values in each cell that {lean} closed" for lean in self.guards
         )
-        lines = (line for state in self.states for line in _explained(state))
+        lines = (line for state in self.shown for line in _explained(state))
         return "\n".join((*lines, *guards))
 
     @cached_property

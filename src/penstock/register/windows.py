@@ -26,6 +26,7 @@ from penstock.algebra.relations import (
     SemiJoin,
     SetOp,
     SetOperator,
+    Shared,
     StreamKind,
     ToStream,
     Unbounded,
@@ -90,6 +91,8 @@ class _Walk:
         self.form = form
         self.catalog = catalog
         self.theories = theories
+        #: Relations that are shared, by their identity.
+        self._shared: set[int] = set()
 
     def root(self, root: Relation | ToStream) -> Iterator[State]:
         relation = root.input if isinstance(root, ToStream) else root
@@ -101,7 +104,7 @@ class _Walk:
 
     def below(self, relation: Relation, above: JoinContext) -> Iterator[State]:
         """The states of a relation and of all below it; `above` is what reads its rows."""
-        if self._is_quiet(relation):
+        if self._is_quiet(relation) or self._has_seen(relation):
             return
         match relation:
             case Window():
@@ -122,6 +125,14 @@ class _Walk:
             context = above.through(relation)
             for below in relation.inputs:
                 yield from self.below(below, context)
+
+    def _has_seen(self, relation: Relation) -> bool:
+        """Whether it is shared by a reader that came before."""
+        if not isinstance(relation, Shared):
+            return False
+        seen = id(relation.input) in self._shared
+        self._shared.add(id(relation.input))
+        return seen
 
     def _is_quiet(self, relation: Relation) -> bool:
         """Whether it never changes, or never has a row."""

@@ -17,7 +17,7 @@ from penstock.sql.context import Context
 from penstock.sql.diagnostics import counted, did_you_mean
 from penstock.sql.dialect import RELATION_TO_STREAM
 from penstock.sql.operations import arithmetic, cast, choose, compare
-from penstock.sql.refused import COMPUTE_FIRST, NO_CLOCK
+from penstock.sql.refused import COMPUTE_FIRST, INSTEAD, NO_CLOCK
 from penstock.sql.syntax import Tree
 from penstock.sql.zone import current_zone
 from penstock.types import BOOLEAN, STRING, common_type
@@ -97,8 +97,8 @@ def _unknown_function(tree: exp.Anonymous, name: str, context: Context) -> NoRet
     if name in ("SESSION_WINDOW", "SESSION"):
         hint = "window(ts, '10 minutes') is; or compute the session in the DataFrame first"
         context.fail("session windows are not supported", hint, tree)
-    near = did_you_mean(name, known, at_least=0.75)
-    context.fail(f"there is no function {tree.name}", near or COMPUTE_FIRST, tree)
+    hint = INSTEAD.get(name) or did_you_mean(name, known, at_least=0.75) or COMPUTE_FIRST
+    context.fail(f"there is no function {tree.name}", hint, tree)
 
 
 def call(name: str, args: tuple[Expr, ...], place: Tree, context: Context) -> Expr:

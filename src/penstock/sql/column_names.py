@@ -62,6 +62,9 @@ def _unknown_column(tree: exp.Column, qualifier: str | None, name: str, context:
         raise context.diagnostics.errors[0]
     if scope.is_virtual(qualifier, name):
         context.fail(f"{name} is virtual: no row has it", "virtual columns stand only in assertions", tree)
+    if (left_out := scope.left_out(qualifier, name)) is not None:
+        hint = f"compute what you need of it first, in a column of its own: .withColumn(..., F.col({name!r})...)"
+        context.fail(f"no query can read {name}: {left_out.why}", hint, tree)
     if qualifier is not None and scope.item(qualifier) is None:
         known = [item.qualifier for item in scope.items if item.qualifier]
         hint = did_you_mean(qualifier, known) or f"{context.clause} has {listed(known)}"

@@ -154,14 +154,27 @@ def _count_if(grouping: Grouping, call: exp.Anonymous, given: list[Expr]) -> Exp
 _MIN, _MAX = AggregateFunction.MIN, AggregateFunction.MAX
 _BY = frozenset({"MIN_BY", "MAX_BY"})
 
+#: How those that pass over NULLs are written.
+_NO_NULLS = ", and without NULLs FILTER (WHERE value IS NOT NULL) behind it"
+
 #: For each the least and the greatest number of arguments, its usage, and how it is composed.
 _COMPOSED: dict[str, tuple[int, int, str, Callable[[Grouping, exp.Anonymous, list[Expr]], Expr]]] = {
     "MIN_BY": (2, 2, "MIN_BY(value, by)", _extreme_by(_MIN)),
     "MAX_BY": (2, 2, "MAX_BY(value, by)", _extreme_by(_MAX)),
-    "FIRST": (1, 1, "FIRST(value)", _by_time(_MIN)),
-    "FIRST_VALUE": (1, 1, "FIRST_VALUE(value)", _by_time(_MIN)),
-    "LAST": (1, 1, "LAST(value)", _by_time(_MAX)),
-    "LAST_VALUE": (1, 1, "LAST_VALUE(value)", _by_time(_MAX)),
+    "FIRST": (1, 1, f"FIRST(value){_NO_NULLS}", _by_time(_MIN)),
+    "FIRST_VALUE": (
+        1,
+        1,
+        f"FIRST_VALUE(value){_NO_NULLS}",
+        _by_time(_MIN),
+    ),
+    "LAST": (1, 1, f"LAST(value){_NO_NULLS}", _by_time(_MAX)),
+    "LAST_VALUE": (
+        1,
+        1,
+        f"LAST_VALUE(value){_NO_NULLS}",
+        _by_time(_MAX),
+    ),
     "APPROX_COUNT_DISTINCT": (1, 2, "APPROX_COUNT_DISTINCT(value [, error])", _count_distinct),
     "COUNT_IF": (1, 1, "COUNT_IF(condition)", _count_if),
     "VARIANCE": (1, 1, "VARIANCE(number)", _variance(1, False)),

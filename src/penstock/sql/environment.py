@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from penstock.algebra.copies import CopyNames
 from penstock.algebra.relations import Relation
 from penstock.catalog import Catalog
 from penstock.errors import Span
@@ -34,6 +35,8 @@ class Environment:
     catalog: Catalog
     diagnostics: Diagnostics
     names: UniqueNames = field(default_factory=UniqueNames)
+    #: Names of what is read in several cases.
+    copies: CopyNames = field(default_factory=CopyNames)
     common: Mapping[str, CommonTable] = field(default_factory=dict)
     #: Names whose declarations failed, in lower case.
     broken: frozenset[str] = frozenset()
@@ -52,11 +55,15 @@ class Environment:
 
     def occurrence(self, wanted: str) -> str:
         """A name for one more occurrence of a stream or table."""
+        self.count_occurrence()
+        return self.names.fresh(wanted)
+
+    def count_occurrence(self) -> None:
+        """Refuses a query that reads too much."""
         if self.names.count_occurrence() > MOST_OCCURRENCES:
             hint = "views and queries of WITH are read anew wherever they stand"
             message = f"this query reads more than {MOST_OCCURRENCES} streams and tables"
             raise TooLarge(self.diagnostics.error(message, hint, None))
-        return self.names.fresh(wanted)
 
     def note_place(self, scope: str, tree: Tree | None) -> None:
         """Remembers where the columns of a scope come from, for messages about them."""
@@ -101,7 +108,10 @@ _REFUSED_PARTS: dict[str, tuple[str, str | None]] = {
     "grouping_sets": ("GROUPING SETS", PER_GROUPING),
     "having": ("HAVING behind a query in parentheses", "put it inside"),
     "into": ("SELECT INTO", "write CREATE QUERY name AS SELECT"),
-    "joins": ("a join in parentheses", "leave the parentheses out: inner joins may stand in any order"),
+    "joins": (
+        "a join in parentheses",
+        "leave the parentheses out if it is an inner join; else write (SELECT ... FROM a LEFT JOIN b ...) AS q",
+    ),
     "kind": ("SELECT AS STRUCT or VALUE", None),
     "laterals": ("LATERAL", None),
     "limit": ("LIMIT", "a window such as [ROWS 10] keeps the latest rows of a stream"),

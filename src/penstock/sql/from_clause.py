@@ -13,10 +13,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.algebra.expressions import Column, Comparator, Expr, columns, conjuncts
-from penstock.algebra.relations import AntiJoin, Join, Output, Project, Relation, Schema, SemiJoin
+from penstock.algebra.relations import AntiJoin, Join, OuterJoin, Output, Project, Relation, Schema, SemiJoin
 from penstock.catalog import AssertionDef, StreamDef, TableDef, ViewDef
 from penstock.sql.calls import call
-from penstock.sql.cases import outer_join
 from penstock.sql.context import Callables, Context, Refusal
 from penstock.sql.diagnostics import Consequence, Diagnostics, counted, listed, tree_span
 from penstock.sql.environment import BoundRelation, CommonTable, Environment, refuse_others
@@ -135,7 +134,7 @@ class _FromClause:
         self._on = []
 
     def _outer_join(self, tree: exp.Join, side: str) -> None:
-        """Of what was joined since the last comma with one more relation: a union of cases."""
+        """Of what was joined since the last comma with one more relation."""
         refuse_others(tree, {"this", "on", "using", "side", "kind"}, self._env)
         on, using = tree.args.get("on"), tree.args.get("using")
         right, item = self._bind(tree.this)
@@ -153,7 +152,7 @@ class _FromClause:
                 self._env.fail("with ISTREAM a FULL JOIN has no USING", hint, tree.this)
             self._shown_once(left, side, pairs)
             return
-        joined = outer_join(side, left, right, predicates, self._env)
+        joined = OuterJoin(left, right, predicates, side != "RIGHT", side != "LEFT")
         self._operands[self._before :] = [self._shown_once(joined, side, pairs)]
 
     @property

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from penstock.algebra.copies import numbered, union_all
 from penstock.algebra.expressions import (
     Arithmetic,
     Call,
@@ -26,7 +27,7 @@ from penstock.algebra.expressions import (
     substitute,
 )
 from penstock.algebra.relations import Output, Project, Relation, Select
-from penstock.sql.cases import copy_of, numbered, union_all
+from penstock.sql.cases import copy_of
 from penstock.sql.coercion import widen
 from penstock.sql.context import Context
 from penstock.sql.dialect import UNIT_NAMES, exact_microseconds
@@ -151,7 +152,7 @@ class OverlappingWindows:
         """The relation with the starts of windows: each row as often as it is in windows."""
         schema = (*relation.schema, self.column)
         number = self.window.overlaps
-        return union_all([self._case(relation, earlier, schema, env) for earlier in range(number)], schema, env)
+        return union_all([self._case(relation, earlier, schema, env) for earlier in range(number)], schema, env.copies)
 
     def _case(self, relation: Relation, earlier: int, schema: tuple[Column, ...], env: Environment) -> Relation:
         rows, names = copy_of(relation, env)
@@ -160,4 +161,4 @@ class OverlappingWindows:
             time = substitute(self.window.time, names)
             rows = Select(rows, (Compare(Comparator.GT, self.window.end(start), time),))
         outputs = (*(names[column] for column in relation.schema), start)
-        return Project(rows, tuple(map(Output, numbered(schema, env.names.fresh("window")), outputs)))
+        return Project(rows, tuple(map(Output, numbered(schema, env.copies.fresh("window")), outputs)))

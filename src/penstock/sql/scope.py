@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from penstock.algebra.expressions import Column
+from penstock.catalog import LeftOut
 
 
 class UniqueNames:
@@ -39,6 +40,8 @@ class Item:
     qualifier: str
     columns: tuple[tuple[str, Column], ...]
     virtual: frozenset[str] = frozenset()
+    #: Columns that its data has and no query can read.
+    left_out: tuple[LeftOut, ...] = ()
 
     def named(self, name: str) -> list[Column]:
         return [column for visible, column in self.columns if visible.lower() == name.lower()]
@@ -70,6 +73,11 @@ class Scope:
     def is_virtual(self, qualifier: str | None, name: str) -> bool:
         items = self.items if qualifier is None else [item for item in [self.item(qualifier)] if item]
         return any(name.lower() in item.virtual for item in items)
+
+    def left_out(self, qualifier: str | None, name: str) -> LeftOut | None:
+        """Why a column cannot be read that the data has."""
+        items = self.items if qualifier is None else [item for item in [self.item(qualifier)] if item]
+        return next((each for i in items for each in i.left_out if each.name.lower() == name.lower()), None)
 
     def visible(self, qualifier: str | None = None) -> Iterator[tuple[str, Column]]:
         """What `*`, or `qualifier.*`, stands for."""

@@ -18,7 +18,7 @@ from penstock.algebra.relations import (
     Window,
     WindowSpec,
 )
-from penstock.catalog import Attribute, Catalog, StreamDef, TableDef
+from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.sql.diagnostics import Diagnostics, did_you_mean, listed
 from penstock.sql.dialect import INSTEAD_OF_WINDOW, StreamWindow
 from penstock.sql.scope import Item
@@ -29,7 +29,7 @@ def bind_stream(
     definition: StreamDef, occurrence: str, qualifier: str, tree: exp.Table, diagnostics: Diagnostics
 ) -> tuple[Relation, Item]:
     """One occurrence of a stream, under its window."""
-    item = _item(definition.attributes, occurrence, qualifier)
+    item = _item(definition, occurrence, qualifier)
     schema = tuple(column for _, column in item.columns)
     (timestamp,) = item.named(definition.timestamp)
     stream = Stream(definition.name, occurrence, schema, timestamp, definition.unit)
@@ -40,7 +40,7 @@ def bind_table(
     definition: TableDef, occurrence: str, qualifier: str, tree: exp.Table, diagnostics: Diagnostics
 ) -> tuple[Relation, Item]:
     refuse_window(tree, f"{definition.name} is a table", diagnostics)
-    item = _item(definition.attributes, occurrence, qualifier)
+    item = _item(definition, occurrence, qualifier)
     return Table(definition.name, occurrence, tuple(column for _, column in item.columns)), item
 
 
@@ -57,10 +57,11 @@ def unknown_source(tree: exp.Table, catalog: Catalog, others: list[str], diagnos
     diagnostics.fail(f"there is no stream, table or view {tree.name}", hint, tree.this)
 
 
-def _item(attributes: tuple[Attribute, ...], occurrence: str, qualifier: str) -> Item:
+def _item(definition: StreamDef | TableDef, occurrence: str, qualifier: str) -> Item:
+    attributes = definition.attributes
     columns = tuple((a.name, Column(occurrence, a.name, a.type)) for a in attributes if not a.virtual)
     virtual = frozenset(a.name.lower() for a in attributes if a.virtual)
-    return Item(qualifier, columns, virtual)
+    return Item(qualifier, columns, virtual, definition.left_out)
 
 
 def _window(tree: StreamWindow | None, item: Item, diagnostics: Diagnostics) -> WindowSpec:

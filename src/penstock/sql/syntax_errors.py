@@ -7,9 +7,13 @@ import re
 from penstock.errors import Source, Span, SqlError
 from penstock.sql.diagnostics import did_you_mean
 from penstock.sql.dialect import Fault, SyntaxFault
+from penstock.sql.refused import TABLE_FUNCTION
 
 STATEMENTS = ("CREATE", "DROP", "ALTER", "SELECT", "WITH")
 KEYWORDS = ("FROM", "WHERE", "GROUP", "HAVING", "SELECT", "UNION", "EXCEPT", "INTERSECT", "JOIN", "TIMESTAMP", "USING")
+
+#: TABLE(TUMBLE(TABLE s, ...)), up to where the parser stumbles.
+_TABLE_FUNCTION = re.compile(r"\b(?:FROM|JOIN)\s+TABLE\s*\(\s*\w+\s*\(\s*TABLE\s+$", re.IGNORECASE)
 
 _WITH = "write WITH name AS (SELECT ...), ... SELECT ..."
 
@@ -29,6 +33,8 @@ def syntax_error(source: Source, fault: Fault, span: Span, at_end: bool) -> SqlE
     """The error for a fault at a place, which may be the end of its statement."""
     if not isinstance(fault, SyntaxFault):
         return SqlError(fault.message, fault.hint, source, span)
+    if _TABLE_FUNCTION.search(source.text[: span.start]):
+        return SqlError(*TABLE_FUNCTION, source, span)
     for pattern, message, hint in _SQLGLOT_MESSAGES:
         if seen := re.match(pattern, fault.message):
             return SqlError(seen.expand(message), hint, source, span)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from penstock.algebra.copies import numbered, union_all
 from penstock.algebra.expressions import (
     Arithmetic,
     Case,
@@ -46,7 +47,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.algebra.rewrites.drop_empty_cases import outcomes
-from penstock.sql.cases import copy_of, numbered, union_all
+from penstock.sql.cases import copy_of
 from penstock.sql.environment import Environment
 from penstock.sql.syntax import Tree
 from penstock.types import BIGINT, INTERVAL, TIMESTAMP
@@ -104,12 +105,12 @@ def join_cases(
 def waiting_join(cases: Sequence[Presence], columns: Schema, place: Tree, env: Environment) -> Relation:
     """The union of cases, of which those with an absence show when they close."""
     found = [_case(_in_ranges(case, place, env), columns, env) for case in cases]
-    return union_all(found, columns, env)
+    return union_all(found, columns, env.copies)
 
 
 def _case(case: Presence, columns: Schema, env: Environment) -> Relation:
     rows: Relation = case.present[0] if len(case.present) == 1 and not case.on else Join(case.present, case.on)
-    padded = numbered(columns, env.names.fresh("unmatched" if case.absent else "matched"))
+    padded = numbered(columns, env.copies.fresh("unmatched" if case.absent else "matched"))
     if not case.absent:
         copy, names = copy_of(rows, env)
         return Project(
@@ -119,7 +120,7 @@ def _case(case: Presence, columns: Schema, env: Environment) -> Relation:
             ),
         )
     union = _with_partners(case, rows, env)
-    keys = numbered(rows.schema, env.names.fresh("waiting"))
+    keys = numbered(rows.schema, env.copies.fresh("waiting"))
     groups = [Output(key, column) for key, column in zip(keys, rows.schema, strict=True)]
     label, matched = keys[0].scope, union.schema[-1]
     counts = [
@@ -145,10 +146,10 @@ def _with_partners(case: Presence, rows: Relation, env: Environment) -> Relation
     def marked(relation: Relation, matched: Literal) -> Relation:
         copy, names = copy_of(relation, env)
         values = (*(names[column] for column in rows.schema), matched)
-        return Project(copy, tuple(map(Output, numbered(schema, env.names.fresh("partners")), values)))
+        return Project(copy, tuple(map(Output, numbered(schema, env.copies.fresh("partners")), values)))
 
     joined = [Join((*case.present, other), (*case.on, *on)) for other, on in case.absent]
-    return union_all([marked(rows, _ZERO), *(marked(join, _ONE) for join in joined)], schema, env)
+    return union_all([marked(rows, _ZERO), *(marked(join, _ONE) for join in joined)], schema, env.copies)
 
 
 def _in_ranges(case: Presence, place: Tree, env: Environment) -> Presence:

@@ -4,8 +4,8 @@ CREATE STREAM item (
   ts TIMESTAMP,
   UNIQUE (id),
   ORDERED BY id WITHIN 0 ROWS,
-  FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 2 ROWS,
-  FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 31 SECONDS
+  FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 5 ROWS,  -- 2 ROWS seen
+  FOREIGN KEY (id) REFERENCES bid (auction) WITHIN 1 MINUTE -- 31 SECONDS seen
 ) TIMESTAMP BY ts
 USING csv OPTIONS (path 'item.csv', header 'true');
 
@@ -16,7 +16,7 @@ CREATE STREAM bid (
   at TIMESTAMP,
   ORDERED BY auction WITHIN 0 ROWS,
   CLUSTERED BY (auction) WITHIN 0 ROWS,
-  CLUSTERED BY (auction) WITHIN 1 SECOND,
+  CLUSTERED BY (auction) WITHIN 2 SECONDS, -- 1 SECOND seen
   FOREIGN KEY (auction) REFERENCES item (id) WITHIN 0 ROWS
 ) TIMESTAMP BY at
 USING csv OPTIONS (path 'bid.csv', header 'true');

@@ -6,7 +6,8 @@ In normal form
 - a Join has all its inputs flat, and each is a Select or no Select of something that is neither Join nor Project;
 - a Join's `on` holds only conjuncts over two inputs or more, or none at all (FALSE, say);
 - predicates have the shape that `normalise_predicates` describes;
-- a Project stands only at the root, below a Distinct and below a SetOp.
+- a Project stands only at the root, below a Distinct and below a SetOp, unless it is Shared;
+- there is no OuterJoin.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import replace
 from penstock.algebra.relations import Query, Relation, ToStream
 from penstock.algebra.rewrites.drop_empty_cases import drop_empty_cases
 from penstock.algebra.rewrites.drop_null_tests import drop_null_tests
+from penstock.algebra.rewrites.expand_outer_joins import expand_outer_joins
 from penstock.algebra.rewrites.lift_projections import lift_projections
 from penstock.algebra.rewrites.merge_joins import merge_joins
 from penstock.algebra.rewrites.normalise_predicates import normalise_predicates
@@ -32,10 +34,13 @@ RULES: tuple[Callable[[Relation], Relation], ...] = (
     drop_empty_cases,
 )
 
+#: What is done once, when nothing else is left to do: conditions are where they belong by then.
+EXPANSIONS: tuple[Callable[[Relation], Relation], ...] = (expand_outer_joins,)
+
 
 @nesting
-def normalise(query: Query) -> Query:
-    """The query in normal form.
+def normalise(query: Query, *, for_readers: bool = False) -> Query:
+    """The query in normal form; for readers outer joins stay what they are.
 
     >>> from penstock.algebra.printing import plan_text
     >>> from penstock.sql import bind_text
@@ -54,13 +59,21 @@ def normalise(query: Query) -> Query:
           └─ item [UNBOUNDED]
     """
     with answering():
-        relation = normal_form(query.relation)
+        relation = _fixpoint(query.relation) if for_readers else normal_form(query.relation)
     root = replace(query.root, input=relation) if isinstance(query.root, ToStream) else relation
     return replace(query, root=root)
 
 
 def normal_form(relation: Relation) -> Relation:
-    """The relation in normal form: the fixpoint of the rules.
+    """The relation in normal form."""
+    relation = before = _fixpoint(relation)
+    for expand in EXPANSIONS:
+        relation = expand(relation)
+    return relation if relation is before else _fixpoint(relation)
+
+
+def _fixpoint(relation: Relation) -> Relation:
+    """The fixpoint of the rules.
 
     There is one: projections only move up and melt, joins only merge, selections only move down, tests for NULL only
     go, and a predicate that has been put in shape stays in shape until an expression is put in place of one of its

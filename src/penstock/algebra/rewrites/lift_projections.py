@@ -19,6 +19,7 @@ from penstock.algebra.relations import (
     Schema,
     Select,
     SemiJoin,
+    Shared,
     rewrite_relation,
 )
 
@@ -44,6 +45,8 @@ def lift_projections(relation: Relation) -> Relation:
 
 def _node(node: Relation) -> Relation:
     match node:
+        case Shared() | Project(Shared()) | Select(Shared()) | Aggregate(Shared()):
+            return node
         case Project(Project(below, inner), outputs):
             return Project(below, _computed(outputs, _values(inner)))
         case Select(Project(below, inner), predicates):
@@ -60,7 +63,7 @@ def _node(node: Relation) -> Relation:
 
 def _join(node: Join) -> Relation:
     """All operands' projections become one above the join, with the columns in their order."""
-    if not any(isinstance(operand, Project) for operand in node.operands):
+    if not any(map(_is_lifted, node.operands)):
         return node
     outputs = tuple(output for operand in node.operands for output in _outputs(operand))
     join = Join(tuple(map(_without_projection, node.operands)), _substituted(node.on, _values(outputs)))
@@ -72,11 +75,15 @@ def _semi_or_anti_join(node: SemiJoin | AntiJoin) -> Relation:
     values = _values(_outputs(node.left) + _outputs(node.right))
     left, right = _without_projection(node.left), _without_projection(node.right)
     join = type(node)(left, right, _substituted(node.on, values))
-    return Project(join, node.left.outputs) if isinstance(node.left, Project) else join
+    return Project(join, _outputs(node.left)) if _is_lifted(node.left) else join
 
 
 def _outputs(relation: Relation) -> tuple[Output, ...]:
-    return relation.outputs if isinstance(relation, Project) else _identity(relation.schema)
+    return relation.outputs if isinstance(relation, Project) and _is_lifted(relation) else _identity(relation.schema)
+
+
+def _is_lifted(relation: Relation) -> bool:
+    return isinstance(relation, Project) and not isinstance(relation, Shared)
 
 
 def _identity(schema: Schema) -> tuple[Output, ...]:
@@ -84,7 +91,7 @@ def _identity(schema: Schema) -> tuple[Output, ...]:
 
 
 def _without_projection(relation: Relation) -> Relation:
-    return relation.input if isinstance(relation, Project) else relation
+    return relation.input if isinstance(relation, Project) and _is_lifted(relation) else relation
 
 
 def _values(outputs: tuple[Output, ...]) -> ComputedColumns:

@@ -8,12 +8,13 @@ that calls a user function passes no aggregate, EXCEPT or INTERSECT: it is calle
 
 from __future__ import annotations
 
-from penstock.algebra.expressions import Call, Column, Expr, columns, substitute, walk
+from penstock.algebra.expressions import Call, Column, Expr, Literal, columns, substitute, walk
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
     Distinct,
     Join,
+    OuterJoin,
     Relation,
     Schema,
     Select,
@@ -22,6 +23,7 @@ from penstock.algebra.relations import (
     SetOperator,
     rewrite_relation,
 )
+from penstock.algebra.rewrites.drop_empty_cases import outcomes
 from penstock.algebra.user_functions import calls_user
 
 Predicates = tuple[Expr, ...]
@@ -71,6 +73,8 @@ def _selected(relation: Relation, predicates: Predicates) -> Relation:
             # A row of theirs is a row of `left`, as often as there.
             moving, kept = _split(predicates, left.schema)
             return _select(type(relation)(_selected(left, moving), right, on), kept)
+        case OuterJoin():
+            return _outer_join(relation, predicates)
         case Distinct(below):
             # Rows that are alike satisfy a predicate alike.
             moving, kept = _split(predicates, below.schema, of_alike=True)
@@ -84,6 +88,28 @@ def _selected(relation: Relation, predicates: Predicates) -> Relation:
         case SetOp():
             return _set_operation(relation, predicates)
     return _select(relation, predicates)
+
+
+def _outer_join(node: OuterJoin, predicates: Predicates) -> Relation:
+    """A side need not be kept if no row of it alone, with NULLs beside it, satisfies the predicates. Those of a side
+    move into it if the other side is not kept: rows without a partner have their values.
+    """
+    keeps = [
+        own and not any(_fails_without(missing, predicate) for predicate in predicates)
+        for own, missing in ((node.keeps_left, node.right), (node.keeps_right, node.left))
+    ]
+    if not any(keeps):
+        return _selected(_join(Join(node.inputs, node.on)), predicates)
+    of_left, rest = _split(predicates, node.left.schema) if not keeps[1] else ((), predicates)
+    of_right, rest = _split(rest, node.right.schema) if not keeps[0] else ((), rest)
+    left, right = _selected(node.left, of_left), _selected(node.right, of_right)
+    return _select(OuterJoin(left, right, node.on, *keeps), rest)
+
+
+def _fails_without(missing: Relation, predicate: Expr) -> bool:
+    """Whether a predicate is true of no row in which the columns of a relation are NULL."""
+    nulls: dict[Column, Expr] = {column: Literal(None, column.type) for column in missing.schema}
+    return True not in outcomes(substitute(predicate, nulls))
 
 
 def _set_operation(node: SetOp, predicates: Predicates) -> Relation:
