@@ -25,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     # Libraries for data are loaded here, since other commands do without.
     from penstock.engines.warming import BATCHES, warm  # noqa: PLC0415
-    from penstock.kernels.jit import cache_folder  # noqa: PLC0415
 
     begun, ready = time.monotonic(), 0
 
@@ -40,10 +39,10 @@ def run(args: argparse.Namespace) -> int:
         show(f"{bar(ready, len(BATCHES))}  {title} done")
 
     show(f"{bar(0, len(BATCHES))}  compiling kernels")
-    warm(args.processes or os.cpu_count() or 1, done)
+    folder = warm(args.processes or os.cpu_count() or 1, done)
     show("")
     if not args.quiet:
-        print(f"kernels are compiled, after {time.monotonic() - begun:.1f} s, in {cache_folder()}")
+        print(f"kernels are compiled, after {time.monotonic() - begun:.1f} s, in {folder}")
     return 0
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.kernels.jit import cache_folder
 from penstock.sql import bind_text
 
 _COLUMNS = "k BIGINT, v BIGINT, x DOUBLE, d DECIMAL(10, 2), name STRING, kind STRING, ts BIGINT"
@@ -84,15 +86,19 @@ def warm_batch(number: int) -> str:
     return title
 
 
-def warm(processes: int, done: Callable[[str], None] = lambda _: None) -> None:
-    """Compiles the kernels of all batches into the cache, in processes of their own; `done` gets each that is ready."""
+def warm(processes: int, done: Callable[[str], None] = lambda _: None) -> Path:
+    """Compiles the kernels of all batches, in processes of their own, and returns the folder in which they are kept.
+
+    `done` gets each batch that is ready.
+    """
     if processes == 1:
         for number in range(len(BATCHES)):
             done(warm_batch(number))
-        return
+        return cache_folder()
     with ProcessPoolExecutor(min(processes, len(BATCHES)), mp_context=get_context("spawn")) as pool:
         for future in as_completed([pool.submit(warm_batch, number) for number in range(len(BATCHES))]):
             done(future.result())
+    return cache_folder()
 
 
 def _run(select: str) -> None:
