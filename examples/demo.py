@@ -24,7 +24,7 @@ from penstock.types import instant_text
 from penstock.workloads import auction
 
 #: Items and bids of the auctions, and the files of each of the two: Spark takes one in each micro-batch.
-ROWS, FILES = 400_000, 12
+ROWS, FILES = 200_000, 10
 
 EXAMPLES = Path(__file__).parent
 
@@ -89,7 +89,7 @@ def show_spark(here: Path) -> dict[str, Points]:
     subprocess.run(command, check=True)
     say(
         "The second is safe, but a guess: an auction that is open longer loses bids, and every item waits the whole "
-        "ten minutes. Both joins have now run, for what Spark keeps; it is drawn below."
+        "five minutes. Both joins have now run, for what Spark keeps; it is drawn below."
     )
     return {name: [(read, kept) for read, kept in points] for name, points in read_json(here / "state.json").items()}
 
@@ -136,7 +136,7 @@ td, th {{ padding: .2em 1em; text-align: right }}
 :is(td, th):first-child {{ text-align: left }}
 </style>
 <h1>What a join keeps</h1>
-<p>Items and bids of auctions, joined on the item. Spark's join keeps every row. With a range of time it keeps ten
+<p>Items and bids of auctions, joined on the item. Spark's join keeps every row. With a range of time it keeps five
 minutes, and would lose bids of longer auctions. Penstock was told which row closes an auction, and keeps the open
 ones.</p>
 {picture}

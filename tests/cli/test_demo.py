@@ -36,16 +36,16 @@ def test_the_demo_shows_each_command_and_what_it_prints(shown: str) -> None:
 
 
 def test_the_demo_shows_times_as_times(shown: str) -> None:
-    assert len(re.findall(r"^  at 0:4\d:\d\d\.\d+: \d+ by \d+ for item \d+$", shown, flags=re.MULTILINE)) == 3
+    assert len(re.findall(r"^  at 0:2\d:\d\d\.\d+: \d+ by \d+ for item \d+$", shown, flags=re.MULTILINE)) == 3
 
 
 def test_the_demo_draws_a_state_that_stays_small(shown: str, folder: Path) -> None:
-    assert re.search(r"^399,993 rows in, 352,935 rows out", shown, flags=re.MULTILINE)
+    assert re.search(r"^199,\d{3} rows in, 176,\d{3} rows out", shown, flags=re.MULTILINE)
     assert "● Penstock, auctions closed by a row: " in shown
     page = (folder / "demo.html").read_text()
     assert str(folder / "demo.html") in shown
     assert "<polyline" in page
     most = re.search(r"closed by a row</td><td>([\d,]+)</td>", page)
     assert most is not None
-    assert int(most[1].replace(",", "")) < 40_000
+    assert int(most[1].replace(",", "")) < 20_000
     assert (folder / "run.html").exists()
